@@ -98,11 +98,12 @@ INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h)
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
+PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PROFILE_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -123,7 +124,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
@@ -233,8 +234,8 @@ $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METE
 $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HELP_SRC) tests/mpi/exec_case.c tests/mpi/exec_strategies.c \
+		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -244,12 +245,15 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-# A test loads these instead of NCCL, of NVML and of the kernel's energy counters.
+# A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
+$(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared)
+
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
 
@@ -276,7 +280,7 @@ $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
-$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c

@@ -1,38 +1,51 @@
 /* Ping-pong: a message to a partner and one of the same size back, half of which is one way. Every level of
- * the job, host and GPU buffers. */
+ * the job, host and GPU buffers.
+ *
+ * Exchange: the same two messages at once, within a node. It takes as long as one of them where the two
+ * directions share nothing, and twice as long where each process's CPU copies what it sends and what it
+ * receives. */
 
 #include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
 
-static void list_level(const job_t *job, pto_space_t space, pto_level_t level, case_list_t *list) {
+static void list_level(const job_t *job, const char *benchmark, pto_space_t space, pto_level_t level,
+                       case_list_t *list) {
     pair_t pairs[PAIRS_MAX];
     int count = pairs_find(job, space, level, pairs);
     if (count == 0) {
-        case_missing(list, pairs_missing(level), "ping_pong_%s_%s", pto_space_name(space),
+        case_missing(list, pairs_missing(level), "%s_%s_%s", benchmark, pto_space_name(space),
                      pto_level_name(level));
     }
     for (int i = 0; i < count; i++) {
-        case_t *added = pairs_case(list, "ping_pong", &pairs[i]);
+        case_t *added = pairs_case(list, benchmark, &pairs[i]);
         added->space = pto_space_name(space);
         added->level = pto_level_name(level);
         added->buffers = space;
     }
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
+static void list_levels(const job_t *job, const char *benchmark, pto_level_t last, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
-            case_missing(list, why, "ping_pong_%s", pto_space_name(space));
+            case_missing(list, why, "%s_%s", benchmark, pto_space_name(space));
             continue;
         }
         /* For host memory it doesn't matter which process drives which GPU. */
         pto_level_t first = space == PTO_SPACE_GPU ? PTO_LEVEL_ON_GPU : PTO_LEVEL_ON_SOCKET;
-        for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++)
-            list_level(job, space, level, list);
+        for (pto_level_t level = first; level <= last; level++)
+            list_level(job, benchmark, space, level, list);
     }
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    list_levels(job, "ping_pong", PTO_LEVEL_OFF_NODE, list);
+}
+
+static void list_exchanges(const job_t *job, case_list_t *list) {
+    list_levels(job, "exchange", PTO_LEVEL_ON_NODE, list);
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
@@ -60,5 +73,30 @@ const benchmark_t bench_ping_pong = {
     .list = list_cases,
     .open = there_and_back_open,
     .trial = trial,
+    .close = there_and_back_close,
+};
+
+static double exchange(void *opaque, int64_t bytes, int iterations) {
+    there_and_back_t *state = opaque;
+    MPI_Comm comm = state->work->comm;
+    int count = (int)bytes, other = 1 - state->work->me;
+    double start = now_s();
+    for (int i = 0; i < iterations; i++) {
+        MPI_Request request[2];
+        MPI_DO(MPI_Irecv(state->incoming, count, MPI_BYTE, other, 0, comm, &request[0]));
+        MPI_DO(MPI_Isend(state->outgoing, count, MPI_BYTE, other, 0, comm, &request[1]));
+        MPI_DO(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
+    }
+    return now_s() - start;
+}
+
+const benchmark_t bench_exchange = {
+    .name = "exchange",
+    .group = "exchange",
+    .rows = "exchange",
+    .summary = "a message each way at once between two processes of a node, host and GPU buffers",
+    .list = list_exchanges,
+    .open = there_and_back_open,
+    .trial = exchange,
     .close = there_and_back_close,
 };

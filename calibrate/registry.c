@@ -3,6 +3,8 @@
 
 #define BENCHMARKS(ROW)                                                                                      \
     ROW(ping_pong)                                                                                           \
+    ROW(exchange)                                                                                            \
+    ROW(staged)                                                                                              \
     ROW(memcpy)                                                                                              \
     ROW(memcpy_shared)                                                                                       \
     ROW(memcpy_peer)                                                                                         \

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "buffers.h"
+#include "choices.h"
 #include "kernel_nodes.h"
 #include "mpi_collective.h"
 #include "nccl_collective.h"
@@ -90,6 +91,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
     if (*finished) {
         for (int i = 1; i < exec->lane_count; i++)
             exec->lane[i].pending = false; /* lane 0 waited for all of them */
+        pto_choices_end(exec);
         exec->under_way = false;
         exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
@@ -312,10 +314,20 @@ static void number_waits(pto_exec_t *exec) {
     }
 }
 
+/* The lanes of an either node share a stream, so that what a stage marked `once` puts there precedes what the
+ * others do after it. */
+static int stream_count(const pto_exec_t *exec) {
+    bool either = pto_plan_either_count(exec->plan, pto_plan_node_count(exec->plan)) > 0;
+    return either ? 2 : exec->lane_count;
+}
+
 static pto_status_t create_streams(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < exec->lane_count && status == PTO_OK; i++)
+    int count = stream_count(exec);
+    for (int i = 0; i < count && status == PTO_OK; i++)
         status = exec->device->stream_create(&exec->lane[i].stream, err);
+    for (int i = count; i < exec->lane_count; i++)
+        exec->lane[i].stream = exec->lane[1].stream;
     return status;
 }
 
@@ -413,7 +425,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_exec_unbind(exec);
     if (exec->followed)
         exec->device->event_destroy(exec->followed, NULL);
-    for (int i = 0; i < exec->lane_count; i++)
+    for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->own_in);

@@ -25,8 +25,10 @@ typedef enum {
     PTO_TASK_LIBRARY,
     PTO_TASK_KERNEL,
     PTO_TASK_NCCL,
-    PTO_TASK_MARK,  /* record event `first`: other lanes wait for what this one did so far */
-    PTO_TASK_AFTER, /* wait for lane `first` to pass its mark, which is its task `count` */
+    PTO_TASK_MARK,   /* record event `first`: other lanes wait for what this one did so far */
+    PTO_TASK_AFTER,  /* wait for lane `first` to pass its mark, which is its task `count` */
+    PTO_TASK_CHOOSE, /* begin either node `first` */
+    PTO_TASK_CHOSEN, /* choice `first` has been carried out */
     PTO_TASK_COUNT
 } pto_task_kind_t;
 
@@ -37,7 +39,10 @@ typedef struct {
     int count;
     const char *stage;
     int64_t k;
-    int lanes; /* index of the plan's node whose lane this is in; -1: none */
+    int lanes;  /* index of the plan's node whose lane this is in; -1: none */
+    int choice; /* 1 + index in `choices`: done only if that takes `branch`; 0: always done */
+    int branch;
+    bool once; /* by the first lane that takes the branch */
 } pto_task_t;
 
 /* One lane: tasks in order, with a stream of their own. */
@@ -80,6 +85,33 @@ typedef struct {
     bool sends;
     int peer; /* MPI rank */
 } pto_exec_end_t;
+
+/* One member's branch of an either node. Its counters are like those of pto_exec_signal_t. */
+typedef struct {
+    int either;
+    atomic_uint_fast64_t *arrived;
+    atomic_uint_fast64_t *take[PTO_BRANCH_COUNT];
+    uint64_t taken[PTO_BRANCH_COUNT]; /* signals of `take` that this process, the member, has seen */
+    int branch;                       /* in this run; -1: not known yet */
+    bool is_here;                     /* member 0 has seen it arrive in this run */
+} pto_exec_choice_t;
+
+/* An either node: of member 0, which chooses, or of one of the others. */
+typedef struct {
+    int node;
+    bool chooses;
+    int first; /* in `choices`: of member 0 one for each other member, else this process's */
+    int count;
+    int here;                           /* those that have arrived */
+    int completed;                      /* those that have ended their branch */
+    bool is_told;                       /* the policy chose for this run when the last one ended */
+    bool waited;                        /* for anything since the run began */
+    int first_lane[PTO_BRANCH_COUNT];   /* the first one to take the branch; 0: none yet */
+    bool once_passed[PTO_BRANCH_COUNT]; /* by that lane */
+    int64_t began_ns;                   /* when all members had come; 0: this is not timed */
+    pto_policy_t policy;
+    pto_exec_choices_t chosen;
+} pto_exec_either_t;
 
 /* A collective that the MPI library runs, with this process's arguments. */
 typedef struct {
@@ -174,6 +206,8 @@ struct pto_exec {
     pto_vector_t sources;    /* const void *, of reductions */
     pto_vector_t signals;    /* pto_exec_signal_t */
     pto_vector_t calls;      /* pto_library_call_t */
+    pto_vector_t eithers;    /* pto_exec_either_t */
+    pto_vector_t choices;    /* pto_exec_choice_t */
     pto_vector_t kernels;    /* pto_exec_kernel_t */
     pto_vector_t nccl;       /* pto_nccl_part_t */
     MPI_Status *statuses;    /* as many as the largest batch of requests */

@@ -2,6 +2,7 @@
  * resolved. */
 #include <stdlib.h>
 
+#include "choices.h"
 #include "mpi_collective.h"
 #include "nccl_collective.h"
 #include "schedule.h"
@@ -116,8 +117,12 @@ static pto_status_t build_in_kernel(pto_schedule_t *builder) {
         if (!kernel)
             return pto_schedule_out_of_memory(builder->err);
         builder->program = &kernel->program;
-        builder->launch = (pto_task_t){
-            PTO_TASK_KERNEL, builder->exec->kernels.count - 1, 1, stage->name, builder->walk->k, -1};
+        builder->launch = (pto_task_t){.kind = PTO_TASK_KERNEL,
+                                       .first = builder->exec->kernels.count - 1,
+                                       .count = 1,
+                                       .stage = stage->name,
+                                       .k = builder->walk->k,
+                                       .lanes = -1};
     }
     return build_sequence(builder);
 }
@@ -180,9 +185,13 @@ static int last_task(const pto_schedule_t *builder, int lane) {
 
 /* Lane 0 continues once all others have ended. */
 static pto_status_t join_lanes(pto_schedule_t *builder) {
+    bool either = pto_plan_node(builder->exec->plan, builder->lanes)->kind == PTO_NODE_EITHER;
     pto_status_t status = PTO_OK;
     for (int lane = 1; lane < builder->entered && status == PTO_OK; lane++) {
-        status = add_mark(builder, lane, -1);
+        if (either)
+            status = pto_schedule_append(builder, lane, PTO_TASK_CHOSEN, pto_choice_of(builder, lane), 1);
+        if (status == PTO_OK)
+            status = add_mark(builder, lane, -1);
         if (status == PTO_OK)
             status = pto_schedule_append(builder, 0, PTO_TASK_AFTER, lane, last_task(builder, lane));
     }
@@ -242,6 +251,49 @@ static pto_status_t end_in_pipeline(pto_schedule_t *builder, const pto_node_t *n
     return PTO_OK;
 }
 
+static bool acts_in_stage(const pto_schedule_t *builder) {
+    const pto_stage_t *stage = builder->walk->stage;
+    pto_action_t action;
+    for (int i = 0; i < stage->step_count; i++)
+        if (pto_step_acts(builder->exec->plan, pto_plan_step(builder->exec->plan, stage->step_first + i),
+                          builder->exec->job.logical, builder->walk->k, &action))
+            return true;
+    return false;
+}
+
+static pto_status_t begin_either(pto_schedule_t *builder) {
+    builder->lanes = builder->walk->lanes;
+    builder->entered = 1;
+    pto_status_t status = pto_choices_add(builder);
+    if (status == PTO_OK)
+        status = pto_schedule_append(builder, 0, PTO_TASK_CHOOSE, builder->exec->eithers.count - 1, 1);
+    if (status == PTO_OK)
+        status = add_mark(builder, 0, -1);
+    builder->fork = last_task(builder, 0);
+    return status;
+}
+
+/* Member 0 has a lane for each other member, which needs none. */
+static pto_status_t build_in_either(pto_schedule_t *builder) {
+    const pto_walk_t *walk = builder->walk;
+    pto_status_t status = builder->lanes == walk->lanes ? PTO_OK : begin_either(builder);
+    if (status != PTO_OK || !acts_in_stage(builder))
+        return status;
+    pto_walk_t here = *walk;
+    here.lane = pto_choices_mine(builder)->chooses ? walk->lane : 0;
+    if (here.lane >= builder->entered) {
+        builder->entered = here.lane + 1;
+        status = pto_schedule_append(builder, here.lane, PTO_TASK_AFTER, 0, builder->fork);
+    }
+    builder->walk = &here;
+    builder->choice = walk->branch < 0 ? 0 : 1 + pto_choice_of(builder, walk->lane);
+    if (status == PTO_OK)
+        status = build_steps(builder);
+    builder->choice = 0;
+    builder->walk = walk;
+    return status;
+}
+
 static pto_status_t build_in_lane(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
@@ -263,7 +315,8 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
     if (status != PTO_OK)
         return status;
     if (walk->lanes >= 0)
-        return build_in_lane(builder);
+        return pto_plan_node(walk->plan, walk->lanes)->kind == PTO_NODE_EITHER ? build_in_either(builder)
+                                                                               : build_in_lane(builder);
     if (walk->kernel >= 0)
         return build_in_kernel(builder);
     if (pto_walk_in_nccl(walk))
@@ -277,7 +330,7 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
 /* Copy a whole user buffer to or from its substitute. */
 static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void *target, const void *source) {
     static const pto_stage_t stage = {.name = "user's buffer"};
-    pto_walk_t around = {.stage = &stage, .lanes = -1};
+    pto_walk_t around = {.stage = &stage, .lanes = -1, .branch = -1};
     if (!target || !source)
         return PTO_OK;
     /* cppcheck-suppress autoVariables; until the end of this function only */
@@ -341,4 +394,6 @@ void pto_schedule_free(pto_exec_t *exec) {
     free(exec->sources.item);
     free(exec->signals.item);
     free(exec->statuses);
+    free(exec->eithers.item);
+    free(exec->choices.item);
 }

@@ -55,7 +55,8 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
     pto_task_t *entry = pto_vector_add(&builder->exec->lane[lane].tasks, sizeof *entry);
     if (!entry)
         return pto_schedule_out_of_memory(builder->err);
-    *entry = (pto_task_t){kind, first, count, walk->stage->name, walk->k, walk->lanes};
+    *entry = (pto_task_t){kind,        first,           count,        walk->stage->name, walk->k,
+                          walk->lanes, builder->choice, walk->branch, walk->stage->once};
     return PTO_OK;
 }
 
@@ -73,6 +74,7 @@ pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int
     pto_task_t *last = task->count ? (pto_task_t *)task->item + task->count - 1 : NULL;
     if (last && last->kind == kind && last->first + last->count == first && kind != PTO_TASK_LIBRARY &&
         kind != PTO_TASK_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k &&
+        last->choice == builder->choice && last->branch == builder->walk->branch &&
         runs_alike(builder->exec, kind, first - 1, first)) {
         last->count += count;
         return PTO_OK;

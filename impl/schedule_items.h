@@ -30,6 +30,7 @@ typedef struct {
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
     pto_task_t launch;      /* entry of the current kernel */
     int lanes;              /* the node whose lanes are being built; -1: none */
+    int choice;             /* of the tasks that are being built: as in pto_task_t */
     int entered;            /* number of its lanes that have tasks */
     int fork;               /* lane 0's mark at its entry */
     int event_first;        /* a pipeline's: `event_depth` for each lane */

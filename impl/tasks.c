@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "choices.h"
 #include "kernel_nodes.h"
 #include "mpi_collective.h"
 #include "nccl_collective.h"
@@ -169,11 +170,11 @@ static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_
 /* Tasks that need not wait for the lane's stream. */
 static bool runs_beside(const pto_exec_t *exec, const pto_task_t *task) {
     return on_device(exec, task) || task->kind == PTO_TASK_FINISH || task->kind == PTO_TASK_WAIT ||
-           task->kind == PTO_TASK_NCCL || task->kind == PTO_TASK_MARK;
+           task->kind == PTO_TASK_NCCL || task->kind == PTO_TASK_MARK || task->kind == PTO_TASK_CHOSEN;
 }
 
-pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
-                         bool *finished, pto_error_t *err) {
+static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
+                            bool *finished, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *finished = true;
     if (task->kind == PTO_TASK_KERNEL)
@@ -208,10 +209,26 @@ pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *t
         *finished = wait || exec->waiting;
         return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + task->first, err)
                          : PTO_OK;
+    case PTO_TASK_CHOOSE:
+        pto_choices_begin(exec, task->first);
+        return PTO_OK;
+    case PTO_TASK_CHOSEN:
+        pto_choice_completed(exec, task->first);
+        return PTO_OK;
     case PTO_TASK_KERNEL:
     case PTO_TASK_AFTER:
     case PTO_TASK_COUNT:
         break;
     }
     return PTO_OK;
+}
+
+pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
+                         bool *finished, pto_error_t *err) {
+    pto_gate_t gate = task->choice ? pto_choice_gate(exec, lane, task) : PTO_GATE_OPEN;
+    *finished = gate != PTO_GATE_UNKNOWN;
+    pto_status_t status = gate == PTO_GATE_OPEN ? do_task(exec, lane, task, wait, finished, err) : PTO_OK;
+    if (task->choice && !*finished)
+        pto_choice_waits(exec, task);
+    return status;
 }

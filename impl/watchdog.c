@@ -15,7 +15,7 @@ int64_t pto_now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static const char *doing(const pto_task_t *task) {
+static const char *doing(const pto_exec_t *exec, const pto_task_t *task) {
     static const char *const text[] = {
         [PTO_TASK_POST] = "starting messages",
         [PTO_TASK_FINISH] = "waiting for messages",
@@ -28,9 +28,12 @@ static const char *doing(const pto_task_t *task) {
         [PTO_TASK_NCCL] = "in NCCL's collective",
         [PTO_TASK_MARK] = "ending a chunk",
         [PTO_TASK_AFTER] = "waiting for another lane",
+        [PTO_TASK_CHOOSE] = "beginning to choose",
+        [PTO_TASK_CHOSEN] = "ending a branch",
     };
     _Static_assert(sizeof text / sizeof *text == PTO_TASK_COUNT, "every kind has a text");
-    return text[task->kind];
+    const pto_exec_choice_t *choice = exec->choices.item;
+    return task->choice && choice[task->choice - 1].branch < 0 ? "waiting for a choice" : text[task->kind];
 }
 
 /* The current entry, or NULL. A final kernel stays current until it completes. */
@@ -75,7 +78,7 @@ void pto_exec_where(const pto_exec_t *exec, int lane, char *text, size_t text_si
 
 static const char *what_now(const pto_exec_t *exec) {
     const pto_task_t *task = at_work(&exec->lane[busy_lane(exec)]);
-    return task ? doing(task) : "waiting for the other processes";
+    return task ? doing(exec, task) : "waiting for the other processes";
 }
 
 static bool is_late(const pto_exec_t *exec) {

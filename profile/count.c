@@ -2,6 +2,7 @@
  * calls. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "profile.h"
@@ -54,26 +55,26 @@ int64_t prof_type_bytes(MPI_Datatype type) {
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-static size_t hash_of(int32_t peer, int routine, int kind, int space) {
-    uint64_t key =
-        (uint64_t)(uint32_t)peer << 24 | (uint64_t)routine << 16 | (uint64_t)kind << 8 | (uint64_t)space;
-    key *= 0x9e3779b97f4a7c15u;
-    return (size_t)(key ^ key >> 32);
+_Static_assert(sizeof(prof_key_t) == sizeof(uint64_t), "keys are compared as numbers");
+
+static uint64_t number_of(const prof_key_t *key) {
+    uint64_t number;
+    memcpy(&number, key, sizeof number);
+    return number;
 }
 
 /* The cell with this key, or the unused one where it belongs. */
-static prof_cell_t *find_in(prof_cell_t *cells, size_t capacity, int32_t peer, int routine, int kind,
-                            int space) {
-    for (size_t at = hash_of(peer, routine, kind, space);; at++) {
+static prof_cell_t *find_in(prof_cell_t *cells, size_t capacity, const prof_key_t *key) {
+    uint64_t number = number_of(key), hash = number * 0x9e3779b97f4a7c15u;
+    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
         prof_cell_t *cell = &cells[at & (capacity - 1)];
-        if (cell->messages == 0 ||
-            (cell->peer == peer && cell->routine == routine && cell->kind == kind && cell->space == space))
+        if (cell->messages == 0 || number_of(&cell->key) == number)
             return cell;
     }
 }
 
-prof_cell_t *prof_find_cell(int32_t peer, int routine, int kind, int space) {
-    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, peer, routine, kind, space);
+prof_cell_t *prof_find_cell(const prof_key_t *key) {
+    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, key);
     return cell->messages > 0 ? cell : NULL;
 }
 
@@ -86,7 +87,7 @@ static bool grow(void) {
     for (size_t i = 0; i < prof.cell_capacity; i++) {
         const prof_cell_t *cell = &before[i];
         if (cell->messages > 0)
-            *find_in(larger, capacity, cell->peer, cell->routine, cell->kind, cell->space) = *cell;
+            *find_in(larger, capacity, &cell->key) = *cell;
     }
     prof.cell = larger;
     prof.cell_capacity = capacity;
@@ -95,35 +96,45 @@ static bool grow(void) {
 }
 
 static int size_class(int64_t bytes) {
-    int class = 0;
-    for (; bytes > 0; bytes /= 2)
-        class ++;
-    return class;
+    return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
 }
 
-prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
-                             int64_t messages, int64_t bytes_each, prof_space_t space) {
-    int world = prof_world_rank(group, peer);
-    if (world < 0 || (prof.cell_count >= prof.cell_capacity / 2 && !grow())) {
-        prof.messages_lost += peer == MPI_PROC_NULL ? 0 : messages;
+/* NULL: out of memory. */
+static prof_cell_t *add_to_cell(const prof_key_t *key, int64_t messages, int64_t bytes_each) {
+    if (prof.cell_count >= prof.cell_capacity / 2 && !grow())
         return NULL;
-    }
-    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, world, (int)routine, kind, (int)space);
+    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, key);
     if (cell->messages == 0) {
-        *cell = (prof_cell_t){.peer = world,
-                              .routine = (uint8_t)routine,
-                              .kind = (uint8_t)kind,
-                              .space = (uint8_t)space,
-                              .arrival = PROF_UNKNOWN};
+        *cell = (prof_cell_t){.key = *key};
         prof.cell_count++;
     }
     cell->messages += messages;
     cell->bytes += messages * bytes_each;
-    prof_size_t *size = &prof.sizes[routine][space][size_class(bytes_each)];
+    prof_size_t *size = &prof.sizes[key->routine][key->space][size_class(bytes_each)];
     size->messages += messages;
     size->bytes += messages * bytes_each;
-    if (prof.ordered)
+    return cell;
+}
+
+prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
+                             int64_t messages, int64_t bytes_each, prof_space_t space) {
+    prof_key_t key = {prof_world_rank(group, peer), (uint8_t)routine, (uint8_t)kind, (uint8_t)space,
+                      PROF_UNKNOWN};
+    prof_cell_t *cell = key.peer >= 0 ? add_to_cell(&key, messages, bytes_each) : NULL;
+    if (!cell && peer != MPI_PROC_NULL)
+        prof.messages_lost += messages;
+    if (cell && prof.ordered)
         prof_order_sent(cell, group->id, tag, messages, bytes_each);
+    return cell;
+}
+
+prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
+                               int64_t bytes, prof_space_t space, prof_space_t peer_space) {
+    prof_key_t key = {prof_world_rank(group, peer), (uint8_t)routine, (uint8_t)kind, (uint8_t)space,
+                      (uint8_t)peer_space};
+    prof_cell_t *cell = key.peer >= 0 ? add_to_cell(&key, 1, bytes) : NULL;
+    if (!cell && peer != MPI_PROC_NULL)
+        prof.messages_lost++;
     return cell;
 }
 
@@ -147,13 +158,16 @@ void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_s
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-static prof_line_t *new_line(void) {
-    int64_t at = prof.line_count % PROF_LINES_PER_CHUNK, chunk = prof.line_count / PROF_LINES_PER_CHUNK;
-    if (prof.line_count >= prof.line_max)
+/* Make room for another line; NULL: there is none. */
+static prof_line_t *new_chunk(void) {
+    int64_t number = prof.line_count / PROF_LINES_PER_CHUNK, left = prof.line_max - prof.line_count;
+    prof_line_t *chunk = left > 0 ? aligned_alloc(PROF_CHUNK_BYTES, PROF_CHUNK_BYTES) : NULL;
+    if (!chunk)
         return NULL;
-    if (!prof.chunk[chunk])
-        prof.chunk[chunk] = malloc(PROF_LINES_PER_CHUNK * sizeof(prof_line_t));
-    return prof.chunk[chunk] ? &prof.chunk[chunk][at] : NULL;
+    madvise(chunk, PROF_CHUNK_BYTES, MADV_HUGEPAGE);
+    prof.chunk[number] = prof.line = chunk;
+    prof.line_end = chunk + (left < PROF_LINES_PER_CHUNK ? left : PROF_LINES_PER_CHUNK);
+    return chunk;
 }
 
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
@@ -163,19 +177,19 @@ void prof_count_call(const prof_call_t *call, const prof_group_t *group, int pee
     prof_time_t *time = &prof.time[call->routine][space];
     time->calls++;
     time->inside += call->end - call->begin;
-    prof_line_t *line = new_line();
+    prof_line_t *line = prof.line < prof.line_end ? prof.line : new_chunk();
     if (!line) {
         prof.lines_lost++;
         return;
     }
-    *line = (prof_line_t){.begin = call->begin,
-                          .end = call->end,
-                          .bytes = bytes,
-                          .group = group ? group->id : 0,
-                          .procs = group ? group->size : 0,
-                          .peer = group ? prof_world_rank(group, peer) : -1,
-                          .tag = tag,
-                          .routine = (uint8_t)call->routine,
-                          .space = (uint8_t)space};
+    line->begin = call->begin;
+    line->end = call->end;
+    line->bytes = bytes;
+    line->group = group;
+    line->peer = prof_world_rank(group, peer);
+    line->tag = tag;
+    line->routine = (uint8_t)call->routine;
+    line->space = (uint8_t)space;
+    prof.line = line + 1;
     prof.line_count++;
 }

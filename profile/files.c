@@ -112,12 +112,13 @@ static const char *const routine_names[PROF_ROUTINE_COUNT] = {PROF_ROUTINES(NAME
 #undef NAME
 
 static void put_kind(int kind) {
-    if (kind == PROF_MESSAGE || kind == PROF_EXACT) {
-        put(kind == PROF_MESSAGE ? "message" : "exact");
-        return;
-    }
-    put("plan:");
-    put(prof_plan_name(kind));
+    static const char *const names[PROF_BY_PLAN] = {[PROF_MESSAGE] = "message",
+                                                    [PROF_WRITE] = "one_sided",
+                                                    [PROF_READ] = "one_sided",
+                                                    [PROF_EXACT] = "exact"};
+    put(kind < PROF_BY_PLAN ? names[kind] : "plan:");
+    if (kind >= PROF_BY_PLAN)
+        put(prof_plan_name(kind));
 }
 
 /* What is written of one process. */
@@ -131,16 +132,18 @@ static void write_cells(const own_t *own) {
         const prof_cell_t *cell = &own->cell[i];
         if (cell->messages == 0)
             continue;
-        put_number(prof.rank);
-        put_field(cell->peer);
+        const prof_key_t *key = &cell->key;
+        bool reads = key->kind == PROF_READ;
+        put_number(reads ? key->peer : prof.rank);
+        put_field(reads ? prof.rank : key->peer);
         put(",");
-        put(space_names[cell->space]);
+        put(space_names[reads ? key->peer_space : key->space]);
         put(",");
-        put(space_names[cell->arrival]);
+        put(space_names[reads ? key->space : key->peer_space]);
         put(",");
-        put_kind(cell->kind);
+        put_kind(key->kind);
         put(",");
-        put(routine_names[cell->routine]);
+        put(routine_names[key->routine]);
         put_field(cell->messages);
         put_field(cell->bytes);
         end_line_with(cell->inside, cell->waiting);
@@ -198,8 +201,8 @@ static void write_lines(const own_t *own) {
         put(",");
         put(routine_names[line->routine]);
         put(",");
-        put(line->procs > 0 ? digits_of(line->group, 16, 16, room) : "");
-        put_field(line->procs);
+        put(line->group ? digits_of(line->group->id, 16, 16, room) : "");
+        put_field(line->group ? line->group->size : 0);
         put(",");
         if (line->peer >= 0)
             put_number(line->peer);

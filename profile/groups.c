@@ -138,7 +138,3 @@ const prof_group_t *prof_group_of(MPI_Comm comm) {
     known_group = found;
     return known_group;
 }
-
-int prof_world_rank(const prof_group_t *group, int rank) {
-    return group && rank >= 0 && rank < group->size ? group->world[rank] : -1;
-}

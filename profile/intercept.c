@@ -9,31 +9,15 @@
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local int depth;
+_Thread_local int prof_depth;
 
 void prof_next(const char *name, void *function, size_t size) {
     void *found = dlsym(RTLD_NEXT, name);
     memcpy(function, &found, size);
 }
 
-bool prof_enter(bool always) {
-    if (!(always ? prof.running : prof.enabled) || depth > 0)
-        return false;
-    depth++;
-    return true;
-}
-
-void prof_leave(void) { depth--; }
-
-void prof_lock(void) {
-    if (prof.threaded)
-        pthread_mutex_lock(&mutex);
-}
-
-void prof_unlock(void) {
-    if (prof.threaded)
-        pthread_mutex_unlock(&mutex);
-}
+void prof_lock_mutex(void) { pthread_mutex_lock(&mutex); }
+void prof_unlock_mutex(void) { pthread_mutex_unlock(&mutex); }
 
 /* --- the start ------------------------------------------------------------------------------------------ */
 
@@ -41,7 +25,7 @@ static void begin(void) {
     int provided = MPI_THREAD_SINGLE, mine, all = 0;
     if (prof.running)
         return;
-    depth++;
+    prof_depth++;
     PMPI_Comm_rank(MPI_COMM_WORLD, &prof.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &prof.size);
     PMPI_Query_thread(&provided);
@@ -52,7 +36,7 @@ static void begin(void) {
     prof_plans_begin();
     mine = prof_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
     PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    prof.ordered = all != 0;
+    prof.ordered = prof.has_spaces = all != 0;
     mine = prof_count_begin();
     PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     prof.running = prof.enabled = all != 0;
@@ -61,7 +45,7 @@ static void begin(void) {
     PMPI_Barrier(MPI_COMM_WORLD);
     prof.origin_ns = prof_now_ns();
     prof.origin = prof_ticks();
-    depth--;
+    prof_depth--;
 }
 
 #define INIT(prefix)                                                                                         \
@@ -135,6 +119,9 @@ CREATES(Dist_graph_create_adjacent,
         (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made))
 CREATES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm *made),
         (comm, leader, peers, remote, tag, made))
+CREATES(Comm_create_from_group,
+        (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
+        (group, tag, info, handler, made))
 CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
 
 /* --- the end -------------------------------------------------------------------------------------------- */
@@ -143,10 +130,10 @@ CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high,
 static void end(void) {
     if (!prof.running)
         return;
-    depth++;
+    prof_depth++;
     prof.enabled = prof.running = false;
     prof_write_all();
-    depth--;
+    prof_depth--;
 }
 
 #define END(prefix)                                                                                          \

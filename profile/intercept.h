@@ -10,22 +10,43 @@
 /* The next function of this name. */
 void prof_next(const char *name, void *function, size_t size);
 
+extern _Thread_local int prof_depth;
+
 /* Whether a call is to be looked at: not those that MPI or another tool makes within one. If so, prof_leave
  * must follow. Requests must be followed even while counting is switched off: `always`. */
-bool prof_enter(bool always);
-void prof_leave(void);
-/* Around everything that uses the tables. */
-void prof_lock(void);
-void prof_unlock(void);
+static inline bool prof_enter(bool always) {
+    if (!(always ? prof.running : prof.enabled) || prof_depth > 0)
+        return false;
+    prof_depth++;
+    return true;
+}
+static inline void prof_leave(void) { prof_depth--; }
+
+/* Around everything that uses the tables, where threads may do so at once. */
+void prof_lock_mutex(void);
+void prof_unlock_mutex(void);
+static inline void prof_lock(void) {
+    if (prof.threaded)
+        prof_lock_mutex();
+}
+static inline void prof_unlock(void) {
+    if (prof.threaded)
+        prof_unlock_mutex();
+}
+
+#define PROF_JOIN(a, b, c) PROF_JOIN_(a, b, c)
+#define PROF_JOIN_(a, b, c) a##b##c
+#define PROF_TEXT(name) PROF_TEXT_(name)
+#define PROF_TEXT_(name) #name
 
 /* One function. `plain` are its arguments; `before` may declare what stands in `args` instead; `after` sees
  * `call` and `code`. */
-#define PROF_ONE(prefix, name, always, params, plain, args, before, after)                                   \
-    PROF_EXPORT int prefix##name params;                                                                     \
-    PROF_EXPORT int prefix##name params {                                                                    \
+#define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
+    PROF_EXPORT int symbol params;                                                                           \
+    PROF_EXPORT int symbol params {                                                                          \
         static int(*next) params;                                                                            \
         if (!next)                                                                                           \
-            prof_next(#prefix #name, &next, sizeof next);                                                    \
+            prof_next(PROF_TEXT(symbol), &next, sizeof next);                                                \
         if (!prof_enter(always))                                                                             \
             return next plain;                                                                               \
         before;                                                                                              \
@@ -39,11 +60,16 @@ void prof_unlock(void);
         return code;                                                                                         \
     }
 
-#define PROF_BOTH(name, always, params, plain, args, before, after)                                          \
-    PROF_ONE(MPI_, name, always, params, plain, args, before, after)                                         \
-    PROF_ONE(PMPI_, name, always, params, plain, args, before, after)
+/* Functions with counts come in two forms, MPI_NAME and MPI_NAME_c: each_count.h defines COUNT, the type of
+ * counts, PLACE, that of displacements, and SUFFIX. */
+#define PROF_FORM(prefix, name, ...) PROF_ONE(PROF_JOIN(prefix, name, SUFFIX), name, __VA_ARGS__)
+#define PROF_BOTH_FORM(name, ...) PROF_FORM(MPI_, name, __VA_ARGS__) PROF_FORM(PMPI_, name, __VA_ARGS__)
+
+#define PROF_BOTH(name, ...) PROF_ONE(MPI_##name, name, __VA_ARGS__) PROF_ONE(PMPI_##name, name, __VA_ARGS__)
 
 /* A function whose arguments go on as they are. */
 #define PROF_SIMPLE(name, params, args, after) PROF_BOTH(name, false, params, args, args, (void)0, after)
+#define PROF_SIMPLE_FORM(name, params, args, after)                                                          \
+    PROF_BOTH_FORM(name, false, params, args, args, (void)0, after)
 
 #endif

@@ -1,4 +1,5 @@
 /* Messages: sends, receives, probes, and requests until they complete. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,48 +7,32 @@
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
-static int64_t message_bytes(int count, MPI_Datatype type) { return count * prof_type_bytes(type); }
+static int64_t message_bytes(MPI_Count count, MPI_Datatype type) { return count * prof_type_bytes(type); }
 
-static void count_send(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
-                       prof_space_t space) {
+static const prof_cell_t *count_send(const prof_call_t *call, const prof_group_t *group, int peer, int tag,
+                                     int64_t bytes, prof_space_t space) {
     prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, group, peer, tag, 1, bytes, space);
     if (cell)
         cell->inside += call->end - call->begin;
+    return cell;
 }
 
-static void note_send(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
-                      int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
+static void note_send(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
+                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
     const prof_group_t *group = prof_group_of(comm);
     prof_space_t space = prof_message_space(buffer, type);
     int64_t bytes = message_bytes(count, type);
     prof_count_call(call, group, peer, tag, bytes, space);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
-    count_send(call, group, peer, tag, bytes, space);
-    if (request && *request != MPI_REQUEST_NULL)
-        prof_request_add(*request, &(prof_request_t){.routine = (uint8_t)call->routine,
+    const prof_cell_t *cell = count_send(call, group, peer, tag, bytes, space);
+    if (request && cell && *request != MPI_REQUEST_NULL)
+        prof_request_add(*request, &(prof_request_t){.key = cell->key,
+                                                     .routine = (uint8_t)call->routine,
                                                      .space = (uint8_t)space,
-                                                     .active = true,
-                                                     .peer = peer,
-                                                     .group = group});
+                                                     .sends = true,
+                                                     .active = true});
 }
-
-#define SEND_PARAMS const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
-#define SEND_ARGS buffer, count, type, peer, tag, comm
-
-#define SEND(name) PROF_SIMPLE(name, (SEND_PARAMS), (SEND_ARGS), note_send(&call, code, SEND_ARGS, NULL))
-SEND(Send)
-SEND(Bsend)
-SEND(Ssend)
-SEND(Rsend)
-
-#define ISEND(name)                                                                                          \
-    PROF_SIMPLE(name, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                            \
-                note_send(&call, code, SEND_ARGS, request))
-ISEND(Isend)
-ISEND(Ibsend)
-ISEND(Issend)
-ISEND(Irsend)
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
@@ -59,8 +44,8 @@ static void count_received(const prof_group_t *group, const MPI_Status *status, 
         prof_count_received(group, status->MPI_SOURCE, status->MPI_TAG, 1, space);
 }
 
-static void note_recv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
-                      int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
+static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
+                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
     const prof_group_t *group = prof_group_of(comm);
     prof_space_t space = prof_message_space(buffer, type);
     prof_count_call(call, group, peer, tag, message_bytes(count, type), space);
@@ -68,14 +53,10 @@ static void note_recv(const prof_call_t *call, int code, const void *buffer, int
         count_received(group, status, space);
 }
 
-#define RECV_PARAMS void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 /* A status, even if the program wants none. */
 #define OWN_STATUS                                                                                           \
     MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
-
-PROF_BOTH(Recv, false, (RECV_PARAMS, MPI_Status *status), (SEND_ARGS, status), (SEND_ARGS, use), OWN_STATUS,
-          note_recv(&call, code, SEND_ARGS, use))
 
 /* A posted receive whose source and tag are known takes its place among the others at once; an open one does
  * when it completes. */
@@ -83,13 +64,13 @@ static void post(prof_request_t *what) {
     what->place = prof_order_post();
     what->active = true;
     if (what->is_open)
-        prof_order_open(1);
+        prof_open_receives++;
     else
         prof_count_received_at(what->group, what->peer, what->tag, (prof_space_t)what->space, what->place);
 }
 
-static prof_request_t receive_of(prof_routine_t routine, const void *buffer, int count, MPI_Datatype type,
-                                 int peer, int tag, MPI_Comm comm) {
+static prof_request_t receive_of(prof_routine_t routine, const void *buffer, MPI_Count count,
+                                 MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
     return (prof_request_t){.routine = (uint8_t)routine,
                             .space = (uint8_t)prof_message_space(buffer, type),
                             .receives = true,
@@ -100,8 +81,8 @@ static prof_request_t receive_of(prof_routine_t routine, const void *buffer, int
                             .group = prof_group_of(comm)};
 }
 
-static void note_irecv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
-                       int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
+static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
+                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
     prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
     prof_count_call(call, what.group, peer, tag, what.bytes, (prof_space_t)what.space);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
@@ -109,9 +90,6 @@ static void note_irecv(const prof_call_t *call, int code, const void *buffer, in
     post(&what);
     prof_request_add(*request, &what);
 }
-
-PROF_SIMPLE(Irecv, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request),
-            note_irecv(&call, code, SEND_ARGS, request))
 
 /* --- both at once --------------------------------------------------------------------------------------- */
 
@@ -126,29 +104,31 @@ static void note_sendrecv(const prof_call_t *call, int code, const prof_request_
         count_received(in->group, status, (prof_space_t)in->space);
 }
 
-PROF_BOTH(Sendrecv, false,
-          (const void *buffer, int count, MPI_Datatype type, int peer, int tag, void *in, int in_count,
-           MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, MPI_Status *status),
-          (buffer, count, type, peer, tag, in, in_count, in_type, source, in_tag, comm, status),
-          (buffer, count, type, peer, tag, in, in_count, in_type, source, in_tag, comm, use), OWN_STATUS,
-          prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);
-          prof_request_t receives = receive_of(call.routine, in, in_count, in_type, source, in_tag, comm);
-          note_sendrecv(&call, code, &sends, &receives, use))
-
-PROF_BOTH(Sendrecv_replace, false,
-          (void *buffer, int count, MPI_Datatype type, int peer, int tag, int source, int in_tag,
-           MPI_Comm comm, MPI_Status *status),
-          (buffer, count, type, peer, tag, source, in_tag, comm, status),
-          (buffer, count, type, peer, tag, source, in_tag, comm, use), OWN_STATUS,
-          prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);
-          prof_request_t receives = receive_of(call.routine, buffer, count, type, source, in_tag, comm);
-          note_sendrecv(&call, code, &sends, &receives, use))
+/* The request's time belongs to the message that is sent. */
+static void note_isendrecv(const prof_call_t *call, int code, const prof_request_t *out, prof_request_t *in,
+                           const MPI_Request *request) {
+    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    if (code != MPI_SUCCESS)
+        return;
+    in->active = true;
+    in->receives = in->peer != MPI_PROC_NULL;
+    if (in->receives)
+        post(in);
+    const prof_cell_t *cell =
+        count_send(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    in->sends = cell != NULL;
+    if (cell)
+        in->key = cell->key;
+    prof_request_add(*request, in);
+}
 
 /* --- persistent requests -------------------------------------------------------------------------------- */
 
-static void note_init(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
-                      int peer, int tag, MPI_Comm comm, bool receives, const MPI_Request *request) {
+static void note_init(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
+                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, bool receives,
+                      const MPI_Request *request) {
     prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
+    what.sends = !receives;
     what.receives = receives;
     what.is_open = receives && what.is_open;
     what.persistent = true;
@@ -157,15 +137,12 @@ static void note_init(const prof_call_t *call, int code, const void *buffer, int
         prof_request_add(*request, &what);
 }
 
-#define SEND_INIT(name)                                                                                      \
-    PROF_BOTH(name, true, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request), (SEND_ARGS, request),  \
-              (void)0, note_init(&call, code, SEND_ARGS, false, request))
-SEND_INIT(Send_init)
-SEND_INIT(Bsend_init)
-SEND_INIT(Ssend_init)
-SEND_INIT(Rsend_init)
-PROF_BOTH(Recv_init, true, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request), (SEND_ARGS, request),
-          (void)0, note_init(&call, code, SEND_ARGS, true, request))
+static void start_send(const prof_call_t *call, prof_request_t *what) {
+    const prof_cell_t *cell =
+        count_send(call, what->group, what->peer, what->tag, what->bytes, (prof_space_t)what->space);
+    if (cell)
+        what->key = cell->key;
+}
 
 /* The time counts for the message only if the call starts a single one. */
 static void note_start(const prof_call_t *call, int code, const MPI_Request *request, int count) {
@@ -178,8 +155,9 @@ static void note_start(const prof_call_t *call, int code, const MPI_Request *req
         own.routine = (prof_routine_t)what->routine;
         if (what->receives)
             post(what);
-        else
-            count_send(&own, what->group, what->peer, what->tag, what->bytes, (prof_space_t)what->space);
+        else if (what->sends)
+            start_send(&own, what);
+        prof_count_kept(what->kept, own.routine);
         what->active = true;
     }
 }
@@ -204,7 +182,7 @@ typedef struct {
 } waiting_t;
 
 static bool needs_status(const waiting_t *waiting) {
-    for (int i = 0; i < waiting->count; i++) {
+    for (int i = 0; prof_open_receives > 0 && i < waiting->count; i++) {
         const prof_request_t *what = prof_request_find(waiting->saved[i]);
         if (what && what->active && (what->is_open || what->cancelled))
             return true;
@@ -219,7 +197,8 @@ static void wait_begin(waiting_t *waiting, int count, const MPI_Request *request
     MPI_Status *own = waiting->many ? waiting->many : waiting->few_status;
     waiting->saved = waiting->many ? (MPI_Request *)(void *)(own + room) : waiting->few;
     waiting->count = room <= FEW || waiting->many ? (int)room : 0;
-    memcpy(waiting->saved, request, (size_t)waiting->count * sizeof *request);
+    for (int i = 0; i < waiting->count; i++)
+        waiting->saved[i] = request[i];
     prof_lock();
     bool replace = status == ignored && needs_status(waiting);
     prof_unlock();
@@ -239,7 +218,7 @@ static void complete_receive(const prof_request_t *what, const MPI_Status *statu
         if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
             prof_count_received_at(what->group, status->MPI_SOURCE, status->MPI_TAG,
                                    (prof_space_t)what->space, what->place);
-        prof_order_open(-1);
+        prof_open_receives--;
     } else if (cancelled) {
         prof_order_cancel(prof_world_rank(what->group, what->peer), what->group->id, what->tag, what->place);
     }
@@ -253,23 +232,23 @@ static void complete(MPI_Request request, const MPI_Status *status, int64_t wait
     prof.time[what->routine][what->space].waiting += waiting;
     if (what->receives)
         complete_receive(what, status);
-    prof_cell_t *cell = what->receives ? NULL
-                                       : prof_find_cell(prof_world_rank(what->group, what->peer),
-                                                        what->routine, PROF_MESSAGE, what->space);
+    prof_cell_t *cell = what->sends ? prof_find_cell(&what->key) : NULL;
     if (cell)
         cell->waiting += waiting;
+    prof_open_receives -= what->cancelled;
     what->cancelled = false;
     if (!what->persistent)
-        prof_request_remove(request);
+        prof_request_remove(what);
 }
 
 /* `done` requests have completed: those with these indices, or the first ones; MPI_UNDEFINED: none. */
 static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
+    int64_t waited = done > 1 ? (call->end - call->begin) / done : call->end - call->begin;
     bool some = done > 0 && done <= waiting->count && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS);
     prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
-                 (call->end - call->begin) / done);
+                 waited);
     free(waiting->many);
 }
 
@@ -314,15 +293,18 @@ PROF_BOTH(Testsome, true,
 
 static void forget(MPI_Request request) {
     prof_request_t *what = prof_request_find(request);
-    if (what && what->active && what->is_open)
-        prof_order_open(-1);
-    prof_request_remove(request);
+    if (!what)
+        return;
+    prof_open_receives -= (what->active && what->is_open) + what->cancelled;
+    prof_request_remove(what);
 }
 
 static void mark_cancelled(MPI_Request request) {
     prof_request_t *what = prof_request_find(request);
-    if (what && what->receives)
-        what->cancelled = true;
+    if (!what || !what->receives || what->cancelled)
+        return;
+    what->cancelled = true;
+    prof_open_receives++;
 }
 
 #define ON_REQUEST(prefix, name, act)                                                                        \
@@ -358,11 +340,11 @@ static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MP
                                                 .tag = status->MPI_TAG,
                                                 .place = prof_order_post(),
                                                 .group = prof_group_of(comm)});
-    prof_order_open(1);
+    prof_open_receives++;
 }
 
-static void note_mrecv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
-                       MPI_Message message) {
+static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
+                       MPI_Datatype type, MPI_Message message) {
     prof_request_t what = {.group = NULL};
     prof_space_t space = prof_message_space(buffer, type);
     bool known = prof_message_take(message, &what);
@@ -371,7 +353,7 @@ static void note_mrecv(const prof_call_t *call, int code, const void *buffer, in
         return;
     if (code == MPI_SUCCESS)
         prof_count_received_at(what.group, what.peer, what.tag, space, what.place);
-    prof_order_open(-1);
+    prof_open_receives--;
 }
 
 PROF_SIMPLE(Probe, (int peer, int tag, MPI_Comm comm, MPI_Status *status), (peer, tag, comm, status),
@@ -385,10 +367,44 @@ PROF_BOTH(Improbe, false,
           (int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
           (peer, tag, comm, flag, message, status), (peer, tag, comm, flag, message, use), OWN_STATUS,
           note_mprobe(&call, code, peer, tag, comm, *flag != 0, *message, use))
-PROF_BOTH(Mrecv, true, (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
-          (buffer, count, type, message, status), (buffer, count, type, message, status),
-          MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))
-PROF_BOTH(Imrecv, true,
-          (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request),
-          (buffer, count, type, message, request), (buffer, count, type, message, request),
-          MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))
+
+/* --- functions with counts ------------------------------------------------------------------------------ */
+
+#define SEND_PARAMS const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define SEND_ARGS buffer, count, type, peer, tag, comm
+#define RECV_PARAMS void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+
+#define SEND(name) PROF_SIMPLE_FORM(name, (SEND_PARAMS), (SEND_ARGS), note_send(&call, code, SEND_ARGS, NULL))
+#define ISEND(name)                                                                                          \
+    PROF_SIMPLE_FORM(name, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                       \
+                     note_send(&call, code, SEND_ARGS, request))
+#define SEND_INIT(name)                                                                                      \
+    PROF_BOTH_FORM(name, true, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                   \
+                   (SEND_ARGS, request), (void)0, note_init(&call, code, SEND_ARGS, false, request))
+
+#define BOTH_OF(in, in_count, in_type)                                                                       \
+    prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);                   \
+    prof_request_t receives = receive_of(call.routine, in, in_count, in_type, source, in_tag, comm)
+#define SENDRECV_PARAMS                                                                                      \
+    const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, void *in, COUNT in_count,         \
+        MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm
+#define SENDRECV_ARGS buffer, count, type, peer, tag, in, in_count, in_type, source, in_tag, comm
+#define REPLACE_PARAMS                                                                                       \
+    void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, int source, int in_tag, MPI_Comm comm
+#define REPLACE_ARGS buffer, count, type, peer, tag, source, in_tag, comm
+
+#define PROF_LIST "message_list.h"
+#include "each_count.h"
+
+/* A partitioned message is one message, however many parts the library sends it in. It only matches another
+ * partitioned one with its tag. */
+#define PARTITIONED_PARAMS(const_void)                                                                       \
+    const_void *buffer, int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,               \
+        MPI_Comm comm, MPI_Info info, MPI_Request *request
+#define PARTITIONED_ARGS buffer, partitions, count, type, peer, tag, comm, info, request
+#define PARTITIONED(name, const_void, receives)                                                              \
+    PROF_BOTH(name, true, (PARTITIONED_PARAMS(const_void)), (PARTITIONED_ARGS), (PARTITIONED_ARGS), (void)0, \
+              note_init(&call, code, buffer, partitions *count, type, peer, INT_MIN + tag, comm, receives,   \
+                        request))
+PARTITIONED(Psend_init, const void, false)
+PARTITIONED(Precv_init, void, true)

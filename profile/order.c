@@ -17,9 +17,7 @@ typedef struct {
     int64_t last;
     int64_t messages;
     int64_t bytes_each;
-    uint8_t routine; /* of the send */
-    uint8_t kind;
-    uint8_t space;
+    prof_key_t key; /* of a send's cell; of receives, its space alone */
 } run_t;
 
 typedef struct {
@@ -41,10 +39,10 @@ typedef struct {
 static streams_t sent, received;
 static size_t run_count;
 static int64_t places;
-static int open_receives;
+
+int prof_open_receives;
 
 int64_t prof_order_post(void) { return places++; }
-void prof_order_open(int change) { open_receives += change; }
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
@@ -107,20 +105,15 @@ static run_t *new_run(stream_t *stream) {
 static void stop_recording(void) { prof.ordered = false; }
 
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
-    stream_t *stream = stream_of(&sent, cell->peer, group, tag);
+    stream_t *stream = stream_of(&sent, cell->key.peer, group, tag);
     run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
-    if (run && run->routine == cell->routine && run->kind == cell->kind && run->space == cell->space &&
-        run->bytes_each == bytes_each) {
+    if (run && memcmp(&run->key, &cell->key, sizeof run->key) == 0 && run->bytes_each == bytes_each) {
         run->messages += messages;
         return;
     }
     run = stream ? new_run(stream) : NULL;
     if (run)
-        *run = (run_t){.messages = messages,
-                       .bytes_each = bytes_each,
-                       .routine = cell->routine,
-                       .kind = cell->kind,
-                       .space = cell->space};
+        *run = (run_t){.messages = messages, .bytes_each = bytes_each, .key = cell->key};
     else
         stop_recording();
 }
@@ -130,7 +123,8 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
                          int64_t place) {
     stream_t *stream = stream_of(&received, peer, group, tag);
     run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
-    if (run && run->space == space && open_receives == 0 && run->last == stream->last && place > run->last) {
+    if (run && run->key.space == space && prof_open_receives == 0 && run->last == stream->last &&
+        place > run->last) {
         run->messages += messages;
         run->last = place;
         stream->last = place;
@@ -141,7 +135,7 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
         stop_recording();
         return;
     }
-    *run = (run_t){.first = place, .last = place, .messages = messages, .space = (uint8_t)space};
+    *run = (run_t){.first = place, .last = place, .messages = messages, .key.space = (uint8_t)space};
     stream->last = stream->last > place ? stream->last : place;
 }
 
@@ -218,7 +212,8 @@ static told_t *collect(int *counts) {
             continue;
         qsort(stream->run, stream->count, sizeof *stream->run, compare_places);
         for (size_t r = 0; r < stream->count; r++)
-            tell[at++] = (told_t){stream->group, stream->run[r].messages, stream->tag, stream->run[r].space};
+            tell[at++] =
+                (told_t){stream->group, stream->run[r].messages, stream->tag, stream->run[r].key.space};
         counts[stream->peer] += (int)stream->count;
     }
     return tell;
@@ -294,7 +289,7 @@ static void match(const stream_t *stream, const answers_t *answers, share_t (*sh
     int64_t left = told < end ? told->messages : 0;
     for (size_t i = 0; i < stream->count; i++) {
         const run_t *run = &stream->run[i];
-        const prof_cell_t *cell = prof_find_cell(stream->peer, run->routine, run->kind, run->space);
+        const prof_cell_t *cell = prof_find_cell(&run->key);
         for (int64_t messages = run->messages; messages > 0;) {
             while (left == 0 && told < end)
                 left = ++told < end ? told->messages : 0;
@@ -309,13 +304,13 @@ static void match(const stream_t *stream, const answers_t *answers, share_t (*sh
     }
 }
 
-static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, int arrival, share_t share) {
+static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, int space, share_t share) {
     if (share.messages == 0)
         return;
     double part = (double)share.messages / (double)cell->messages;
     prof_cell_t *made = &out[(*count)++];
     *made = *cell;
-    made->arrival = (uint8_t)arrival;
+    made->key.peer_space = (uint8_t)space;
     made->messages = share.messages;
     made->bytes = share.bytes;
     made->inside = (int64_t)((double)cell->inside * part);
@@ -348,13 +343,17 @@ static bool must_match(const answers_t *answers) {
 }
 
 static int compare_cells(const void *one, const void *other) {
-    const prof_cell_t *a = one, *b = other;
+    const prof_key_t *a = &((const prof_cell_t *)one)->key, *b = &((const prof_cell_t *)other)->key;
     const int difference[] = {a->peer - b->peer, a->kind - b->kind, a->routine - b->routine,
-                              a->space - b->space, a->arrival - b->arrival};
+                              a->space - b->space, a->peer_space - b->peer_space};
     for (size_t i = 0; i < sizeof difference / sizeof *difference; i++)
         if (difference[i] != 0)
             return difference[i];
     return 0;
+}
+
+static bool is_access(const prof_cell_t *cell) {
+    return cell->key.kind == PROF_WRITE || cell->key.kind == PROF_READ;
 }
 
 prof_cell_t *prof_order_resolve(size_t *count) {
@@ -375,10 +374,13 @@ prof_cell_t *prof_order_resolve(size_t *count) {
             if (is_mixed(answers.spaces[sent.stream[i].peer]))
                 match(&sent.stream[i], &answers, share);
     }
-    for (size_t i = 0; out && i < prof.cell_capacity; i++)
-        if (prof.cell[i].messages > 0)
-            split(out, count, &prof.cell[i], told ? answers.spaces[prof.cell[i].peer] : 0,
-                  share ? share[i] : NULL);
+    for (size_t i = 0; out && i < prof.cell_capacity; i++) {
+        const prof_cell_t *cell = &prof.cell[i];
+        if (cell->messages > 0 && is_access(cell))
+            out[(*count)++] = *cell;
+        else if (cell->messages > 0)
+            split(out, count, cell, told ? answers.spaces[cell->key.peer] : 0, share ? share[i] : NULL);
+    }
     if (out)
         qsort(out, *count, sizeof *out, compare_cells);
     free(share);

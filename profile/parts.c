@@ -4,15 +4,14 @@
 
 #include <stdlib.h>
 
-/* A collective's messages have a tag of their own, so that they match among themselves. */
-static int tag_of(const prof_collective_t *what) { return -2 - (int)what->call->routine; }
-
 /* --- sides ---------------------------------------------------------------------------------------------- */
 
 static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
 
 static int64_t bytes_for(const prof_side_t *side, int i) {
-    int count = side->counts ? side->counts[i] : side->count;
+    MPI_Count count = !side->counts    ? side->count
+                      : side->is_large ? ((const MPI_Count *)side->counts)[i]
+                                       : ((const int *)side->counts)[i];
     return count * prof_type_bytes(side->types ? side->types[i] : side->type);
 }
 
@@ -29,16 +28,91 @@ static int64_t sum_of(const prof_side_t *side, int n) {
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
 
+typedef struct {
+    int64_t messages;
+    int64_t bytes;
+    int peer; /* in the group */
+    int kind;
+    prof_space_t space;
+    bool sends;
+} kept_part_t;
+
+/* The parts of a persistent collective. */
+struct prof_kept {
+    const prof_group_t *group;
+    size_t count;
+    size_t capacity;
+    kept_part_t *part;
+};
+
+static prof_kept_t *kept;
+static bool is_keeping;
+
+prof_kept_t *prof_keep_parts(void) {
+    is_keeping = true;
+    kept = calloc(1, sizeof *kept);
+    return kept;
+}
+
+void prof_keep_no_parts(void) { is_keeping = false; }
+
+static bool has_room(prof_kept_t *list) {
+    if (list->count < list->capacity)
+        return true;
+    size_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
+    kept_part_t *larger = realloc(list->part, capacity * sizeof *larger);
+    if (!larger)
+        return false;
+    list->part = larger;
+    list->capacity = capacity;
+    return true;
+}
+
+static void keep(const prof_group_t *group, kept_part_t part) {
+    if (!kept || !has_room(kept)) {
+        prof.messages_lost += part.messages;
+        return;
+    }
+    kept->group = group;
+    kept->part[kept->count++] = part;
+}
+
+static void count_part(prof_routine_t routine, const prof_group_t *group, const kept_part_t *part) {
+    /* A collective's messages have a tag of their own, so that they match among themselves. */
+    int tag = -2 - (int)routine;
+    if (part->sends)
+        prof_count_sent(routine, part->kind, group, part->peer, tag, part->messages, part->bytes,
+                        part->space);
+    else
+        prof_count_received(group, part->peer, tag, part->messages, part->space);
+}
+
+void prof_count_kept(const prof_kept_t *parts, prof_routine_t routine) {
+    for (size_t i = 0; parts && i < parts->count; i++)
+        count_part(routine, parts->group, &parts->part[i]);
+}
+
+void prof_kept_free(prof_kept_t *parts) {
+    if (parts)
+        free(parts->part);
+    free(parts);
+}
+
+static void add_part(const prof_collective_t *what, const prof_group_t *group, kept_part_t part) {
+    if (part.bytes > 0 && is_keeping)
+        keep(group, part);
+    else if (part.bytes > 0)
+        count_part(what->call->routine, group, &part);
+}
+
 static void send_part(const prof_collective_t *what, const prof_group_t *group, int kind, int peer,
                       int64_t messages, int64_t bytes, prof_space_t space) {
-    if (bytes > 0)
-        prof_count_sent(what->call->routine, kind, group, peer, tag_of(what), messages, bytes, space);
+    add_part(what, group, (kept_part_t){messages, bytes, peer, kind, space, .sends = true});
 }
 
 static void receive_part(const prof_collective_t *what, const prof_group_t *group, int peer, int64_t messages,
                          int64_t bytes, prof_space_t space) {
-    if (bytes > 0)
-        prof_count_received(group, peer, tag_of(what), messages, space);
+    add_part(what, group, (kept_part_t){messages, bytes, peer, 0, space, .sends = false});
 }
 
 static void count_call(const prof_collective_t *what, const prof_group_t *group, int64_t bytes,

@@ -8,8 +8,9 @@
 /* One side of a collective: the bytes for each process or block. */
 typedef struct {
     const void *buffer;
-    int count; /* of each, without `counts` */
-    const int *counts;
+    MPI_Count count;    /* of each, without `counts` */
+    const void *counts; /* of int, or of MPI_Count */
+    bool is_large;
     MPI_Datatype type;
     const MPI_Datatype *types; /* alltoallw; NULL: `type` for all */
 } prof_side_t;
@@ -23,6 +24,11 @@ typedef struct {
 } prof_collective_t;
 
 typedef void (*prof_note_t)(const prof_collective_t *what);
+
+/* Until prof_keep_no_parts, parts are kept for prof_count_kept instead of being counted. NULL: out of memory.
+ */
+prof_kept_t *prof_keep_parts(void);
+void prof_keep_no_parts(void);
 
 void prof_note_barrier(const prof_collective_t *what);
 void prof_note_bcast(const prof_collective_t *what);

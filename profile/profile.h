@@ -14,9 +14,10 @@
 
 typedef enum { PROF_CPU, PROF_GPU, PROF_MANAGED, PROF_UNKNOWN, PROF_SPACE_COUNT } prof_space_t;
 
-/* How a pair's traffic is known: a message of the program, a part of a collective that MPI's definition
- * determines, or a message of the algorithm with the number kind - PROF_BY_PLAN (prof_plan_name). */
-enum { PROF_MESSAGE, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
+/* How a pair's traffic is known: a message of the program, what it writes to another process's memory or
+ * reads from there, a part of a collective that MPI's definition determines, or a message of the algorithm
+ * with the number kind - PROF_BY_PLAN (prof_plan_name). */
+enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
 
 /* --- time ---------------------------------------------------------------------------------------------- */
 
@@ -42,7 +43,12 @@ static inline int64_t prof_ticks(void) { return prof_now_ns(); }
 bool prof_spaces_begin(void);
 prof_space_t prof_space(const void *memory);
 /* Of a message: with MPI_BOTTOM, the datatype has the address. */
-prof_space_t prof_message_space(const void *memory, MPI_Datatype type);
+prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type);
+/* There is a driver, or memory that the program has named. */
+extern bool prof_spaces_differ;
+static inline prof_space_t prof_message_space(const void *memory, MPI_Datatype type) {
+    return prof_spaces_differ ? prof_find_message_space(memory, type) : PROF_CPU;
+}
 
 /* --- communicators (groups.c) --------------------------------------------------------------------------- */
 
@@ -59,7 +65,9 @@ void prof_groups_begin(void);
 /* NULL: out of memory, or no communicator. */
 const prof_group_t *prof_group_of(MPI_Comm comm);
 /* A process's rank in MPI_COMM_WORLD; negative for MPI_PROC_NULL, MPI_ANY_SOURCE and processes outside. */
-int prof_world_rank(const prof_group_t *group, int rank);
+static inline int prof_world_rank(const prof_group_t *group, int rank) {
+    return group && rank >= 0 && rank < group->size ? group->world[rank] : -1;
+}
 
 /* --- counting (count.c) --------------------------------------------------------------------------------- */
 
@@ -70,13 +78,17 @@ typedef struct {
     int64_t end;
 } prof_call_t;
 
-/* What a process sent to another. */
 typedef struct {
     int32_t peer; /* in MPI_COMM_WORLD */
     uint8_t routine;
     uint8_t kind;
     uint8_t space;
-    uint8_t arrival; /* the space at the receiver, once it is known */
+    uint8_t peer_space; /* of messages and parts: unknown until prof_order_resolve */
+} prof_key_t;
+
+/* What a process sent to another, or read from it. */
+typedef struct {
+    prof_key_t key;
     int64_t messages;
     int64_t bytes;
     int64_t inside;  /* ticks in its calls */
@@ -101,32 +113,36 @@ typedef struct {
     int64_t begin;
     int64_t end;
     int64_t bytes;
-    uint64_t group;
-    int32_t procs;
-    int32_t peer; /* or a collective's root; negative: none */
+    const prof_group_t *group; /* or NULL */
+    int32_t peer;              /* or a collective's root; negative: none */
     int32_t tag;
     uint8_t routine;
     uint8_t space;
 } prof_line_t;
 
-enum { PROF_LINES_PER_CHUNK = 4096, PROF_CHUNKS_MAX = 1 << 16 };
+/* A chunk is a huge page, where the system has them: a page fault costs as much as counting ten calls. */
+enum { PROF_CHUNK_BYTES = 1 << 21, PROF_CHUNKS_MAX = 1 << 12 };
+enum { PROF_LINES_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_line_t) };
 
 typedef struct {
     int rank; /* in MPI_COMM_WORLD */
     int size;
-    bool running;   /* from MPI_Init to MPI_Finalize */
-    bool enabled;   /* and not switched off by MPI_Pcontrol(0) */
-    bool threaded;  /* MPI_THREAD_MULTIPLE */
-    bool ordered;   /* the order of messages is kept, to match the spaces of both ends */
-    int64_t origin; /* when counting began */
+    bool running;    /* from MPI_Init to MPI_Finalize */
+    bool enabled;    /* and not switched off by MPI_Pcontrol(0) */
+    bool threaded;   /* MPI_THREAD_MULTIPLE */
+    bool has_spaces; /* some process may have memory in more than one space */
+    bool ordered;    /* the order of messages is kept, to match the spaces of both ends */
+    int64_t origin;  /* when counting began */
     int64_t origin_ns;
-    prof_cell_t *cell; /* hashed by peer, routine, kind and space; messages == 0: unused */
+    prof_cell_t *cell; /* hashed by key; messages == 0: unused */
     size_t cell_count;
     size_t cell_capacity; /* a power of two */
     prof_time_t time[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT];
     prof_size_t sizes[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT][PROF_SIZES];
     uint8_t *received; /* by peer: a bit for each space in which its messages were received */
     prof_line_t *chunk[PROF_CHUNKS_MAX];
+    prof_line_t *line; /* the next one, up to line_end */
+    const prof_line_t *line_end;
     int64_t line_count;
     int64_t line_max;
     int64_t lines_lost;    /* beyond line_max */
@@ -141,6 +157,10 @@ bool prof_count_begin(void);
  * call. */
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
                              int64_t messages, int64_t bytes_each, prof_space_t space);
+/* The same of one access to the memory of `peer`, which is in a known space; kind: PROF_WRITE or PROF_READ.
+ */
+prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
+                               int64_t bytes, prof_space_t space, prof_space_t peer_space);
 /* The same number of messages of `peer`, received in this order. */
 void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, prof_space_t space);
 
@@ -151,7 +171,7 @@ void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_s
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
                      prof_space_t space);
 /* The cell with this key, or NULL. */
-prof_cell_t *prof_find_cell(int32_t peer, int routine, int kind, int space);
+prof_cell_t *prof_find_cell(const prof_key_t *key);
 
 int64_t prof_type_bytes(MPI_Datatype type);
 
@@ -166,19 +186,27 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place);
-/* Receives of MPI_ANY_SOURCE or MPI_ANY_TAG that are posted: added or removed. */
-void prof_order_open(int change);
+/* Posted receives of MPI_ANY_SOURCE or MPI_ANY_TAG, and receives that have been cancelled: their statuses
+ * tell what became of them. */
+extern int prof_open_receives;
 
 /* Collective. Split the cells by the space at the receiver: returns them in a new array. */
 prof_cell_t *prof_order_resolve(size_t *count);
 
 /* --- requests (requests.c) ------------------------------------------------------------------------------ */
 
+/* The parts of a persistent collective, which count when it starts (parts.c). */
+typedef struct prof_kept prof_kept_t;
+void prof_count_kept(const prof_kept_t *parts, prof_routine_t routine);
+void prof_kept_free(prof_kept_t *parts);
+
 /* What to do when a request starts and completes. */
 typedef struct {
+    prof_key_t key; /* of the cell of what it sends */
     uint8_t routine;
     uint8_t space;
     bool persistent;
+    bool sends;
     bool receives;
     bool is_open; /* a receive whose message is known when it completes only */
     bool cancelled;
@@ -188,11 +216,12 @@ typedef struct {
     int64_t bytes;
     int64_t place;
     const prof_group_t *group;
+    prof_kept_t *kept;
 } prof_request_t;
 
 void prof_request_add(MPI_Request request, const prof_request_t *what);
 prof_request_t *prof_request_find(MPI_Request request);
-void prof_request_remove(MPI_Request request);
+void prof_request_remove(prof_request_t *what);
 
 /* A matched probe, until its receive. */
 void prof_message_add(MPI_Message message, const prof_request_t *what);

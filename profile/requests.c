@@ -92,10 +92,9 @@ prof_request_t *prof_request_find(MPI_Request request) {
     return slot ? &slot->what : NULL;
 }
 
-void prof_request_remove(MPI_Request request) {
-    slot_t *slot = find(&requests, number_of(&request, sizeof request));
-    if (slot)
-        drop(&requests, slot);
+void prof_request_remove(prof_request_t *what) {
+    prof_kept_free(what->kept);
+    drop(&requests, (slot_t *)(void *)((char *)what - offsetof(slot_t, what)));
 }
 
 void prof_message_add(MPI_Message message, const prof_request_t *what) {

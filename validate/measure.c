@@ -255,6 +255,16 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
     return energy_add_up(job, status, used, cell->joules, err);
 }
 
+/* What policies chose since `earlier`, as far as this process knows it. */
+static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
+                         pto_exec_choices_t *chosen) {
+    int count = 0;
+    for (; count < CHOSEN_MAX && pto_exec_choices(exec, count, &chosen[count]); count++)
+        for (int i = 0; earlier && i <= chosen[count].members; i++)
+            chosen[count].runs[i] -= earlier[count].runs[i];
+    return count;
+}
+
 static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                    pto_exec_t *exec, uint64_t seed, cell_t *cell, pto_error_t *err) {
     pto_status_t status = check_runs(settings, plan, user, exec, seed, err);
@@ -264,7 +274,10 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     cell->sample_count = settings->options.repeats;
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
+    pto_exec_choices_t earlier[CHOSEN_MAX];
+    choices_since(exec, NULL, earlier);
     status = time_runs(settings, user, exec, cell->sample_s, err);
+    cell->chosen_count = choices_since(exec, earlier, cell->chosen);
     if (status == PTO_OK && pattern_of(settings))
         status = take_out_kernel(settings, user, cell, err);
     if (status == PTO_OK)

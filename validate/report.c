@@ -75,6 +75,33 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     fputc('\n', file);
 }
 
+/* The number of members that the policy staged in this share of the runs or more. */
+static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
+    int64_t runs = 0, seen = 0;
+    for (int i = 0; i <= chosen->members; i++)
+        runs += chosen->runs[i];
+    for (int i = 0; i <= chosen->members; i++) {
+        seen += chosen->runs[i];
+        if (seen > 0 && (double)seen >= share * (double)runs)
+            return i;
+    }
+    return chosen->members;
+}
+
+/* As "in 5 (0 to 7), out 2 (1 to 7) of 7": the median of the runs, the least and the most. */
+static void format_chosen(const cell_t *cell, char *text, size_t text_size) {
+    static const char *const name[CHOSEN_MAX] = {"in", "out"};
+    size_t used = 0;
+    for (int i = 0; i < cell->chosen_count && i < CHOSEN_MAX && used < text_size; i++) {
+        const pto_exec_choices_t *chosen = &cell->chosen[i];
+        used += (size_t)snprintf(text + used, text_size - used, "%s%s %d (%d to %d)", i ? ", " : "", name[i],
+                                 chosen_quantile(chosen, 0.5), chosen_quantile(chosen, 0),
+                                 chosen_quantile(chosen, 1));
+    }
+    if (used < text_size)
+        snprintf(text + used, text_size - used, " of %d", cell->chosen[0].members);
+}
+
 static void report_cell(FILE *file, const settings_t *settings, const pto_request_t *request,
                         const cell_t *cell) {
     fprintf(file, "%-12lld %-14s ", (long long)request->bytes, cell->strategy->name);
@@ -84,7 +111,9 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     }
     char name[64], choice[PTO_CHOICE_TEXT_MAX];
     snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
-             pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
+             cell->strategy->fixed
+                 ? ""
+                 : pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
@@ -102,6 +131,12 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, " %12.2f %11.1f%%", cell->kernel_s * 1e6,
                 100 * cell->median_s / (cell->kernel_s + cell->median_s));
     fputc('\n', file);
+    if (cell->chosen_count > 0) {
+        char chosen[96];
+        format_chosen(cell, chosen, sizeof chosen);
+        fprintf(file, "#            %s staged %s, median (least to most) of these runs\n",
+                cell->strategy->name, chosen);
+    }
 }
 
 /* Pick, winner and regret are what `portolan score` would say of these medians. */
@@ -213,7 +248,8 @@ static void format_rest(const settings_t *settings, const pto_scenario_t *scenar
         length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
                                    (long long)cell->chunks);
     if (scenario->staged_members.in != PTO_STAGED_TUNED)
-        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld,%lld" : ",,",
+        snprintf(text + length, text_size - length,
+                 cell->strategy->stages && !cell->strategy->fixed ? ",%lld,%lld" : ",,",
                  (long long)cell->staged_members.in, (long long)cell->staged_members.out);
 }
 
@@ -229,6 +265,11 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
     format_rest(settings, &options->scenario, cell, posted, rest, sizeof rest);
     fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
+    if (cell->chosen_count > 0) {
+        char chosen[96];
+        format_chosen(cell, chosen, sizeof chosen);
+        fprintf(file, "# staged=%s,%lld: %s\n", cell->strategy->name, (long long)request->bytes, chosen);
+    }
     if (pattern_of(settings))
         fprintf(file, "# kernel_s=%s,%.9g\n", cell->strategy->name, cell->kernel_s);
     for (int i = 0; i < cell->sample_count; i++)

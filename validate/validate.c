@@ -182,7 +182,8 @@ static int add_cells(const pto_options_t *options, int64_t point, const pto_stra
     pto_plan_t *plan = NULL;
     pto_price_t price;
     int count = 0;
-    bool several = strategy->stages && (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
+    bool several = strategy->stages && !strategy->fixed &&
+                   (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
     if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,
                                     NULL, NULL) != PTO_OK) {
         if (list)

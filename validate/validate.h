@@ -18,12 +18,17 @@ typedef struct {
     energy_job_t job; /* where energy or powers are measured: what can be read */
 } settings_t;
 
+/* Either nodes: of a gather and of a broadcast. */
+enum { CHOSEN_MAX = 2 };
+
 /* One strategy at one point. The samples are rank 0's. */
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;              /* of a chunked strategy; else 0 */
-    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
+    int64_t chunks;                        /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members;           /* of a strategy that stages; else 0 */
+    pto_exec_choices_t chosen[CHOSEN_MAX]; /* of a plan with either nodes, in the timed runs */
+    int chosen_count;
     bool by_library;
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;

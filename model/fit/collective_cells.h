@@ -11,14 +11,12 @@ enum { COLLECTIVE_CANDIDATES_MAX = 32 };
 typedef struct {
     pto_score_t score;
     pto_machine_t *machine; /* with the values fitted so far */
-    int64_t without_nodes;
     pto_error_t *err;
     pto_status_t status; /* of the first price that failed */
 } collective_fit_t;
 
-static inline bool collective_fit_has(const collective_fit_t *fit, const pto_score_cell_t *cell) {
-    return cell->nodes != fit->without_nodes && !cell->own_algorithms &&
-           cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
+static inline bool collective_fit_has(const pto_score_cell_t *cell) {
+    return !cell->own_algorithms && cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
 }
 
 /* ln(predicted / measured); 1 if there is no prediction. */

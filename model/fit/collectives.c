@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text_file.h"
 #include "entries.h"
+#include "machine/library_rules.h"
 
 enum {
     ROUNDS_MAX = 4,
@@ -104,7 +106,7 @@ static double mean_badness(collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++) {
         const pto_score_cell_t *cell = &fit->score.cell[i];
         double miss[COLLECTIVE_CANDIDATES_MAX];
-        if (!collective_fit_has(fit, cell))
+        if (!collective_fit_has(cell))
             continue;
         int group = (int)cell->collective * PTO_IMPLEMENTATION_COUNT + (int)cell->implementation;
         for (int c = 0; c < cell->candidate_count; c++)
@@ -221,16 +223,15 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
 }
 
 /* Cost rows can carry a note on their origin in the machine file; single values cannot. */
-static pto_status_t flag_fitted(collective_fit_t *fit) {
-    pto_postal_t *const fitted[] = {&fit->machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
-                                    &fit->machine->pageable[PTO_COPY_H2D],
-                                    &fit->machine->pageable[PTO_COPY_D2H]};
+static pto_status_t flag_fitted(pto_machine_t *machine, const char *why, pto_error_t *err) {
+    pto_postal_t *const fitted[] = {&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
+                                    &machine->pageable[PTO_COPY_H2D], &machine->pageable[PTO_COPY_D2H]};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
         if (!pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
             continue;
-        fitted[i]->flagged = pto_text_copy("fitted to collectives");
+        fitted[i]->flagged = pto_text_copy(why);
         if (!fitted[i]->flagged)
-            return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
     }
     return PTO_OK;
 }
@@ -268,7 +269,8 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
         for (int i = 0; i < switch_count; i++)
             note_switch(made, &switches[i]);
         made->badness = mean_badness(fit);
-        status = fit->status != PTO_OK ? fit->status : flag_fitted(fit);
+        status = fit->status != PTO_OK ? fit->status
+                                       : flag_fitted(fit->machine, "fitted to collectives", fit->err);
     }
     return status;
 }
@@ -277,7 +279,7 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
 
 static bool any_cell(const collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++)
-        if (collective_fit_has(fit, &fit->score.cell[i]))
+        if (collective_fit_has(&fit->score.cell[i]))
             return true;
     return false;
 }
@@ -300,12 +302,38 @@ static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machin
     return status;
 }
 
+/* Record which cells the terms know. */
+static pto_status_t record(pto_machine_t *machine, const pto_collectives_t *collectives,
+                           const pto_node_counts_t *nodes, pto_error_t *err) {
+    pto_fitted_to_free(machine->fitted_to, machine->fitted_to_count);
+    machine->fitted_to_count = 0;
+    machine->fitted_to = calloc((size_t)collectives->file_count + 1, sizeof *machine->fitted_to);
+    for (int i = 0; i < collectives->file_count && machine->fitted_to; i++) {
+        pto_node_counts_t found = pto_collectives_nodes(collectives, i, nodes);
+        pto_fitted_to_t *made = &machine->fitted_to[machine->fitted_to_count++];
+        const char *slash = strrchr(collectives->path[i], '/');
+        char digest[PTO_COLLECTIVES_DIGEST_MAX];
+        pto_collectives_digest(collectives, i, digest);
+        made->file = pto_text_copy(slash ? slash + 1 : collectives->path[i]);
+        made->digest = pto_text_copy(digest);
+        made->node_count = found.count;
+        memcpy(made->nodes, found.value, sizeof made->nodes);
+        if (!made->file || !made->digest)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+    }
+    return machine->fitted_to ? PTO_OK
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+}
+
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err) {
+                                 const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
+                                 pto_error_t *err) {
     static const double factors[] = {1, 0.25, 4};
     pto_score_options_t options = pto_score_defaults(collectives);
-    collective_fit_t work = {.without_nodes = without_nodes, .err = err};
+    collective_fit_t work = {.err = err};
     pto_fit_collectives_t best = {0};
+    if (nodes)
+        options.nodes = *nodes;
     pto_status_t status = pto_score_collect(collectives, &options, &work.score, err);
     if (status == PTO_OK && !any_cell(&work))
         status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
@@ -314,10 +342,37 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
         status = try_from(&work, machine, factors[i], i == 0, &best);
     gsl_set_error_handler(handler);
     pto_score_fini(&work.score);
+    if (status == PTO_OK)
+        status = record(best.machine, collectives, nodes, err);
     if (status != PTO_OK) {
         pto_machine_destroy(best.machine);
         return status;
     }
     *fit = best;
     return PTO_OK;
+}
+
+/* --- borrowing -------------------------------------------------------------------------------------------
+ */
+
+/* The key of a machine file that holds a number. */
+static const char *key_of(const number_t *number) {
+    return number->set == set_pageable ? "copies.pageable.d2h.alpha_s" : number->name;
+}
+
+pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err) {
+    for (int i = 0; i < NUMBER_COUNT; i++) {
+        double value = 0;
+        if (!numbers[i].measured(machine) &&
+            pto_machine_get(lender, key_of(&numbers[i]), &value, NULL) == PTO_OK)
+            numbers[i].set(machine, value);
+    }
+    if (machine->library_count == 0 &&
+        !pto_library_tables_copy(lender->library, lender->library_count, &machine->library))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    if (machine->library_count == 0)
+        machine->library_count = lender->library_count;
+    char why[160];
+    snprintf(why, sizeof why, "of %.80s, fitted to collectives there", pto_machine_name(lender));
+    return flag_fitted(machine, why, err);
 }

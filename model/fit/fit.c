@@ -71,7 +71,7 @@ static pto_status_t fit_spaces(fit_work_t *work, const space_part_t *part, int c
 }
 
 static pto_status_t fit_all_messages(fit_work_t *work) {
-    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate, fit_gap};
+    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate, fit_gap, fit_both_ways};
     return fit_spaces(work, parts, sizeof parts / sizeof *parts);
 }
 
@@ -90,8 +90,9 @@ static pto_status_t note_unknown(fit_work_t *work) {
 /* In this order: some build on what those before them have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
     static pto_status_t (*const parts[])(fit_work_t *) = {
-        set_node,   fit_skip_slow_jobs, fit_all_messages, fit_copies, fit_shared_copies, fit_all_reductions,
-        fit_remote, fit_times,          fit_setup,        fit_nccl,   note_unknown};
+        set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
+        fit_all_reductions, fit_remote,         fit_times,        fit_host_memory, fit_staged_messages,
+        fit_setup,          fit_nccl,           note_unknown};
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
         status = parts[i](work);

@@ -50,8 +50,8 @@ static void note_size(trials_t *trials, int64_t bytes) {
     trials->size_count++;
 }
 
-static bool belongs(const collective_fit_t *fit, const pto_score_cell_t *cell, pto_collective_t collective) {
-    return collective_fit_has(fit, cell) && cell->collective == collective &&
+static bool belongs(const pto_score_cell_t *cell, pto_collective_t collective) {
+    return collective_fit_has(cell) && cell->collective == collective &&
            cell->implementation == PTO_IMPLEMENTATION_LIBRARY;
 }
 
@@ -69,7 +69,7 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
     if (!trials->cell || !trials->bytes || !trials->miss)
         return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a library's tables");
     for (int64_t i = 0; i < fit->score.cell_count; i++)
-        if (belongs(fit, &fit->score.cell[i], collective))
+        if (belongs(&fit->score.cell[i], collective))
             trials->cell[trials->cell_count++] = &fit->score.cell[i];
     return PTO_OK;
 }

@@ -17,6 +17,9 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space);
 pto_status_t fit_remote(fit_work_t *work);
 pto_status_t fit_times(fit_work_t *work);
+pto_status_t fit_host_memory(fit_work_t *work);
+pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space);
+pto_status_t fit_staged_messages(fit_work_t *work);
 pto_status_t fit_setup(fit_work_t *work);
 
 pto_status_t fit_nccl(fit_work_t *work);

@@ -22,6 +22,7 @@ typedef struct {
     void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
 } pto_intranode_t;
 
+extern const pto_strategy_t pto_strategy_mix;
 extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb, pto_intranode_mix;
 
 /* The parts of gsb. Members copy `source` by CUDA IPC into their blocks of member 0's `gathered`, which is

@@ -11,6 +11,8 @@
     ROW(btb)                                                                                                 \
     ROW(btb_flat)                                                                                            \
     ROW(mix)                                                                                                 \
+    ROW(mix_doubling)                                                                                        \
+    ROW(mix_learning)                                                                                        \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \

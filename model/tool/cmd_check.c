@@ -82,13 +82,15 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char chunks[32] = "";
+    char more[32] = "";
     if (request->chunks > 1)
-        snprintf(chunks, sizeof chunks, "  %lld chunks", (long long)request->chunks);
+        snprintf(more, sizeof more, "  %lld chunks", (long long)request->chunks);
+    else if (report.assignments > 1)
+        snprintf(more, sizeof more, "  %d choices", report.assignments);
     printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", (long long)request->bytes,
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
            (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
-           (long long)report.accesses, staged ? "  staged" : "", chunks);
+           (long long)report.accesses, staged ? "  staged" : "", more);
     run->proved++;
     return PTO_OK;
 }
@@ -162,6 +164,10 @@ static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
         print_heading(options);
     for (int i = 0; i < count && status == PTO_OK; i++)
         status = prove_strategy(&run, strategy[i], err);
+    for (int i = 0; i < pto_strategy_count() && options->scenario.strategy_count == 0 && status == PTO_OK;
+         i++)
+        if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
+            status = prove_strategy(&run, pto_strategy_at(i), err); /* they are not priced unless named */
     if (status == PTO_OK)
         printf("# %lld plans proved right\n", (long long)run.proved);
     if (status == PTO_OK && run.refused > 0)

@@ -32,6 +32,8 @@ typedef struct {
     const char *source;
     const char *collectives[COLLECTIVES_MAX];
     int collectives_count;
+    const char *borrow;
+    pto_node_counts_t train;
     bool force;
     bool report;
     pto_fit_options_t fit;
@@ -65,6 +67,10 @@ static pto_status_t apply_collectives(void *target, const char *text, pto_error_
     return PTO_OK;
 }
 
+static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->train, err);
+}
+
 static const pto_option_t fit_options[] = {
     {"name", "NAME", "the machine's name in the file", STORE(TEXT, name)},
     {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
@@ -89,6 +95,10 @@ static const pto_option_t fit_options[] = {
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
      .apply = apply_collectives},
+    {"borrow", "MACHINE.yaml",
+     "take from this file what only collectives show and these samples lack, and the model's error",
+     STORE(TEXT, borrow)},
+    {"train", "nodes=N[,N...]", "use only the collectives with these node counts", .apply = apply_train},
     {"node", "SHAPE", "sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks",
      .apply = apply_node},
     {.name = NULL}};
@@ -211,6 +221,19 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     return status;
 }
 
+static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine, pto_error_t *err) {
+    pto_machine_t *lender = NULL;
+    if (!arguments->borrow)
+        return PTO_OK;
+    pto_status_t status = pto_machine_open(arguments->borrow, &lender, err);
+    if (status == PTO_OK && arguments->collectives_count == 0)
+        status = pto_fit_borrow_terms(machine, lender, err);
+    if (status == PTO_OK)
+        status = pto_fit_borrow_error(machine, lender, err);
+    pto_machine_destroy(lender);
+    return status;
+}
+
 /* Fit to collectives, starting from the samples' machine, which the result replaces. */
 static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
@@ -219,11 +242,12 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_collectives_read(arguments->collectives[i], &collectives, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
-        status = pto_fit_collectives(fit->machine, &collectives, 0, made, err);
+        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, made, err);
     if (status == PTO_OK && arguments->collectives_count > 0) {
         pto_machine_destroy(fit->machine);
         fit->machine = made->machine;
         made->machine = NULL;
+        status = pto_fit_model_error(fit->machine, &collectives, &arguments->train, true, err);
     }
     pto_collectives_fini(&collectives);
     return status;
@@ -241,6 +265,8 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
         return status;
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
+    if (status == PTO_OK)
+        status = borrow(arguments, fit.machine, err);
     if (status == PTO_OK && arguments->out != NULL)
         status = write_machine(samples, &fit, &collectives, arguments, err);
     if (status == PTO_OK && arguments->report) {

@@ -15,6 +15,9 @@ static const char usage[] =
     "how much more energy, or energy times time, it needs). Strategies with the same price tie: the first "
     "of\n"
     "them is the winner, the others are listed after it, and the runner-up is the next that costs more.\n"
+    "regret: what a wrong pick is expected to cost, by the intervals (the most in the range). Under the "
+    "table:\n"
+    "the measurement that would settle each near-tie.\n"
     "\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
@@ -51,6 +54,31 @@ static void print_tied(const pto_predictions_t *predictions, const pto_range_t *
         }
 }
 
+/* What would tell the strategies of a near-tie apart. */
+static void print_settle(const pto_predictions_t *predictions, const pto_range_t *range) {
+    const pto_settle_t *settle = &range->settle;
+    bool known = *settle->key || pto_machine_error_source(predictions->machine);
+    if (range->settle_point < 0 || predictions->by != PTO_BY_TIME || !known)
+        return;
+    printf("# near-tie at %lld: %s or %s? measure ", (long long)predictions->point[range->settle_point],
+           strategy_name(predictions, range->winner), strategy_name(predictions, range->settle_other));
+    if (!*settle->key)
+        printf("both (portolan-validate): the model's own error decides\n");
+    else if (!*settle->benchmark)
+        printf("%s\n", settle->key);
+    else if (settle->bytes > 0)
+        printf("%s by %s of %lld bytes\n", settle->key, settle->benchmark, (long long)settle->bytes);
+    else
+        printf("%s by %s\n", settle->key, settle->benchmark);
+}
+
+static void print_margin(const pto_predictions_t *predictions, const pto_range_t *range) {
+    printf("  %.1f%% to %.1f%%", 100 * range->margin_low, 100 * range->margin_high);
+    if (pto_machine_error_source(predictions->machine))
+        printf("  regret %.1f%%", 100 * range->regret);
+    printf("%s", range->near_tie ? "  near-tie" : "");
+}
+
 static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_header(stdout, "pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
@@ -62,20 +90,25 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
         printf("   %-14s %-14s", strategy_name(predictions, range[i].winner),
                strategy_name(predictions, range[i].runner_up));
         if (range[i].runner_up >= 0)
-            printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
-                   range[i].near_tie ? "  near-tie" : "");
+            print_margin(predictions, &range[i]);
         print_tied(predictions, &range[i], "  tied with ", ", ", "");
         if (range[i].unpriced)
             printf("  unsure: %s is not priced", range[i].unpriced);
         putchar('\n');
     }
+    for (int64_t i = 0; i < count; i++)
+        print_settle(predictions, &range[i]);
+    if (!pto_machine_error_source(predictions->machine))
+        printf("# intervals: of parameters alone; the machine file has no model_error\n");
     pto_print_footer(stdout, predictions);
 }
 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
-    printf("from,below,winner,runner_up,margin_low,margin_high,near_tie,tied,unpriced\n");
+    printf(
+        "from,below,winner,runner_up,margin_low,margin_high,near_tie,tied,unpriced,regret,settle,benchmark,"
+        "benchmark_bytes\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
         if (range[i].below != INT64_MAX)
@@ -84,7 +117,11 @@ static void print_csv(const pto_predictions_t *predictions, const pto_range_t *r
                range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
                range[i].margin_low, range[i].margin_high, range[i].near_tie);
         print_tied(predictions, &range[i], "", " ", "");
-        printf(",%s\n", range[i].unpriced ? range[i].unpriced : "");
+        printf(",%s,%.6g,%s,%s,", range[i].unpriced ? range[i].unpriced : "", range[i].regret,
+               range[i].settle.key, range[i].settle.benchmark);
+        if (range[i].settle.bytes > 0)
+            printf("%lld", (long long)range[i].settle.bytes);
+        putchar('\n');
     }
 }
 
@@ -113,7 +150,10 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
                range[i].margin_low, range[i].margin_high, range[i].near_tie ? "true" : "false");
         print_tied(predictions, &range[i], "", ", ", "\"");
         printf("], \"unpriced\": ");
-        printf(range[i].unpriced ? "\"%s\"}" : "null}", range[i].unpriced);
+        printf(range[i].unpriced ? "\"%s\"" : "null", range[i].unpriced);
+        printf(", \"regret\": %.6g, \"settle\": \"%s\", \"benchmark\": \"%s\", \"benchmark_bytes\": %lld}",
+               range[i].regret, range[i].settle.key, range[i].settle.benchmark,
+               (long long)range[i].settle.bytes);
     }
     printf("\n]}\n");
 }

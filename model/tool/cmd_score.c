@@ -1,10 +1,12 @@
 /* portolan score: compare predictions and picks with measured collectives. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "options.h"
 #include "portolan/fit.h"
+#include "portolan/machine_write.h"
 #include "portolan/score.h"
 #include "portolan/units.h"
 #include "score_table.h"
@@ -23,6 +25,8 @@ static const char usage[] =
     "better.\n"
     "always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
+enum { TRAIN_FILES_MAX = 16 };
+
 /* First, because the options shared by all commands are applied to it. */
 typedef struct {
     pto_options_t shared;
@@ -31,6 +35,10 @@ typedef struct {
     int64_t min_bytes;
     pto_score_skip_t *skip;
     int skip_count;
+    pto_node_counts_t train; /* count 0: no training set among the scored files */
+    pto_node_counts_t test;
+    const char *train_file[TRAIN_FILES_MAX];
+    int train_file_count;
     score_print_t print;
 } arguments_t;
 
@@ -89,6 +97,22 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return pto_word_parse(text, "group", group_at, &found, err);
 }
 
+static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->train, err);
+}
+
+static pto_status_t apply_test(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->test, err);
+}
+
+static pto_status_t apply_train_file(void *target, const char *text, pto_error_t *err) {
+    arguments_t *arguments = target;
+    if (arguments->train_file_count == TRAIN_FILES_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", TRAIN_FILES_MAX);
+    arguments->train_file[arguments->train_file_count++] = text;
+    return PTO_OK;
+}
+
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 static const pto_option_t score_options_table[] = {
@@ -101,10 +125,25 @@ static const pto_option_t score_options_table[] = {
     {"skip", "IMPLEMENTATION:STRATEGY", "leave out these rows, which did not do the collective (repeatable)",
      .apply = apply_skip},
     {"by", "nodes", "by number of nodes as well", .apply = apply_by, .word_at = group_at},
+    {"train", "nodes=N[,N...]",
+     "these node counts are what the machine file and the baselines were trained on: they are not scored",
+     .apply = apply_train},
+    {"train-file", "FILE.csv", "the baselines learn from these collectives instead (repeatable)",
+     .apply = apply_train_file},
+    {"test", "nodes=N[,N...]", "score only these node counts", .apply = apply_test},
+    {"baselines", NULL, "print what needs no model as well, trained on the same collectives",
+     STORE(FLAG, print.baselines)},
     {"leave-one-out", NULL,
      "predict each node count with what collectives alone can show (as `portolan fit --collectives` finds "
-     "it) fitted to the others only",
+     "it) fitted to the others only; the default where the machine file's terms were fitted to these cells",
      STORE(FLAG, print.leave_one_out)},
+    {"in-sample", NULL, "predict cells with the terms that were fitted to them",
+     STORE(FLAG, print.in_sample)},
+    {"model-error", NULL,
+     "print only the model's error on these cells, as `model_error` of a machine file that knows none of "
+     "them "
+     "(docs/fitting.md); those that are not --train's show what more nodes add",
+     STORE(FLAG, print.model_error)},
     {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
      STORE(FLAG, print.cells)},
     {.name = NULL}};
@@ -162,6 +201,11 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
     options.min_bytes = arguments->min_bytes;
     options.skip = arguments->skip;
     options.skip_count = arguments->skip_count;
+    options.nodes = arguments->test;
+    if (arguments->test.count == 0 && arguments->train.count > 0) {
+        options.nodes = arguments->train;
+        options.nodes.except = true;
+    }
     return options;
 }
 
@@ -172,16 +216,56 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
-/* A machine for the cells of `nodes`, fitted without them; with no more terms than the user asked for. */
-static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
-                          void *context, pto_machine_t **fitted, pto_error_t *err) {
+/* What of a file's node counts the machine's terms were fitted to. */
+static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_collectives_t *collectives) {
+    pto_node_counts_t found = {0};
+    for (int i = 0; i < collectives->file_count; i++) {
+        char digest[PTO_COLLECTIVES_DIGEST_MAX];
+        const int64_t *nodes = NULL;
+        pto_collectives_digest(collectives, i, digest);
+        int count = pto_machine_fitted_to(machine, digest, &nodes);
+        for (int n = 0; n < count && found.count < PTO_NODE_COUNTS_MAX; n++)
+            found.value[found.count++] = nodes[n];
+    }
+    return found;
+}
+
+/* Keep what is fitted apart from what is scored: leave each node count out of the fit, or, where only some
+ * were fitted to, score the others. */
+static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                         arguments_t *arguments) {
+    pto_node_counts_t fitted = fitted_nodes(machine, collectives), scored = {0};
+    int fresh = 0, known = 0;
+    bool asked = arguments->train.count > 0 || arguments->print.leave_one_out || arguments->print.in_sample;
+    for (int i = 0; i < collectives->file_count && fitted.count > 0; i++) {
+        scored = pto_collectives_nodes(collectives, i, &arguments->test);
+        for (int n = 0; n < scored.count; n++) {
+            bool is_known = pto_node_counts_has(&fitted, scored.value[n]);
+            known += is_known;
+            fresh += !is_known;
+        }
+    }
+    if (!asked && fresh == 0)
+        arguments->print.leave_one_out = known > 1;
+    else if (!asked && known > 0)
+        arguments->train = fitted;
+    arguments->print.in_sample = !arguments->print.leave_one_out && known > 0 && arguments->train.count == 0;
+}
+
+/* A machine fitted to the node counts of `train`, with no more terms than the user asked for. */
+static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
+                          pto_error_t *err) {
     (void)context;
     pto_fit_collectives_t fit;
-    pto_status_t status = pto_fit_collectives(machine, collectives, nodes, &fit, err);
+    pto_status_t status = pto_fit_collectives(machine, collectives, train, &fit, err);
     if (status != PTO_OK)
         return status;
     *fitted = fit.machine;
     const char *model = pto_machine_model(machine);
+    status = pto_fit_model_error(fit.machine, collectives, train, true, err);
+    if (status != PTO_OK)
+        return status;
     return model ? pto_machine_restrict(fit.machine, model, err) : PTO_OK;
 }
 
@@ -194,16 +278,69 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
     return pto_score_predict(score, machine, 0, err);
 }
 
-static pto_status_t score_and_print(const arguments_t *arguments, const pto_collectives_t *collectives,
+/* Let the baselines learn from the collectives of a training set. */
+static pto_status_t learn(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *nodes, pto_score_t *score, pto_error_t *err) {
+    pto_score_t train = {0};
+    pto_score_options_t options = score->options;
+    options.statistic = pto_score_defaults(collectives).statistic;
+    options.nodes = *nodes;
+    pto_status_t status = pto_score_collect(collectives, &options, &train, err);
+    if (status == PTO_OK)
+        status = pto_score_predict(&train, machine, 0, err);
+    if (status == PTO_OK)
+        status = pto_score_learn(score, &train, 0, err);
+    pto_score_fini(&train);
+    return status;
+}
+
+static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t *machine,
+                               const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
+    pto_collectives_t others = {0};
+    pto_status_t status = PTO_OK;
+    if (arguments->train_file_count == 0)
+        return arguments->train.count > 0 ? learn(machine, collectives, &arguments->train, score, err)
+                                          : PTO_OK;
+    for (int i = 0; i < arguments->train_file_count && status == PTO_OK; i++)
+        status = pto_collectives_read(arguments->train_file[i], &others, err);
+    if (status == PTO_OK)
+        status = learn(machine, &others, &(pto_node_counts_t){0}, score, err);
+    pto_collectives_fini(&others);
+    return status;
+}
+
+/* The error that another machine of the kind may take for its own. */
+static pto_status_t print_model_error(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                      const pto_node_counts_t *train, pto_error_t *err) {
+    pto_machine_t *copy = NULL;
+    char *text = NULL;
+    pto_status_t status = pto_machine_duplicate(machine, &copy, err);
+    if (status == PTO_OK)
+        status = pto_fit_model_error(copy, collectives, train, false, err);
+    if (status == PTO_OK)
+        status = pto_machine_error_format(copy, &text, err);
+    if (status == PTO_OK)
+        fputs(text, stdout);
+    free(text);
+    pto_machine_destroy(copy);
+    return status;
+}
+
+static pto_status_t score_and_print(arguments_t *arguments, const pto_collectives_t *collectives,
                                     pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
     pto_score_t score;
+    if (arguments->print.model_error)
+        return print_model_error(options->machine, collectives, &arguments->train, err);
+    choose_cells(options->machine, collectives, arguments);
     score_print_t print = arguments->print;
     pto_score_options_t asked = score_options(arguments, collectives);
     pto_status_t status = pto_score_collect(collectives, &asked, &score, err);
     if (status != PTO_OK)
         return status;
     status = predict(arguments, options->machine, collectives, &score, err);
+    if (status == PTO_OK)
+        status = learn_from(arguments, options->machine, collectives, &score, err);
     print.format = options->format;
     if (status == PTO_OK)
         status = score_print(&score, collectives, options->machine, &print, err);
@@ -211,7 +348,7 @@ static pto_status_t score_and_print(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-static int score_files(const arguments_t *arguments, int count, char **paths) {
+static int score_files(arguments_t *arguments, int count, char **paths) {
     pto_collectives_t collectives = {0};
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;

@@ -28,6 +28,15 @@ static const char *filter_name(const pto_score_filter_t *filter, char *text, siz
 
 /* --- around the table ---------------------------------------------------------------------------------- */
 
+static void print_nodes(const pto_node_counts_t *nodes) {
+    if (nodes->count == 0)
+        return;
+    printf("# nodes      %s", nodes->except ? "all but the training set's " : "");
+    for (int i = 0; i < nodes->count; i++)
+        printf("%s%lld", i ? ", " : "", (long long)nodes->value[i]);
+    putchar('\n');
+}
+
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
     const char *measured = pto_collectives_provenance(printer->collectives, "machine");
@@ -44,6 +53,12 @@ static void print_header(const printer_t *printer) {
     if (printer->how->leave_one_out)
         printf(
             "# left out   one by one, each number of nodes is predicted by what was fitted to the others\n");
+    if (printer->how->in_sample)
+        printf(
+            "# in sample  terms were fitted to these cells: errors are those of a fit, not of predictions\n");
+    if (!pto_machine_error_source(printer->machine))
+        printf("# intervals  of parameters alone; the machine file has no model_error\n");
+    print_nodes(&printer->score->options.nodes);
     for (int i = 0; i < printer->score->note_count; i++) {
         const pto_score_note_t *note = &printer->score->note[i];
         printf("# left out   %lld row%s of %s\n", (long long)note->count, note->count > 1 ? "s" : "",
@@ -125,6 +140,7 @@ static void print_table_row(const row_t *row) {
     print_share(9, summary->regret_max, summary->cells > 0);
     print_share(9, summary->error_median, summary->pairs > 0);
     print_share(9, summary->error_90, summary->pairs > 0);
+    print_share(7, (double)summary->held, row->picker == PTO_PICKER_MODEL ? summary->intervals : 0);
     putchar('\n');
 }
 
@@ -141,9 +157,11 @@ static void print_csv_row(const row_t *row) {
            (long long)summary->clear_cells, summary->clear_right, (long long)summary->near_ties,
            summary->regret_mean, summary->regret_95, summary->regret_max, (long long)summary->pairs);
     if (summary->pairs > 0)
-        printf("%.9g,%.9g\n", summary->error_median, summary->error_90);
+        printf("%.9g,%.9g", summary->error_median, summary->error_90);
     else
-        printf(",\n");
+        putchar(',');
+    printf(",%lld,%lld,%lld,%lld\n", (long long)summary->intervals, (long long)summary->held,
+           (long long)summary->close_ties, (long long)summary->right_no_ties);
 }
 
 static void print_json_row(const row_t *row, bool first) {
@@ -166,6 +184,10 @@ static void print_json_row(const row_t *row, bool first) {
            (long long)summary->pairs);
     if (summary->pairs > 0)
         printf(", \"error_median\": %.9g, \"error_90\": %.9g", summary->error_median, summary->error_90);
+    if (row->picker == PTO_PICKER_MODEL)
+        printf(", \"intervals\": %lld, \"held\": %lld, \"close_ties\": %lld, \"right_no_ties\": %lld",
+               (long long)summary->intervals, (long long)summary->held, (long long)summary->close_ties,
+               (long long)summary->right_no_ties);
     putchar('}');
 }
 
@@ -193,6 +215,8 @@ static pto_status_t print_pickers(printer_t *printer, const pto_score_filter_t *
     pto_status_t status = print_row(printer, filter, PTO_PICKER_MODEL, NULL);
     if (status == PTO_OK)
         status = print_row(printer, filter, PTO_PICKER_FLOOR, NULL);
+    for (int b = 0; b < PTO_BASELINE_COUNT && status == PTO_OK && printer->how->baselines; b++)
+        status = print_row(printer, filter, (pto_picker_t)(PTO_BASELINE_FIRST + b), NULL);
     for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
         status = print_row(printer, filter, PTO_PICKER_ALWAYS, pto_strategy_at(i));
     return status;
@@ -410,8 +434,9 @@ static pto_status_t print_table(printer_t *printer) {
         print_table_cells(printer);
     } else {
         printf("# %-82s %29s %19s\n", "", "regret:", "error:");
-        printf("# %-28s %-21s %6s %7s %6s %7s %8s %9s %9s %9s %9s %9s\n", "Collective", "Picked by", "Cells",
-               "Right", "Clear", "Right", "Near-ties", "mean", "95th", "max", "median", "90th");
+        printf("# %-28s %-21s %6s %7s %6s %7s %8s %9s %9s %9s %9s %9s %7s\n", "Collective", "Picked by",
+               "Cells", "Right", "Clear", "Right", "Near-ties", "mean", "95th", "max", "median", "90th",
+               "Held");
         status = print_groups(printer);
     }
     if (status == PTO_OK)
@@ -425,7 +450,8 @@ static pto_status_t print_csv(printer_t *printer) {
         return PTO_OK;
     }
     printf("collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,"
-           "regret_mean,regret_95,regret_max,pairs,error_median,error_90\n");
+           "regret_mean,regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,"
+           "right_no_ties\n");
     return print_groups(printer);
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "portolan/strategy.h"
+
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
     if (!pto_collective_is_in_mpi(scenario->collective))
@@ -185,11 +187,21 @@ static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
     }
 }
 
+/* Strategies that choose while they run have the price of their best fixed numbers. */
+static void print_bound(FILE *stream, const pto_predictions_t *predictions, int index) {
+    const pto_strategy_t *strategy = predictions->strategy[index];
+    if (strategy->fixed)
+        fprintf(stream, "# %s: a bound, the price of %s with the best numbers\n", strategy->name,
+                strategy->fixed->name);
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
-        if (!reason_to_hide(predictions, i))
+        if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);
+            print_bound(stream, predictions, i);
+        }
     print_hidden(stream, predictions);
     pto_print_unpriced(stream, predictions);
 }

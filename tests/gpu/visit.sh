@@ -17,34 +17,45 @@
 #                          longer messages for fewer; needs root (up to 4 minutes)
 #            energy        joules of allreduces of 64 KiB to 64 MiB on four GPUs, 4 processes each, and the
 #                          powers of the machine (up to three minutes)
+#            nodes         namespace nodes of one GPU each, 8 Gbit/s of TCP between them: samples of two nodes, and
+#                          collectives on two to all, to score what a fit on two nodes says of more (NODES_LIMIT
+#                          seconds); needs root
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
 #            staged        strategy mix of 8, 16 and 4 processes of one GPU, with and without MPS, with other numbers
 #                          of staged members than the predicted ones, the most important cells first
-#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured)
+#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured);
+#                          before that the next part
+#            dynamic       mix_doubling and mix_learning of 8 processes of one GPU beside mix with other numbers of
+#                          staged members, 64 KiB to 16 MiB, 100 runs each (DYNAMIC_LIMIT seconds)
 #            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
+#            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
+# NODES_LIMIT (default 150);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
-# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
+# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
+# (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20). DEVICE=host GPUS=4 makes a dry run.
 #
-# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
+# Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
+# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
+# staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
 # halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}"
+: "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -86,6 +97,12 @@ validate_2x2() { # CORES COLLECTIVE BYTES REPEATS
         --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
 }
 
+validate_nodes() { # NODES CORES COLLECTIVE
+    validate_row "nodes-$1-$3-$2" "$1" 1 "$2" "$3" 4:4MiB:4 "$REPEATS"
+    "$cluster" run -n $(($1 * $2)) --ppn "$2" --gpus-per-node 1 --oversubscribe --bind-to none \
+        --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
+}
+
 # That nothing can be read is no failure; the log says why.
 if_measurable() { # COMMAND...
     local status=0
@@ -121,9 +138,9 @@ merge() {
     merge_rows "${rows[@]}" >"$OUT/$2"
 }
 
-up() { # RATE
+up() { # RATE [NODES]
     "$cluster" down
-    "$cluster" up 2 --rate "$1"
+    "$cluster" up "${2:-2}" --rate "$1"
 }
 
 on_host() { # PROCESSES FILE ARGUMENTS...
@@ -132,11 +149,11 @@ on_host() { # PROCESSES FILE ARGUMENTS...
     host_run "$processes" "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@"
 }
 
-on_cluster() { # RATE FILE ARGUMENTS...
-    local rate=$1 file=$2 status=0
-    shift 2
+on_cluster() { # RATE GPUS-PER-NODE FILE ARGUMENTS...
+    local rate=$1 gpus=$2 file=$3 status=0
+    shift 3
     up "$rate" || return
-    "$cluster" run -n 4 --ppn 2 --gpus-per-node 2 --bind-to none --mca btl "tcp,self,$within" -- \
+    "$cluster" run -n 4 --ppn 2 --gpus-per-node "$gpus" --bind-to none --mca btl "tcp,self,$within" -- \
         "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@" || status=$?
     "$cluster" down
     return $status
@@ -159,6 +176,45 @@ staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
     host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
         --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged "$5" --bytes "$4" --repeats 20 \
         --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
+}
+
+# All numbers that differ from the predicted ones in one, and the policies, in one job.
+dynamic() { # COLLECTIVE BYTES
+    host_run 8 "$validate" --machine h200-x2 --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu 8 \
+        --procs-per-gpu 8 --collective "$1" --strategy mix_doubling,mix_learning,mix --staged cross --bytes "$2" \
+        --repeats "$DYNAMIC_REPEATS" --timeout 60 --force --out "$BUILD/rows/dynamic-$1-$2.csv" >>"$OUT/tables.txt"
+}
+
+# The median of each, with its tenth and ninth tenth, and over the median of the best numbers. Of mix_learning the
+# second half of the runs counts too, in which it has tried them all.
+dynamic_summary() {
+    merge dynamic- dynamic.csv
+    awk -F, '/^#/ || $3 == "strategy" { next }
+        { print $1, $8, $3 ($11 == "" ? "" : "," $11 "/" $12), $10 }
+        $3 == "mix_learning" && $9 > repeats / 2 { print $1, $8, $3 ",later", $10 }' repeats="$DYNAMIC_REPEATS" \
+        "$OUT/dynamic.csv" | sort -k1,1 -k2,2n -k3,3 -k4,4g | awk '
+        function row() {
+            if (!count) return
+            at[++rows] = key; median[rows] = time[int((count + 1) / 2)]
+            low[rows] = time[int((count + 9) / 10)]; high[rows] = time[int((9 * count + 9) / 10)]
+            split(key, part); cell = part[1] " " part[2]
+            if (part[3] ~ "^mix,") {
+                if (!(cell in best) || median[rows] < best[cell]) best[cell] = median[rows]
+            }
+            count = 0
+        }
+        { now = $1 " " $2 " " $3; if (now != key) row(); key = now; time[++count] = $4 }
+        END {
+            row()
+            printf "%-10s %9s %-20s %10s %10s %10s %10s\n", "collective", "bytes", "strategy", "median us", "10 %", "90 %", "over best"
+            for (i = 1; i <= rows; i++) {
+                split(at[i], part)
+                printf "%-10s %9d %-20s %10.1f %10.1f %10.1f %10.3f\n", part[1], part[2], part[3], 1e6 * median[i],
+                    1e6 * low[i], 1e6 * high[i], median[i] / best[part[1] " " part[2]]
+            }
+        }' >"$OUT/dynamic.txt"
+    sed -n 's/^# staged=//p' "$BUILD"/rows/dynamic-*.csv* >>"$OUT/dynamic.txt"
+    cat "$OUT/dynamic.txt"
 }
 
 score_staged() {
@@ -254,6 +310,20 @@ chunks_summary() {
         }' "$OUT/chunks.csv" | tee "$OUT/chunks.txt"
 }
 
+profile_spaces() {
+    OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$within tests/mpi/test_profile.sh >"$OUT/profile.txt"
+}
+
+# Of a call whose buffer the driver must be asked about.
+profile_costs() {
+    local processes driver=cuda
+    [ "$DEVICE" = cuda ] || driver=
+    for processes in 1 2; do
+        host_run $processes env LD_PRELOAD="$BUILD/libportolan-profile.so" PORTOLAN_PROFILE="$BUILD/bench/" \
+            "$BUILD/bench/bench_profile" $driver || return
+    done >>"$OUT/profile.txt"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -280,7 +350,8 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels | chunks) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
+        chunks | profile) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -294,9 +365,10 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS CHUNK_REPEATS
+export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
+NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
 export CHUNK_GPUS NAME
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
@@ -353,6 +425,23 @@ part_validate_2x2() {
     step 10 merge 2x2- collectives-2x2-tcp.csv
 }
 
+# The largest number of nodes first: what the limit cuts off is least missed.
+part_nodes() {
+    local ends=$((SECONDS + NODES_LIMIT)) nodes cores collective
+    rm -f "$BUILD"/rows/nodes-*
+    as_far_as 60 on_cluster 8gbit 1 samples-nodes.csv --only ping_pong,injection,multi_message,copies,signals \
+        --bytes 1:16MiB --budget 4 --machine "$NAME-nodes-tcp"
+    for ((nodes = NODES_GPUS; nodes >= 2; nodes--)); do
+        step 20 up 8gbit $nodes || return
+        for cores in 1 2; do
+            for collective in allreduce alltoall alltoallv; do as_far_as 20 validate_nodes $nodes $cores $collective; done
+        done
+    done
+    "$cluster" down
+    ends=$((ends + 10)) # what was measured shall not go unmerged
+    step 10 merge nodes- collectives-nodes-tcp.csv
+}
+
 part_energy() {
     rm -f "$BUILD"/rows/energy-*
     step 80 energy_powers # 25 windows of 20 steps of the counters, which take 0.1 s on an H200
@@ -364,8 +453,8 @@ part_energy() {
 part_calibrate() {
     local tcp=ping_pong,injection,multi_message,copies,signals
     step 165 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
-    step 110 on_cluster 8gbit samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
-    step 110 on_cluster 16gbit samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
+    step 110 on_cluster 8gbit 2 samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
+    step 110 on_cluster 16gbit 2 samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
     step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     step 45 under_mps on_host 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     ends=$((ends + 20)) # fits are short, and what was measured shall not go unfitted
@@ -380,9 +469,20 @@ part_calibrate() {
 part_copies() {
     local shared=(--only "memcpy_mixed,memcpy_shared" --bytes 4:16MiB:4 --budget 25 --machine "$NAME")
     step 80 on_host "$COPIERS" copies-shared.csv "${shared[@]}"
-    step 45 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h --bytes 1:64MiB:4 \
+    step 65 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h,exchange,staged --bytes 1:64MiB:4 \
         --budget 9 --machine "$NAME"
     step 80 under_mps on_host "$COPIERS" copies-shared-mps.csv "${shared[@]}"
+}
+
+part_dynamic() {
+    local ends=$((SECONDS + DYNAMIC_LIMIT)) collective bytes
+    rm -f "$BUILD"/rows/dynamic-*
+    for bytes in $DYNAMIC_BYTES; do
+        for collective in allreduce allgather; do as_far_as 20 dynamic $collective "$bytes"; done
+    done
+    ends=$((ends + 10)) # what was measured shall not go unsummed
+    step 10 dynamic_summary
+    grep 'over best\|doubling\|learning' "$OUT/dynamic.txt"
 }
 
 part_staged() {
@@ -442,21 +542,31 @@ part_chunks() {
     step 10 chunks_summary
 }
 
+part_profile() {
+    step 30 profile_spaces
+    step 20 profile_costs
+    cat "$OUT/profile.txt"
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec" || break ;;
+    build) step 150 compile "$BUILD"/tests/test_{exec,profile} "$BUILD"/bench/bench_{exec,profile} \
+        "$BUILD/tests/fake_cuda/libcuda.so.1" || break ;;
     check) step 300 check ;;
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;
     validate-2x2) part_validate_2x2 ;;
+    nodes) part_nodes ;;
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;
-    staged) part_staged ;;
+    staged) part_dynamic; part_staged ;;
+    dynamic) part_dynamic ;;
     halo) part_halo ;;
     kernels) part_kernels ;;
     chunks) part_chunks ;;
+    profile) part_profile ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

@@ -330,6 +330,33 @@ static bool may_not_apply(const case_t *test, const pto_device_t *device, const 
            (test->request.strategy->nccl && !stand_in);
 }
 
+/* A policy chooses once in every run. Of the first two members one takes each branch; one that learns tries
+ * every number. */
+static void check_choices(const case_t *test, const pto_exec_t *exec, int64_t runs) {
+    enum { ENOUGH = 50 };
+    bool doubles = strcmp(test->request.strategy->name, "mix_doubling") == 0;
+    pto_exec_choices_t chosen;
+    for (int i = 0; pto_exec_choices(exec, i, &chosen); i++) {
+        int64_t sum = 0, least = runs;
+        for (int number = 0; number <= chosen.members; number++) {
+            sum += chosen.runs[number];
+            least = chosen.runs[number] < least ? chosen.runs[number] : least;
+        }
+        bool right = sum == runs && (runs == 0 || chosen.runs[chosen.last] > 0);
+        if (doubles)
+            right = right && chosen.runs[chosen.members] == 0 && (chosen.members == 1 || chosen.runs[0] == 0);
+        else
+            right = right && (least >= 2 || runs < ENOUGH * (chosen.members + 1));
+        pto_error_t err;
+        if (right)
+            continue;
+        pto_error_set(&err, PTO_ERR_IO,
+                      "either node %d: %lld choices in %lld runs, at least %lld of each number", i,
+                      (long long)sum, (long long)runs, (long long)least);
+        case_die(test, &err);
+    }
+}
+
 bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
               int64_t runs) {
     pto_error_t err = {0};
@@ -343,6 +370,8 @@ bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const p
     for (int64_t run = 0; applies && run < runs; run++)
         run_checked(test, device, exec, &user, (uint64_t)run + 1);
     MPI_Pcontrol(0);
+    if (applies)
+        check_choices(test, exec, runs);
     pto_exec_destroy(exec);
     case_user_free(test, device, &user);
     return applies;

@@ -1,6 +1,6 @@
 /* Programs for the profiler, which write what it must count:
  *
- *   mpirun -n N test_profile WHAT COUNT SEED EXPECTED.csv
+ *   mpirun -n N test_profile WHAT COUNT SEED EXPECTED.csv [cuda]
  *
  *   plans     COUNT random plans of each strategy and algorithm on the host device; the traffic of the plans
  *   messages  COUNT rounds of random messages of mixed spaces; what their receivers found in them
@@ -9,52 +9,29 @@
  *   ends HOW  sends a message from each process to the next one and ends: by `signal`, `abort`, `exit`,
  * `error`
  *
- * A row of EXPECTED.csv is the sum over all messages between two processes and two spaces. */
-#define _DEFAULT_SOURCE
+ *   collectives, neighbors, persistent, one_sided, mpi4: COUNT rounds of a family of calls
+ * (profile_families.c) reused    a message from freed GPU memory whose addresses the host uses again, and one
+ * from page-locked memory
+ *
+ * A row of EXPECTED.csv is the sum over all messages between two processes and two spaces. With `cuda`,
+ * memory on a GPU is CUDA's, and there is managed memory; else it is host memory that the profiler is told
+ * of. */
+#define _GNU_SOURCE /* MAP_FIXED_NOREPLACE */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "exec_case.h"
 #include "exec_strategies.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
+#include "profile_expect.h"
 
-enum { RANKS_MAX = 16, SPACES = PTO_SPACE_COUNT, RUNS_PER_PLAN = 2 };
-
-/* --- what is expected ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int64_t messages[RANKS_MAX][RANKS_MAX][SPACES][SPACES];
-    int64_t bytes[RANKS_MAX][RANKS_MAX][SPACES][SPACES];
-} matrix_t;
-
-static matrix_t expected;
-static int rank, size;
-
-static void expect(int source, int destination, int from, int to, int64_t messages, int64_t bytes) {
-    expected.messages[source][destination][from][to] += messages;
-    expected.bytes[source][destination][from][to] += bytes;
-}
-
-/* Each process has a part of it. */
-static void write_expected(const char *path) {
-    static matrix_t sum;
-    MPI_Reduce(&expected, &sum, (int)(sizeof sum / sizeof(int64_t)), MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    FILE *file = rank == 0 ? fopen(path, "w") : NULL;
-    for (int i = 0; file && i < size; i++)
-        for (int j = 0; j < size; j++)
-            for (int from = 0; from < SPACES; from++)
-                for (int to = 0; to < SPACES; to++)
-                    if (sum.messages[i][j][from][to] > 0)
-                        fprintf(file, "%d,%d,%s,%s,%lld,%lld\n", i, j, pto_space_name((pto_space_t)from),
-                                pto_space_name((pto_space_t)to), (long long)sum.messages[i][j][from][to],
-                                (long long)sum.bytes[i][j][from][to]);
-    if (file)
-        fclose(file);
-}
+enum { RUNS_PER_PLAN = 2 };
+_Static_assert(MEMORY_CPU == (int)PTO_SPACE_CPU && MEMORY_GPU == (int)PTO_SPACE_GPU, "plans count alike");
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
@@ -114,10 +91,10 @@ static void run_pair(const pto_device_t *device, const pto_strategy_t *strategy,
 }
 
 /* All strategies with all algorithms but NCCL's, whose place MPI takes on the host device. */
-static void run_plans(int64_t count) {
+static void run_plans(int64_t count, const char *device_name) {
     const pto_device_t *device = NULL;
     strategies_register();
-    if (pto_device_find("host", &device, NULL) != PTO_OK)
+    if (pto_device_find(device_name, &device, NULL) != PTO_OK)
         abort();
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++) {
@@ -150,17 +127,8 @@ typedef struct {
 } message_t;
 
 static MPI_Comm comms[COMMS];
-static char *memory[SPACES]; /* room for a message of each number, sent and received */
 
-extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
-
-static void take_memory(size_t bytes) {
-    for (int space = 0; space < SPACES; space++)
-        memory[space] = calloc(1, bytes);
-    if (portolan_profile_memory)
-        portolan_profile_memory(memory[PTO_SPACE_GPU], bytes);
-}
-
+/* Each message of a number has room to be sent from and received in. */
 static char *place_of(int space, int number, bool receives) {
     return memory[space] + (size_t)(2 * number + receives) * MESSAGE_MAX;
 }
@@ -177,7 +145,7 @@ static void draw(message_t *message) {
                                  .tag = (int)case_random_below(TAGS),
                                  .comm = (int)case_random_below(COMMS),
                                  .bytes = (int)sizeof(note_t) + 4 * (int)case_random_below(3),
-                                 .space = (int)case_random_below(SPACES),
+                                 .space = (int)case_random_below(memory_spaces()),
                                  .how = (int)case_random_below(6)};
 }
 
@@ -186,7 +154,7 @@ static void start_send(const message_t *message, int number, MPI_Request *reques
     int peer = rank_in(message->comm, message->destination), tag = message->tag;
     MPI_Comm comm = comms[message->comm];
     note_t note = {rank, message->space, message->bytes};
-    memcpy(at, &note, sizeof note);
+    memory_copy(at, &note, sizeof note);
     if (message->how == 0)
         MPI_Issend(at, message->bytes, MPI_BYTE, peer, tag, comm, request);
     else if (message->how == 1)
@@ -241,7 +209,7 @@ static void run_round(void) {
     for (int i = 0; i < COMMS; i++)
         modes[i] = (int)case_random_below(4);
     for (int i = 0; i < ROUND; i++) {
-        space[i] = (int)case_random_below(SPACES);
+        space[i] = (int)case_random_below(memory_spaces());
         request[count] = MPI_REQUEST_NULL;
         if (message[i].destination == rank)
             start_receive(&message[i], i, space[i], modes[message[i].comm], &request[count++]);
@@ -259,7 +227,7 @@ static void run_round(void) {
             MPI_Request_free(&request[i]); /* persistent */
     for (int i = 0; i < ROUND; i++) {
         note_t note;
-        memcpy(&note, place_of(space[i], i, true), sizeof note);
+        memory_copy(&note, place_of(space[i], i, true), sizeof note);
         if (message[i].destination == rank)
             expect(note.source, rank, note.space, space[i], 1, note.bytes);
     }
@@ -277,7 +245,8 @@ static void cancel_one(void) {
 
 /* One after the other, by a matched probe and by MPI_Sendrecv. */
 static void pass_on(int round) {
-    int next = (rank + 1) % size, previous = (rank + size - 1) % size, from = round % 2, to = round / 2 % 2;
+    int next = (rank + 1) % size, previous = (rank + size - 1) % size, spaces = memory_spaces();
+    int from = round % spaces, to = round / spaces % spaces;
     char *out = place_of(from, 0, false), *in = place_of(to, 0, true);
     MPI_Message message;
     MPI_Request request;
@@ -300,18 +269,18 @@ static void run_alike(void) {
     uint64_t common = case_random_state;
     case_random_state ^= (uint64_t)rank << 20;
     for (int i = 0; i < ALIKE; i++) {
-        space[i] = (int)case_random_below(SPACES);
+        space[i] = (int)case_random_below(memory_spaces());
         start_receive(&message, i, space[i], (int)case_random_below(4), &request[i]);
     }
     for (int i = 0; i < ALIKE; i++) {
-        sent.space = (int)case_random_below(SPACES);
+        sent.space = (int)case_random_below(memory_spaces());
         sent.how = (int)case_random_below(2);
         start_send(&sent, i, &request[ALIKE + i]);
     }
     complete(request, 2 * ALIKE, (int)case_random_below(4));
     for (int i = 0; i < ALIKE; i++) {
         note_t note;
-        memcpy(&note, place_of(space[i], i, true), sizeof note);
+        memory_copy(&note, place_of(space[i], i, true), sizeof note);
         expect(note.source, rank, note.space, space[i], 1, note.bytes);
     }
     case_random_state = common;
@@ -347,8 +316,8 @@ typedef struct {
 static shares_t draw_shares(bool equal) {
     shares_t shares = {.counts = {{0}}};
     for (int i = 0; i < size; i++) {
-        shares.spaces[0][i] = (int)case_random_below(SPACES);
-        shares.spaces[1][i] = (int)case_random_below(SPACES);
+        shares.spaces[0][i] = (int)case_random_below(memory_spaces());
+        shares.spaces[1][i] = (int)case_random_below(memory_spaces());
         for (int j = 0; j < size; j++)
             shares.counts[i][j] = equal ? 3 : (int)case_random_below(BLOCK);
     }
@@ -414,6 +383,39 @@ static void run_gathers(int64_t count) {
     MPI_Pcontrol(0);
 }
 
+/* --- addresses that change their space ------------------------------------------------------------------ */
+
+static void pass_cpu(const void *out, int from) {
+    enum { PASSED = 1000 };
+    static char in[PASSED];
+    MPI_Sendrecv(out, PASSED, MPI_BYTE, (rank + 1) % size, 0, in, PASSED, MPI_BYTE, (rank + size - 1) % size,
+                 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(rank, (rank + 1) % size, from, MEMORY_CPU, 1, PASSED);
+}
+
+/* Whether the addresses can be had again is the system's decision. */
+static void run_reused(void) {
+    const size_t bytes = (size_t)8 << 20;
+    void *gpu = memory_allocate(MEMORY_GPU, bytes), *pinned = memory_allocate_pinned(bytes);
+    MPI_Pcontrol(1);
+    pass_cpu(gpu, MEMORY_GPU);
+    if (pinned)
+        pass_cpu(pinned, MEMORY_CPU);
+    MPI_Pcontrol(0);
+    memory_free(MEMORY_GPU, gpu);
+    void *again =
+        mmap(gpu, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    int free = again == gpu, all;
+    MPI_Allreduce(&free, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Pcontrol(1);
+    if (all)
+        pass_cpu(again, MEMORY_CPU);
+    MPI_Pcontrol(0);
+    if (rank == 0)
+        fprintf(stderr, "test_profile: host memory %s at freed addresses of a GPU\n",
+                all ? "is" : "cannot be had");
+}
+
 /* --- collectives that are decomposed by a plan -----------------------------------------------------------
  */
 
@@ -461,18 +463,25 @@ int main(int argc, char **argv) {
     case_random_state = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
     if (size > RANKS_MAX)
         return 2;
-    if (strcmp(argv[1], "plans") == 0)
-        run_plans(count);
+    bool plans = strcmp(argv[1], "plans") == 0;
+    if (!plans && argc > 5 && strcmp(argv[5], "cuda") == 0 && !memory_use_cuda()) {
+        fprintf(stderr, "test_profile: no CUDA driver\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (plans)
+        run_plans(count, argc > 5 ? argv[5] : "host");
     else if (strcmp(argv[1], "messages") == 0)
         run_messages(count);
     else if (strcmp(argv[1], "gathers") == 0)
         run_gathers(count);
+    else if (strcmp(argv[1], "reused") == 0)
+        run_reused();
     else if (strcmp(argv[1], "vectors") == 0)
         run_vectors((int)count);
-    else
+    else if (!run_family(argv[1], count))
         run_end(argv[2]);
     if (argc > 4)
-        write_expected(argv[4]);
+        expect_write(argv[4]);
     MPI_Finalize();
     return 0;
 }

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # The profiler in front of programs that know what it must count, under mpirun on this machine.
 # BUILD: where the programs were built (default build). SEED: of the random programs (default: the time).
-# PLANS: of each strategy and algorithm (default 3). MPIRUN: mpirun.mpich for a build with MPICH. Exits 77 where there is no mpirun.
+# PLANS: of each strategy and algorithm (default 3). MPIRUN: mpirun.mpich for a build with MPICH.
+# DEVICE=cuda: only that a GPU's memory is recognized, on a machine with one and an MPI library that takes its
+# pointers; DEVICE=host: a dry run. Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
 program=$build/tests/test_profile
 library=$build/libportolan-profile.so
 portolan=$build/portolan
-built "$program" "$library" "$portolan"
+built "$program" "$library" "$portolan" "$build/tests/example_particles"
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
 export PORTOLAN_PROFILE=$work/ PORTOLAN_PROFILE_ORDER=1
@@ -28,21 +30,46 @@ sums() { # KINDS FILE
     rows "$2" | awk -F, -v kinds="$1" '$5 ~ kinds { pair = $1 "," $2 "," $3 "," $4; messages[pair] += $7; bytes[pair] += $8 }
         END { for (pair in messages) print pair "," messages[pair] "," bytes[pair] }' | sort
 }
-counts_right() { # PROCESSES WHAT COUNT SEED
+counts_right() { # PROCESSES WHAT COUNT SEED [cuda]
     rm -f "$work"/*.csv
-    profiled "$1" "$program" "$2" "$3" "$4" "$work/expected" &&
+    profiled "$1" "$program" "$2" "$3" "$4" "$work/expected" "${@:5}" &&
         test -s "$work/expected" && diff <(sort "$work/expected") <(sums . "$work/traffic.csv") >"$work/stdout"
 }
-
-# --- what is counted
 
 # MPICH's processes don't yield their cores, and its mpirun ends the other processes of one that dies at once.
 if [ "${MPIRUN:-mpirun}" != mpirun ]; then
     check "messages of mixed spaces" counts_right 2 messages 20 "$seed"
     check "alltoalls, gathers and scatters of mixed spaces" counts_right 2 gathers 50 "$seed"
+    for family in collectives neighbors persistent one_sided mpi4; do
+        check "$family of mixed spaces" counts_right 2 $family 30 "$seed"
+    done
     finish
     exit
 fi
+
+# --- memory that CUDA's driver knows: the machine's driver, or one that emulates a GPU in host memory
+
+with_cuda() { # COMMAND...
+    if [ "${DEVICE:-host}" = cuda ]; then "$@"; else LD_LIBRARY_PATH=$build/tests/fake_cuda "$@"; fi
+}
+meets() { # PATTERN...
+    local pattern
+    for pattern in "$@"; do has "$pattern" "$work/traffic.csv" || return; done
+}
+check "messages of GPU, managed and host memory" with_cuda counts_right 2 messages 30 "$seed" cuda
+check "in all of them" meets gpu,gpu,message gpu,managed,message managed,cpu,message cpu,gpu,message
+check "collectives of GPU, managed and host memory" with_cuda counts_right 2 gathers 50 "$seed" cuda
+check "page-locked memory is the host's, and so is new memory at addresses that a GPU had" \
+    with_cuda counts_right 2 reused 1 1 cuda
+if [ -n "${DEVICE:-}" ]; then
+    grep '^test_profile' "$work/stderr"
+    check "plans of all strategies and algorithms" counts_right 2 plans 1 "$seed" "$DEVICE"
+    finish
+    exit
+fi
+
+# --- messages, plans and collectives
+
 check "plans of all strategies and algorithms send what portolan traffic says" counts_right 5 plans "${PLANS:-3}" "$seed"
 check "and plans of a pair between host and GPU memory" counts_right 2 plans 10 "$seed"
 for processes in 1 3 5; do
@@ -62,6 +89,10 @@ calls_agree() { # one line each
 }
 check "there is a line for each call" calls_agree
 check "alltoalls, gathers and scatters of mixed spaces" counts_right 6 gathers 200 "$seed"
+for family in collectives neighbors persistent one_sided; do
+    check "$family of mixed spaces on 2 processes" counts_right 2 $family 30 "$seed"
+    check "$family of mixed spaces on 4 processes" counts_right 4 $family 60 "$seed"
+done
 check "without the order of messages, mixed ones are unknown" \
     profiled 3 env -u PORTOLAN_PROFILE_ORDER "$program" messages 20 1
 check "and said to be" has "gpu,unknown,message" "$work/traffic.csv"
@@ -90,11 +121,15 @@ check "allgather" by_plan allgather MPI_Allgather bruck 0
 
 check "counts: the traffic is a matrix" quietly "$portolan" traffic --machine summit-spectrum --collective alltoallv \
     --implementation isend_irecv --counts "$work/traffic.csv" --nodes 5 --gpus-per-node 1 --procs-per-gpu 1 --strategy three_step
+same_particles() { diff <(cut -d, -f1-8 "$work/traffic.csv") tests/fixtures/particles.csv >"$work/stdout"; }
 same_bytes() {
     diff <(rows "$work/traffic.csv" | awk -F, '{ sum[$1 "," $2] += $8 } END { for (pair in sum) print pair "," sum[pair] }' | sort) \
         <(rows "$work/stdout" | awk -F, '{ print $1 "," $2 "," $7 }' | sort)
 }
 check "of the same bytes" same_bytes
+
+check "the example of docs/profiling.md runs" profiled 8 "$build/tests/example_particles"
+check "and sends what tests/golden/particles.cmd takes" same_particles
 
 # --- programs that die
 
@@ -119,30 +154,73 @@ joined() {
 }
 check "which can be joined and read" joined
 
-# --- Fortran
+# --- Fortran: by mpif.h and by both modules
 
+fortran_counts() { # each routine once, its messages as often as the program sends them
+    local row
+    for row in 2,0,cpu,cpu,message,MPI_Isend,1,4 1,2,cpu,cpu,message,MPI_Send_init,2,16 0,1,cpu,cpu,one_sided,MPI_Put,1,8 \
+        1,0,cpu,cpu,exact,MPI_Alltoall,1,4 0,2,cpu,cpu,exact,MPI_Ineighbor_alltoall,1,4; do
+        has "^$row," "$work/traffic.csv" || return
+    done
+    has '^0,1,cpu,cpu,plan:recursive_doubling,MPI_Allreduce,.*,8,' "$work/traffic.csv"
+}
 if command -v mpif90 >/dev/null; then
-    cat >"$work/ring.f90" <<'END'
+    cat >"$work/ring.F90" <<'END'
 program ring
-    use mpi
+#ifdef MODULE
+    use MODULE
+#endif
     implicit none
-    integer :: rank, ranks, code, got, status(MPI_STATUS_SIZE), request
-    real(8) :: sum
+#ifndef MODULE
+    include 'mpif.h'
+#endif
+#ifdef F08
+    type(MPI_Request) :: request, exchange
+    type(MPI_Win) :: window
+    type(MPI_Comm) :: cart
+#else
+    integer :: request, exchange, window, cart
+#endif
+    integer :: rank, ranks, code, got, next, give(3), take(3)
+    integer(kind=MPI_ADDRESS_KIND) :: place
+    real(8) :: sum, there(1)
     call MPI_Init(code)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
-    call MPI_Isend(rank, 1, MPI_INTEGER, mod(rank + 1, ranks), 7, MPI_COMM_WORLD, request, code)
-    call MPI_Recv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, status, code)
+    next = mod(rank + 1, ranks)
+    call MPI_Isend(rank, 1, MPI_INTEGER, next, 7, MPI_COMM_WORLD, request, code)
+    call MPI_Recv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
     call MPI_Wait(request, MPI_STATUS_IGNORE, code)
     sum = 1
     call MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, code)
     if (got /= mod(rank + ranks - 1, ranks) .or. sum /= ranks) call MPI_Abort(MPI_COMM_WORLD, 1, code)
+    call MPI_Send_init(sum, 1, MPI_DOUBLE_PRECISION, next, 8, MPI_COMM_WORLD, request, code)
+    do got = 1, 2
+        call MPI_Start(request, code)
+        call MPI_Recv(there, 1, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+    end do
+    call MPI_Request_free(request, code)
+    place = 8
+    call MPI_Win_create(there, place, 8, MPI_INFO_NULL, MPI_COMM_WORLD, window, code)
+    place = 0
+    call MPI_Win_fence(0, window, code)
+    call MPI_Put(sum, 1, MPI_DOUBLE_PRECISION, next, place, 1, MPI_DOUBLE_PRECISION, window, code)
+    call MPI_Win_fence(0, window, code)
+    call MPI_Win_free(window, code)
+    call MPI_Alltoall(give, 1, MPI_INTEGER, take, 1, MPI_INTEGER, MPI_COMM_WORLD, code)
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., cart, code)
+    call MPI_Ineighbor_alltoall(give, 1, MPI_INTEGER, take, 1, MPI_INTEGER, cart, exchange, code)
+    call MPI_Wait(exchange, MPI_STATUS_IGNORE, code)
     call MPI_Finalize(code)
 end program
 END
-    check "a Fortran program is built" quietly mpif90 -o "$work/ring" "$work/ring.f90"
-    check "and right" profiled 3 "$work/ring"
-    check "its messages are counted once" has '^2,0,cpu,cpu,message,MPI_Isend,1,4,' "$work/traffic.csv"
-    check "and its collectives" has '^0,1,cpu,cpu,plan:recursive_doubling,MPI_Allreduce,.*,8,' "$work/traffic.csv"
+    for way in mpif.h:-DMPIF mpi:-DMODULE=mpi "mpi_f08:-DMODULE=mpi_f08 -DF08"; do
+        # shellcheck disable=SC2086 # two options
+        check "a Fortran program is built with ${way%%:*}" \
+            quietly mpif90 -fallow-argument-mismatch ${way#*:} -o "$work/ring" "$work/ring.F90"
+        check "and right" profiled 3 "$work/ring"
+        check "its calls are counted once" fortran_counts
+    done
 fi
 finish

@@ -368,6 +368,40 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* Eight processes copy at once, each reading and writing; a process sends and receives at once. */
+static void what_processes_of_a_node_share_is_fitted(void **unused) {
+    (void)unused;
+    static const double ratios[] = {0.9, 0.3, 0};
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        uint64_t state = 11;
+        pto_samples_t samples = {0};
+        pto_sample_t message = ping_pong_row, copy = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
+                                                      .where = PTO_IN_CPU,
+                                                      .place = PTO_AT_ON_SOCKET,
+                                                      .procs = 1,
+                                                      .messages = 1};
+        message.place = PTO_AT_ON_SOCKET;
+        add_line(&samples, message, 1e-6, 1e-10, 200, &state);
+        message.benchmark = PTO_BENCHMARK_EXCHANGE;
+        add_line(&samples, message, 2e-6, (1 + ratios[i]) * 1e-10, 200, &state);
+        message.benchmark = PTO_BENCHMARK_STAGED;
+        add_line(&samples, message, 9e-6, 1.4e-10, 200, &state);
+        add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
+        copy.procs = 8;
+        add_line(&samples, copy, 2e-6, i == 2 ? 1.1e-10 : 4e-10, 200, &state);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_true(fabs(fit.machine->both_ways[PTO_SPACE_CPU].value - ratios[i]) < 0.03);
+        assert_true(fabs(fit.machine->staged_message.value - 0.4) < 0.03);
+        assert_false(pto_param_known(&fit.machine->both_ways[PTO_SPACE_GPU]));
+        /* Processes that slow each other down hardly do not show the memory's rate. */
+        assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (i < 2));
+        if (i < 2)
+            assert_within(fit.machine->host_memory_s_per_byte.value, 4e-10 / (2 * 8), 0.02);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
@@ -540,6 +574,7 @@ int main(void) {
         cmocka_unit_test(coefficients_are_never_negative),
         cmocka_unit_test(a_slow_job_is_left_out_entirely),
         cmocka_unit_test(copies_reductions_and_times_are_fitted),
+        cmocka_unit_test(what_processes_of_a_node_share_is_fitted),
         cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),

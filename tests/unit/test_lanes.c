@@ -142,7 +142,7 @@ static void a_node_in_the_wrong_place_is_refused(void **state) {
                  {build_pipeline_without_depth, "a pipeline has depth 0; it must be 1 or more"},
                  {build_branch_alone, "a plan contains a branch"},
                  {build_kernel_in_branch, "a branch contains a kernel"},
-                 {build_many_branches, "a parallel node has 17 lanes; the maximum is 16"}};
+                 {build_many_branches, "a parallel node has 65 lanes; the maximum is 64"}};
     shape.slots = shape.chunks = 2;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_plan_t *plan = NULL;

@@ -457,6 +457,8 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
+                if (strcmp(pto_strategy_at(s)->name, "mix_learning") == 0)
+                    continue; /* its plans are mix_doubling's */
                 pto_request_t request = {.layout = {3, 2, 1, 3, 2},
                                          .collective = (pto_collective_t)collective,
                                          .datatype = PTO_DATATYPE_FLOAT,
@@ -483,7 +485,8 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                 if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER)
                     mutate_plan(request); /* among 2^k processes an algorithm may take another way */
                 static const pto_staged_t staged[] = {{1, 1}, {4, 0}, {0, 3}, {7, 5}};
-                for (size_t i = 0; request.strategy->stages && i < sizeof staged / sizeof *staged; i++) {
+                bool fixed = request.strategy->stages && !request.strategy->fixed;
+                for (size_t i = 0; fixed && i < sizeof staged / sizeof *staged; i++) {
                     request.staged_members = staged[i]; /* of 8 on the node, or of 2 on each GPU */
                     mutate_plan(request);
                 }

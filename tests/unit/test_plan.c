@@ -127,9 +127,11 @@ static void with_sizes(pto_request_t request, const int64_t *bytes, size_t count
     }
 }
 
-/* Strategies that stage, with every number of staged members, in and out; large groups with a few. */
+/* Strategies that stage, with every number of staged members, in and out; large groups with a few. Plans with
+ * either nodes do not depend on them. */
 static void prove_staged(pto_request_t request) {
-    int64_t most = request.strategy->stages ? request.strategy->stages(&request) : 1;
+    bool fixed = request.strategy->stages && !request.strategy->fixed;
+    int64_t most = fixed ? request.strategy->stages(&request) : 1;
     bool several = request.layout.nodes > 1; /* each node does the same */
     int64_t step = most > 8 ? most * most / 7 : several ? most + 1 : 1;
     for (int64_t pair = 0; pair < most * most; pair += step) {

@@ -319,7 +319,7 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
     for (int i = 0; i < 2; i++) {
         pto_score_cell_t *cell = &scored.score.cell[i];
         predict(cell, predicted);
-        cell->prediction[0].price = (pto_price_t){1.0, true, 0.9, i == 0 ? 1.1 : 1.3};
+        cell->prediction[0].price = (pto_price_t){1.0, true, 0.9, i == 0 ? 1.1 : 1.3, 0};
         assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
         assert_int_equal(cell->near_tie, i == 1);
     }
@@ -507,11 +507,11 @@ static void missing_machine_values_are_listed(void **state) {
 }
 
 /* A fit that knows only which nodes it must not see: it makes GPU messages cost as many seconds. */
-static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
-                          void *context, pto_machine_t **fitted, pto_error_t *err) {
-    int64_t *calls = context;
-    assert_non_null(machine);
-    assert_int_equal(collectives->count, 4);
+static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
+                          pto_error_t *err) {
+    int64_t *calls = context, nodes = train->value[0] == 2 ? 4 : 2;
+    assert_true(train->count == 1 && !train->except && machine && collectives->count == 4);
     calls[(*calls < 2) + 1] = nodes;
     (*calls)++;
     const char *text = nodes == 2 ? MACHINE("2") : MACHINE("4");

@@ -133,6 +133,16 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
  * not wait for a kernel that computes the input. No run may be active. */
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
 
+/* What the policy of an either node has chosen so far, as member 0 of the node's group knows it. */
+typedef struct {
+    int members;                              /* that take one of the two branches */
+    int last;                                 /* how many of them took branch B in the last run */
+    int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
+} pto_exec_choices_t;
+
+/* Of the plan's index-th either node; false if there is none, or on processes other than member 0. */
+bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
+
 /* Collective. NULL is legal. No run may be active. */
 void pto_exec_destroy(pto_exec_t *exec);
 

@@ -48,6 +48,7 @@ typedef struct {
     int64_t messages;
     int64_t moved_bytes; /* by messages, copies and reductions */
     int64_t accesses;    /* to buffers that several processes use */
+    int assignments;     /* of either nodes: choices for which the plan was walked; else 1 */
 } pto_check_report_t;
 
 /* Estimate in advance whether checking the plan takes at most about a minute and a gigabyte: at most `limit`

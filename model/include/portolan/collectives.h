@@ -66,6 +66,30 @@ pto_status_t pto_collectives_parse(const char *text, size_t text_size, const cha
 
 void pto_collectives_fini(pto_collectives_t *collectives);
 
+enum { PTO_NODE_COUNTS_MAX = 16 };
+
+/* A set of node counts. Zeroed: all. */
+typedef struct {
+    int count;
+    int64_t value[PTO_NODE_COUNTS_MAX];
+    bool except; /* all but these */
+} pto_node_counts_t;
+
+bool pto_node_counts_has(const pto_node_counts_t *counts, int64_t nodes);
+
+/* Parse `nodes=2,8`. Errors: PTO_ERR_TYPE, PTO_ERR_RANGE. */
+pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, pto_error_t *err);
+
+/* A digest of the rows of one of the files, whatever its name and its comments: 16 hexadecimal digits. */
+enum { PTO_COLLECTIVES_DIGEST_MAX = 17 };
+void pto_collectives_digest(const pto_collectives_t *collectives, int file,
+                            char digest[PTO_COLLECTIVES_DIGEST_MAX]);
+
+/* The node counts of a file's rows that are in `chosen` (NULL: all), increasing; at most
+ * PTO_NODE_COUNTS_MAX. */
+pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, int file,
+                                        const pto_node_counts_t *chosen);
+
 /* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key);
 

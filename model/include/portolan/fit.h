@@ -113,11 +113,27 @@ typedef struct {
 /* Add to a machine the parameters that samples cannot show but collectives do: which algorithms the library
  * uses and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy
  * rate, the startup cost of a copy from pageable memory, a node's message rate, and contention. All
- * collectives have the same weight. Collectives on `without_nodes` nodes are ignored (0: none are). Free
+ * collectives have the same weight. Only those with the given node counts are used (NULL: all). Free
  * `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
  * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);
+                                 const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
+                                 pto_error_t *err);
+
+/* Measure how far the machine's predictions miss these collectives, and keep it in the machine as the model's
+ * error. `nodes` are the node counts that its terms know (NULL: all); larger ones show what an extrapolation
+ * adds. `refit`: only those are used, and each is left out in turn, in a fit of its own. Fewer than 19 times
+ * say nothing. Errors: those of pto_fit_collectives and pto_score_predict. */
+pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t *collectives,
+                                 const pto_node_counts_t *nodes, bool refit, pto_error_t *err);
+
+/* Take the model's error, or only what extrapolation adds to it, from another machine where this one has none
+ * of its own. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
+
+/* Take the terms that only collectives show from another machine, where this one does not have them. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
 
 PTO_API_END
 

@@ -143,6 +143,12 @@ const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one p
 /* The state for which the file's copies.shared hold; _UNKNOWN: the file does not say. */
 pto_mps_t pto_machine_mps(const pto_machine_t *machine);
 
+/* Where the file's model error comes from; NULL: it has none, and intervals are those of parameters alone. */
+const char *pto_machine_error_source(const pto_machine_t *machine);
+
+/* The node counts of the file with this digest (collectives.h) that terms were fitted to; 0: none. */
+int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes);
+
 enum { PTO_COST_RANGE_MAX = 4 }; /* ranges of bytes that a cost has at most */
 
 enum { PTO_PARAM_KEY_MAX = 80 };

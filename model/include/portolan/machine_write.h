@@ -21,6 +21,10 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 
+/* Format the key `model_error` alone, an empty text if the machine has none. The caller frees it. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text, pto_error_t *err);
+
 PTO_API_END
 
 #endif

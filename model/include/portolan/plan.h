@@ -16,6 +16,7 @@
 #include "portolan/api.h"
 #include "portolan/layout.h"
 #include "portolan/machine.h"
+#include "portolan/policy.h"
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
@@ -227,6 +228,7 @@ typedef struct {
     pto_order_t order;
     int step_first;
     int step_count;
+    bool once; /* in an either node: see PTO_NODE_EITHER */
 } pto_stage_t;
 
 /* A plan's body is a list of nodes. Every node but a stage contains the `span` nodes that follow it.
@@ -246,6 +248,7 @@ typedef enum {
     PTO_NODE_BRANCH,     /* contains stages and loops */
     PTO_NODE_PIPELINE,   /* for chunk k in [from, to), contains stages only, which overlap on different chunks
                           */
+    PTO_NODE_EITHER, /* for member k in [from, to), one of two branches; contains three branches of stages */
     PTO_NODE_COUNT
 } pto_node_kind_t;
 
@@ -259,8 +262,15 @@ typedef enum {
  * `depth` blocks, numbered by k, suffice.
  *
  * Messages match within one stage of one iteration, as outside of lanes. A flag is raised in a stage that
- * pto_walk_next visits no later than the wait. */
-enum { PTO_LANES_MAX = 16 }; /* of one node */
+ * pto_walk_next visits no later than the wait.
+ *
+ * An either node leaves a choice open until the plan runs. Its first branch is lane 0, for all. Lane 1 + k -
+ * from, for k in [from, to), is what member k and member 0 of the node's group do together: either the second
+ * branch (A) or the third (B). In each run the node's policy, which member 0 runs, chooses for every k
+ * (policy.h). A stage marked `once` does not depend on k: the first lane that takes its branch passes it, and
+ * the others continue after it. A flag that A or B uses is used nowhere else. The choice itself orders
+ * nothing. */
+enum { PTO_LANES_MAX = 64 }; /* of one node */
 
 /* Which code runs a collective. `check` walks the stages of the node in every case. `price` and `simulate` do
  * so too, except for NCCL, whose cost is in the machine file (`nccl`). */
@@ -288,11 +298,14 @@ typedef struct {
     pto_node_kind_t kind;
     int span;
     int stage;    /* PTO_NODE_STAGE: its index */
-    int64_t from; /* PTO_NODE_LOOP, PTO_NODE_PIPELINE */
+    int64_t from; /* PTO_NODE_LOOP, PTO_NODE_PIPELINE, PTO_NODE_EITHER */
     int64_t to;
     int64_t depth; /* PTO_NODE_PIPELINE: 1 or more */
     bool power;    /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
-    int group;     /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL */
+    int group;     /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL, PTO_NODE_EITHER */
+    /* PTO_NODE_EITHER only: */
+    pto_policy_kind_t policy;
+    int flag; /* a member has arrived; the next two flags: it takes A, it takes B */
     /* PTO_NODE_COLLECTIVE only: */
     pto_done_by_t by;
     pto_collective_t collective;
@@ -385,8 +398,9 @@ typedef struct {
     int64_t instance; /* number of stages visited before this one */
     int collective;   /* index of the enclosing PTO_NODE_COLLECTIVE, or -1 */
     int kernel;       /* index of the enclosing PTO_NODE_KERNEL, or -1 */
-    int lanes;        /* index of the enclosing PTO_NODE_PARALLEL or PTO_NODE_PIPELINE, or -1 */
+    int lanes;        /* index of the enclosing node that has lanes, or -1 */
     int lane;         /* the lane of this stage; 0 outside of such nodes */
+    int branch;       /* PTO_BRANCH_A or PTO_BRANCH_B of an either node; -1: no such branch */
     int64_t fork;     /* number of stages visited before that node; outside, before this stage */
     int next;         /* private from here on */
     int lanes_end;
@@ -414,10 +428,17 @@ typedef struct {
 
 pto_walk_after_t pto_walk_after(const pto_walk_t *walk);
 
-/* The number of lanes of a parallel node or a pipeline; of the plan: the maximum over its nodes, 1 if it has
- * no such nodes. */
+/* The number of lanes of a node that has lanes; of the plan: the maximum over its nodes, 1 if it has no such
+ * nodes. */
 int pto_node_lane_count(const pto_plan_t *plan, int index);
 int pto_plan_lane_count(const pto_plan_t *plan);
+
+/* The number of either nodes among the first `nodes` nodes. */
+int pto_plan_either_count(const pto_plan_t *plan, int nodes);
+/* The plan that is priced instead of one with either nodes: that of the strategy's static form
+ * (pto_strategy_t.fixed) for the same request, whose numbers of members no policy can undercut. A plan
+ * without such nodes itself. */
+const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest
  * of that collective's stages. */

@@ -39,9 +39,10 @@ void pto_explanation_fini(pto_explanation_t *explanation);
 
 typedef struct {
     double seconds;
-    bool has_interval; /* only with an explanation, if the machine's parameters have intervals */
+    bool has_interval; /* only with an explanation, if the machine has intervals or a model error */
     double low_s;      /* 95 percent; parameters taken as independent */
     double high_s;
+    double tie_log_sd; /* the model's standard deviation of ln(ratio) to another strategy; 0: not known */
 } pto_price_t;
 
 /* Limits of pricing rank by rank: ranks and messages of plans with a table of byte counts, and the copies,

@@ -32,6 +32,7 @@ typedef struct {
     double clear_margin; /* a cell is clear if the second best takes at least this fraction longer */
     int skip_count;
     const pto_score_skip_t *skip; /* borrowed */
+    pto_node_counts_t nodes;      /* other node counts are omitted */
 } pto_score_options_t;
 
 /* Defaults: 64 bytes and up, since shares are rounded to whole elements below that; clear from 10 percent;
@@ -47,6 +48,32 @@ typedef struct {
     pto_staged_t staged_members; /* PTO_STAGED_TUNED: as the machine file or the price says */
     double measured_s;           /* by the options' statistic */
 } pto_score_candidate_t;
+
+/* How the strategy of a cell is chosen. */
+typedef enum {
+    PTO_PICKER_MODEL,  /* the cheapest by prediction */
+    PTO_PICKER_FLOOR,  /* the fastest of each run: what measuring once would have picked */
+    PTO_PICKER_ALWAYS, /* one strategy, wherever it was measured */
+    /* Baselines, which learn from other measured cells (pto_score_learn) and, except for the last, know no
+     * model: */
+    PTO_BASELINE_FIRST,
+    PTO_PICKER_NEAREST = PTO_BASELINE_FIRST, /* the fastest at the nearest measured node count */
+    PTO_PICKER_AFFINE,    /* the least of each strategy's times, interpolated over nodes: a + b N */
+    PTO_PICKER_LOG,       /* a + b log2 N */
+    PTO_PICKER_NEIGHBORS, /* the most frequent winner of the 3 nearest cells in log bytes and log nodes */
+    PTO_PICKER_RESIDUAL,  /* the model's time, times measured / predicted at the nearest node count */
+    PTO_PICKER_COUNT
+} pto_picker_t;
+
+enum { PTO_BASELINE_COUNT = (int)PTO_PICKER_COUNT - (int)PTO_BASELINE_FIRST };
+
+const char *pto_picker_name(pto_picker_t value);
+
+/* What a baseline expects of a cell. */
+typedef struct {
+    int picked;      /* -1: it has learned nothing about this cell */
+    double *seconds; /* of each candidate; 0: no expectation. NULL where it only picks. Owned */
+} pto_score_baseline_t;
 
 typedef struct {
     pto_collective_t collective;
@@ -67,10 +94,12 @@ typedef struct {
     bool clear;
     pto_prediction_t *prediction; /* one per candidate; owned; none applies before pto_score_predict */
     int picked;                   /* by predicted time; -1: none is predicted */
+    int runner_up;                /* by predicted time; -1: there is none */
     double regret;                /* of the pick */
     bool near_tie;                /* near-tie, as reported by pto_pick */
     int floor_count;              /* runs with all candidates; 0 if there are fewer than 2 such runs */
     int *floor_pick;              /* the fastest candidate of each such run; owned */
+    pto_score_baseline_t baseline[PTO_BASELINE_COUNT]; /* from PTO_BASELINE_FIRST on */
 } pto_score_cell_t;
 
 /* Rows that are in no cell, and the reason. */
@@ -111,13 +140,18 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
                              const pto_library_rule_t *rule, pto_request_t *request, double *seconds,
                              pto_error_t *err);
 
-/* Create a machine whose collective-fitted parameters come from the rows of all node counts other than
- * `nodes`. `*fitted` is NULL before the call; the caller frees it, also after an error. */
-typedef pto_status_t (*pto_score_refit_t)(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                          int64_t nodes, void *context, pto_machine_t **fitted,
-                                          pto_error_t *err);
+/* Let the baselines learn from the cells of `train` and pick in those cells of `score` that have `nodes`
+ * nodes (0: all). Both must have been predicted with the same machine. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_score_learn(pto_score_t *score, const pto_score_t *train, int64_t nodes, pto_error_t *err);
 
-/* Predict the cells of each node count with a machine fitted without them. Errors: those of `refit` and of
+/* Create a machine whose collective-fitted parameters come from the rows of `train` alone. `*fitted` is NULL
+ * before the call; the caller frees it, also after an error. */
+typedef pto_status_t (*pto_score_refit_t)(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                          const pto_node_counts_t *train, void *context,
+                                          pto_machine_t **fitted, pto_error_t *err);
+
+/* Predict the cells of each node count with a machine fitted without them; the baselines learn from the other
+ * node counts, too. Errors: those of `refit` and of
  * pto_score_predict, and PTO_ERR_NOT_APPLICABLE if all cells have the same node count. */
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
@@ -138,16 +172,6 @@ typedef struct {
     int64_t nodes;
 } pto_score_filter_t;
 
-/* How the strategy of a cell is chosen. */
-typedef enum {
-    PTO_PICKER_MODEL,  /* the cheapest by prediction */
-    PTO_PICKER_FLOOR,  /* the fastest of each run: what measuring once would have picked */
-    PTO_PICKER_ALWAYS, /* one strategy, wherever it was measured */
-    PTO_PICKER_COUNT
-} pto_picker_t;
-
-const char *pto_picker_name(pto_picker_t value);
-
 /* Summary over the cells in which the model can pick. For the floor, each cell has weight one regardless of
  * its number of runs: its fraction of right runs and its mean regret are counted; percentile and maximum are
  * over all runs. Counts of right cells are integers except for the floor. */
@@ -163,6 +187,10 @@ typedef struct {
     int64_t pairs;       /* predicted (cell, strategy) pairs: of one strategy, or of all; 0 for the floor */
     double error_median; /* of |predicted / measured - 1| over the pairs */
     double error_90;
+    int64_t intervals;     /* pairs whose prediction has an interval; the model's only */
+    int64_t held;          /* of these, those whose measured time lies inside */
+    int64_t close_ties;    /* near-ties whose two candidates were measured within 10 percent of each other */
+    int64_t right_no_ties; /* cells that are no near-ties, and right; the model's only */
 } pto_score_summary_t;
 
 /* Summarise the cells that `filter` selects. `strategy` is used by PTO_PICKER_ALWAYS only. Errors:

@@ -364,6 +364,8 @@ static bool ends_collective(const pto_checker_t *checker) {
 
 static bool walk_stages(pto_checker_t *checker) {
     while (pto_walk_next(&checker->walk)) {
+        if (!pto_check_is_passed(checker))
+            continue;
         int collective = checker->walk.collective;
         checker->report.stages++;
         if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
@@ -418,8 +420,8 @@ static bool runnable(pto_checker_t *checker) {
 
 static void check(pto_checker_t *checker) {
     bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
-                 pto_check_lanes(checker) && pto_check_collectives(checker) && lay_out(checker) &&
-                 run(checker);
+                 pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
+                 lay_out(checker) && run(checker);
     for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
@@ -459,7 +461,8 @@ static void checker_fini(pto_checker_t *checker) {
     pto_clocks_fini(&checker->clocks);
 }
 
-pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err) {
+pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
+                                pto_check_report_t *report, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t ranks = pto_layout_rank_count(&request->layout);
     if (ranks > PTO_CHECK_RANKS_MAX)
@@ -469,6 +472,8 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
                              PTO_CHECK_RANKS_MAX, (long long)ranks);
     pto_checker_t checker = {.plan = plan,
                              .request = request,
+                             .takes_b = takes_b,
+                             .context = context,
                              .ranks = ranks,
                              .lanes = pto_plan_lane_count(plan),
                              .lanes_node = -1,

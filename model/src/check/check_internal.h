@@ -56,9 +56,16 @@ typedef struct {
     int64_t peer;
 } pto_progress_t;
 
+/* Whether member k takes branch B of the plan's `either`-th either node, in this run. */
+typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k);
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
+    pto_assign_t takes_b; /* of either nodes, with its context */
+    const void *context;
+    int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
+                                         -1 */
     int64_t ranks;
     int lanes; /* of each rank */
     int buffers;
@@ -120,7 +127,19 @@ static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank
     return rank + checker->walk.lane * checker->ranks;
 }
 
-/* Checks of lanes: once for a plan; before and after each stage, and after the last one. */
+/* pto_check for one choice of each member in each run. */
+pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
+                                pto_check_report_t *report, pto_error_t *err);
+/* The number of choices that pto_check proves; 1 for a plan without either nodes. */
+int pto_check_assignments(const pto_plan_t *plan);
+
+/* Checks of either nodes, once for a plan; and whether the current stage is passed. */
+bool pto_check_eithers(pto_checker_t *checker);
+bool pto_check_is_passed(pto_checker_t *checker);
+
+/* Checks of lanes: once for a plan; before and after each stage, and after the last one. What one of the
+ * ranks has done in one lane comes before what it will do in another (pto_check_order, for all ranks). */
+void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane);
 bool pto_check_lanes(pto_checker_t *checker);
 bool pto_check_begin_lanes(pto_checker_t *checker);
 void pto_check_end_lanes(pto_checker_t *checker);

@@ -42,7 +42,7 @@ bool pto_check_lanes(pto_checker_t *checker) {
     pto_walk_t walk;
     pto_walk_begin(&walk, checker->plan);
     while (right && pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count && right && walk.lanes >= 0; i++) {
+        for (int i = 0; i < walk.stage->step_count && right && walk.lanes >= 0 && walk.branch < 0; i++) {
             const pto_step_t *step = pto_plan_step(checker->plan, walk.stage->step_first + i);
             if (pto_step_is_signal(step))
                 right =
@@ -65,6 +65,11 @@ static int64_t in_lane(const pto_checker_t *checker, int64_t rank, int lane) {
     return rank + lane * checker->ranks;
 }
 
+void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane) {
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        order(checker, in_lane(checker, rank, from_lane), in_lane(checker, rank, to_lane));
+}
+
 static void forget_slots(pto_checker_t *checker) {
     for (int64_t i = 0; i < checker->slot_count && checker->slot; i++)
         free(checker->slot[i]);
@@ -76,9 +81,10 @@ static void forget_slots(pto_checker_t *checker) {
 static bool fork(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
     int lanes = pto_node_lane_count(checker->plan, checker->walk.lanes);
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
-        for (int lane = 1; lane < lanes; lane++)
-            order(checker, rank, in_lane(checker, rank, lane));
+    for (int lane = 1; lane < lanes; lane++)
+        pto_check_order(checker, 0, lane);
+    for (int branch = 0; branch < PTO_BRANCH_COUNT; branch++)
+        checker->first_lane[branch] = -1;
     if (node->kind != PTO_NODE_PIPELINE || node->depth >= node->to - node->from)
         return true;
     checker->slot_count = node->depth * checker->ranks;
@@ -88,9 +94,8 @@ static bool fork(pto_checker_t *checker) {
 
 static void join(pto_checker_t *checker) {
     int lanes = pto_node_lane_count(checker->plan, checker->lanes_node);
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
-        for (int lane = 1; lane < lanes; lane++)
-            order(checker, in_lane(checker, rank, lane), rank);
+    for (int lane = 1; lane < lanes; lane++)
+        pto_check_order(checker, lane, 0);
     forget_slots(checker);
 }
 

@@ -118,7 +118,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
     }
     count_stages(&count);
     count_buffers(&count);
-    int64_t touches = product(runs, count.touches);
+    int64_t touches = product(product(runs, pto_check_assignments(plan)), count.touches);
     if (touches <= limit && count.kept <= limit / TOUCHES_A_KEPT_ITEM)
         return PTO_OK;
     return pto_error_set(

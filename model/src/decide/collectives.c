@@ -2,6 +2,7 @@
  * mean. */
 #include "portolan/collectives.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,4 +268,82 @@ void pto_collectives_fini(pto_collectives_t *collectives) {
 
 const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key) {
     return pto_csv_provenance(collectives->provenance, collectives->provenance_count, key);
+}
+
+/* --- node counts ---------------------------------------------------------------------------------------- */
+
+bool pto_node_counts_has(const pto_node_counts_t *counts, int64_t nodes) {
+    if (counts->count == 0)
+        return true;
+    bool named = false;
+    for (int i = 0; i < counts->count; i++)
+        named = named || counts->value[i] == nodes;
+    return named != counts->except;
+}
+
+pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, pto_error_t *err) {
+    static const char key[] = "nodes=";
+    pto_node_counts_t made = {0};
+    const char *at = text + strlen(key);
+    if (strncmp(text, key, strlen(key)) != 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
+    for (char *end = NULL; made.count == 0 || *end == ','; at = end + 1) {
+        if (made.count == PTO_NODE_COUNTS_MAX)
+            return pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than %d node counts", text,
+                                 PTO_NODE_COUNTS_MAX);
+        int64_t nodes = strtoll(at, &end, 10);
+        if (end == at || (*end != ',' && *end != '\0') || nodes < 1 || nodes > INT32_MAX)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
+        made.value[made.count++] = nodes;
+    }
+    *counts = made;
+    return PTO_OK;
+}
+
+static int64_t next_nodes(const pto_collectives_t *collectives, int file, int64_t above) {
+    int64_t next = 0;
+    for (size_t i = 0; i < collectives->count; i++) {
+        const pto_collective_row_t *row = &collectives->row[i];
+        if (row->file == file && row->nodes > above && (next == 0 || row->nodes < next))
+            next = row->nodes;
+    }
+    return next;
+}
+
+pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, int file,
+                                        const pto_node_counts_t *chosen) {
+    pto_node_counts_t found = {0};
+    for (int64_t nodes = 0; (nodes = next_nodes(collectives, file, nodes)) > 0;)
+        if ((!chosen || pto_node_counts_has(chosen, nodes)) && found.count < PTO_NODE_COUNTS_MAX)
+            found.value[found.count++] = nodes;
+    return found;
+}
+
+/* --- digests ---------------------------------------------------------------------------------------------
+ */
+
+/* FNV-1a of a text with its end. */
+static uint64_t add_text(uint64_t hash, const char *text) {
+    for (;; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+        if (*text == '\0')
+            return hash;
+    }
+}
+
+void pto_collectives_digest(const pto_collectives_t *collectives, int file,
+                            char digest[PTO_COLLECTIVES_DIGEST_MAX]) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < collectives->count; i++) {
+        const pto_collective_row_t *row = &collectives->row[i];
+        char text[256];
+        if (row->file != file)
+            continue;
+        snprintf(text, sizeof text, "%d,%d,%d,%d,%d,%d,%lld,%d,%.17g,%d,%d,%d", (int)row->collective,
+                 (int)row->implementation, row->nodes, row->gpus_per_node, row->procs_per_gpu,
+                 row->owners_per_gpu, (long long)row->bytes, row->run, row->seconds, row->staged_in,
+                 row->staged_out, row->chunks);
+        hash = add_text(add_text(hash, text), collectives->name[row->strategy]);
+    }
+    snprintf(digest, PTO_COLLECTIVES_DIGEST_MAX, "%016llx", (unsigned long long)hash);
 }

@@ -1,6 +1,7 @@
 /* Picking: the cheapest strategy at each point, and the ranges in which it stays the same. */
 #include "portolan/pick.h"
 #include "base/names.h"
+#include "decide/doubt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@ typedef struct {
     int tied; /* number of others that tie with the winner */
     int runner_up;
     double margin;
+    int rival; /* of near_tie and settle */
     bool near_tie;
+    double regret;
+    pto_settle_t settle;
 } place_t;
 
 PTO_NAME_FUNCTION(pto_by_name, pto_by_t, PTO_BY_COUNT, "nothing",
@@ -68,7 +72,7 @@ static bool is_cheapest(const pto_predictions_t *predictions, int64_t point, int
 }
 
 static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
-    place_t place = {-1, 0, -1, 0, false};
+    place_t place = {.winner = -1, .runner_up = -1, .rival = -1};
     pto_cost_t best, second;
     place.winner = cheapest_above(predictions, point, -1, &best);
     if (place.winner < 0)
@@ -79,10 +83,26 @@ static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     if (place.runner_up < 0)
         return place;
     place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
-    /* the interval of the difference, with the two costs taken as independent */
-    double noise = hypot(best.high - best.value, second.value - second.low);
-    place.near_tie = second.value - best.value <= noise;
     return place;
+}
+
+/* Compare the winner with every other strategy: the rival is the one of which a wrong pick costs most. */
+static void doubt_pick(const pto_predictions_t *predictions, int64_t point, place_t *place) {
+    for (int i = 0; i < predictions->strategy_count && place->winner >= 0; i++) {
+        const pto_prediction_t *best = pto_prediction_at(predictions, point, place->winner);
+        const pto_prediction_t *other = pto_prediction_at(predictions, point, i);
+        pto_cost_t cost;
+        if (i == place->winner || !cost_at(predictions, point, i, &cost) ||
+            is_cheapest(predictions, point, i))
+            continue;
+        pto_doubt_t doubt = pto_doubt(best, other, predictions->by);
+        place->near_tie = place->near_tie || doubt.near_tie;
+        if (place->rival < 0 || doubt.regret > place->regret) {
+            place->rival = i;
+            place->regret = doubt.regret;
+            place->settle = pto_settle(best, other, &doubt);
+        }
+    }
 }
 
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy) {
@@ -166,7 +186,8 @@ static void open_range(pto_range_t *range, const pto_predictions_t *predictions,
                            .tied = place->tied,
                            .runner_up = -1,
                            .margin_low = place->margin,
-                           .margin_high = place->margin};
+                           .margin_high = place->margin,
+                           .settle_point = -1};
 }
 
 /* The strategy that is second at most of the range's points, the first listed of equals. */
@@ -193,6 +214,7 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
     int64_t count = 0;
     for (int64_t point = 0; point < predictions->point_count; point++) {
         place_t place = place_at(predictions, point);
+        doubt_pick(predictions, point, &place);
         if (count == 0 || !same_winners(predictions, made[count - 1].point_first, point)) {
             if (count > 0)
                 made[count - 1].below = predictions->point[point];
@@ -203,6 +225,12 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
         last->margin_low = fmin(last->margin_low, place.margin);
         last->margin_high = fmax(last->margin_high, place.margin);
         last->near_tie = last->near_tie || place.near_tie;
+        last->regret = fmax(last->regret, place.regret);
+        if (place.near_tie && last->settle_point < 0) {
+            last->settle_point = point;
+            last->settle_other = place.rival;
+            last->settle = place.settle;
+        }
         if (!last->unpriced)
             last->unpriced = pto_pick_unpriced(predictions, point);
     }

@@ -415,7 +415,7 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
         }
     }
     for (int i = 0; i < pto_strategy_count() && scenario->strategy_count == 0; i++)
-        if (pto_strategy_at(i)->collectives & 1u << scenario->collective)
+        if (!pto_strategy_at(i)->fixed && pto_strategy_at(i)->collectives & 1u << scenario->collective)
             list[found++] = pto_strategy_at(i);
     if (found == 0) {
         free(list);

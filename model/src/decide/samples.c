@@ -10,6 +10,8 @@
 
 static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_PING_PONG] = "ping_pong",
+    [PTO_BENCHMARK_EXCHANGE] = "exchange",
+    [PTO_BENCHMARK_STAGED] = "staged",
     [PTO_BENCHMARK_INJECTION] = "injection",
     [PTO_BENCHMARK_MULTI_MESSAGE] = "multi_message",
     [PTO_BENCHMARK_MEMCPY_H2D] = "memcpy_h2d",

@@ -119,7 +119,8 @@ static pto_status_t take_entries(work_t *work) {
     for (size_t i = 0; i < collectives->count && status == PTO_OK; i++) {
         const pto_collective_row_t *row = &collectives->row[i];
         char why[PTO_ERROR_MESSAGE_MAX];
-        if (row->bytes < work->score->options.min_bytes)
+        if (row->bytes < work->score->options.min_bytes ||
+            !pto_node_counts_has(&work->score->options.nodes, row->nodes))
             continue;
         if (left_out(work, row, known[row->strategy], why, sizeof why))
             status = note(work, 1, why);
@@ -255,6 +256,8 @@ static void cell_fini(pto_score_cell_t *cell) {
     free(cell->candidate);
     free(cell->prediction);
     free(cell->floor_pick);
+    for (int b = 0; b < PTO_BASELINE_COUNT; b++)
+        free(cell->baseline[b].seconds);
 }
 
 static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int64_t entry_max,
@@ -327,7 +330,10 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
                                .bytes = row->bytes,
                                .distance = row->distance,
                                .ends = row->ends,
-                               .picked = -1};
+                               .picked = -1,
+                               .runner_up = -1};
+    for (int b = 0; b < PTO_BASELINE_COUNT; b++)
+        cell->baseline[b].picked = -1;
     return fill_cell(work, stretch, count, rows, cell);
 }
 

@@ -6,9 +6,15 @@
 #include "base/names.h"
 #include "portolan/score.h"
 
-PTO_NAME_FUNCTION(
-    pto_picker_name, pto_picker_t, PTO_PICKER_COUNT, "nobody",
-    {[PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"});
+PTO_NAME_FUNCTION(pto_picker_name, pto_picker_t, PTO_PICKER_COUNT, "nobody",
+                  {[PTO_PICKER_MODEL] = "model",
+                   [PTO_PICKER_FLOOR] = "floor",
+                   [PTO_PICKER_ALWAYS] = "always",
+                   [PTO_PICKER_NEAREST] = "nearest",
+                   [PTO_PICKER_AFFINE] = "affine",
+                   [PTO_PICKER_LOG] = "log",
+                   [PTO_PICKER_NEIGHBORS] = "neighbors",
+                   [PTO_PICKER_RESIDUAL] = "residual"});
 
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
@@ -70,7 +76,10 @@ static int picks_of(const pto_score_cell_t *cell, pto_picker_t picker, const pto
         *pick = cell->floor_pick;
         return cell->floor_count;
     }
-    *single = picker == PTO_PICKER_MODEL ? cell->picked : find_candidate(cell, strategy);
+    if (picker >= PTO_BASELINE_FIRST)
+        *single = cell->baseline[picker - PTO_BASELINE_FIRST].picked;
+    else
+        *single = picker == PTO_PICKER_MODEL ? cell->picked : find_candidate(cell, strategy);
     return *single >= 0 ? 1 : 0;
 }
 
@@ -91,12 +100,45 @@ static void add_picks(const pto_score_cell_t *cell, const int *pick, int count, 
     tally->regret_sum += regret_sum / count;
 }
 
-static void add_errors(const pto_score_cell_t *cell, const pto_strategy_t *strategy, tally_t *tally) {
+/* What a picker expects of a candidate; 0: nothing. */
+static double expected_s(const pto_score_cell_t *cell, pto_picker_t picker, int candidate) {
+    if (picker >= PTO_BASELINE_FIRST) {
+        const double *seconds = cell->baseline[picker - PTO_BASELINE_FIRST].seconds;
+        return seconds ? seconds[candidate] : 0;
+    }
+    const pto_prediction_t *prediction = &cell->prediction[candidate];
+    return prediction->applicable && picker != PTO_PICKER_FLOOR ? prediction->price.seconds : 0;
+}
+
+static void add_errors(const pto_score_cell_t *cell, pto_picker_t picker, const pto_strategy_t *strategy,
+                       tally_t *tally) {
     for (int c = 0; c < cell->candidate_count; c++) {
-        const pto_prediction_t *prediction = &cell->prediction[c];
-        if (prediction->applicable && (!strategy || cell->candidate[c].strategy == strategy))
-            tally->error.value[tally->error.count++] =
-                fabs(prediction->price.seconds / cell->candidate[c].measured_s - 1);
+        double seconds = expected_s(cell, picker, c);
+        if (seconds > 0 && (picker != PTO_PICKER_ALWAYS || cell->candidate[c].strategy == strategy))
+            tally->error.value[tally->error.count++] = fabs(seconds / cell->candidate[c].measured_s - 1);
+    }
+}
+
+/* Whether the pick and its runner-up were measured as nearly the same. */
+static bool is_close(const pto_score_cell_t *cell) {
+    if (cell->runner_up < 0)
+        return false;
+    double ratio = cell->candidate[cell->runner_up].measured_s / cell->candidate[cell->picked].measured_s;
+    return fabs(log(ratio)) <= log(1.1);
+}
+
+/* How far the model knows what it does not know. */
+static void add_doubts(const pto_score_cell_t *cell, pto_score_summary_t *summary) {
+    summary->near_ties += cell->near_tie;
+    summary->close_ties += cell->near_tie && is_close(cell);
+    summary->right_no_ties += !cell->near_tie && cell->regret <= 0;
+    for (int c = 0; c < cell->candidate_count; c++) {
+        const pto_price_t *price = &cell->prediction[c].price;
+        double measured = cell->candidate[c].measured_s;
+        if (!cell->prediction[c].applicable || !price->has_interval)
+            continue;
+        summary->intervals++;
+        summary->held += measured >= price->low_s && measured <= price->high_s;
     }
 }
 
@@ -136,9 +178,9 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
         int count = picks_of(cell, picker, strategy, &single, &pick);
         if (count > 0)
             add_picks(cell, pick, count, &tally, &made);
-        made.near_ties += picker == PTO_PICKER_MODEL && cell->near_tie;
-        if (picker != PTO_PICKER_FLOOR)
-            add_errors(cell, picker == PTO_PICKER_ALWAYS ? strategy : NULL, &tally);
+        if (picker == PTO_PICKER_MODEL)
+            add_doubts(cell, &made);
+        add_errors(cell, picker, strategy, &tally);
     }
     if (status == PTO_OK) {
         close_tally(&tally, &made);

@@ -43,6 +43,10 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
         return status;
     cell->picked = range[0].winner;
     cell->regret = cell->picked >= 0 ? pto_score_regret(cell, cell->picked) : 0;
+    cell->runner_up = range[0].runner_up;
+    for (int c = 0; c < cell->candidate_count; c++)
+        if (pto_range_is_tied(&point, &range[0], c))
+            cell->runner_up = c;
     cell->near_tie = range[0].near_tie || range[0].tied > 0;
     free(range);
     return PTO_OK;
@@ -72,17 +76,15 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
                                     const pto_machine_t *machine, const pto_strategy_t *strategy,
                                     pto_prediction_t *prediction, pto_error_t *err) {
     pto_plan_t *plan = NULL;
-    pto_explanation_t explanation = {0};
-    pto_status_t status =
-        pto_plan_choose(scenario, machine, 0, strategy, &plan, &prediction->price, &explanation, err);
+    pto_status_t status = pto_plan_choose(scenario, machine, 0, strategy, &plan, &prediction->price,
+                                          &prediction->explanation, err);
     if (status == PTO_OK) {
         prediction->applicable = true;
         prediction->algorithm = pto_plan_request(plan)->algorithm;
         prediction->staged_members = pto_plan_request(plan)->staged_members;
         prediction->chunks = pto_plan_request(plan)->chunks;
-        status = note_unpriced(score, &explanation, err);
+        status = note_unpriced(score, &prediction->explanation, err);
     }
-    pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
     return status;
 }
@@ -165,6 +167,8 @@ pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine,
             status = predict_candidate(score, cell, c, machine, err);
         if (status == PTO_OK)
             status = pto_score_pick(cell, err);
+        for (int c = 0; c < cell->candidate_count; c++) /* they point into the machine */
+            pto_explanation_fini(&cell->prediction[c].explanation);
     }
     return status;
 }
@@ -209,6 +213,15 @@ static int64_t next_nodes(const pto_score_t *score, int64_t above) {
     return next;
 }
 
+/* The node counts of a score other than one. */
+static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
+    pto_node_counts_t others = {0};
+    for (int64_t nodes = next_nodes(score, 0); nodes > 0; nodes = next_nodes(score, nodes))
+        if (nodes != left_out && others.count < PTO_NODE_COUNTS_MAX)
+            others.value[others.count++] = nodes;
+    return others;
+}
+
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                                      pto_error_t *err) {
@@ -219,9 +232,19 @@ pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t
     pto_status_t status = PTO_OK;
     for (; nodes > 0 && status == PTO_OK; nodes = next_nodes(score, nodes)) {
         pto_machine_t *fitted = NULL;
-        status = refit(machine, collectives, nodes, context, &fitted, err);
+        pto_score_t train = {0};
+        pto_score_options_t others = score->options;
+        others.nodes = all_but(score, nodes);
+        status = refit(machine, collectives, &others.nodes, context, &fitted, err);
         if (status == PTO_OK)
             status = pto_score_predict(score, fitted, nodes, err);
+        if (status == PTO_OK)
+            status = pto_score_collect(collectives, &others, &train, err);
+        if (status == PTO_OK)
+            status = pto_score_predict(&train, fitted, 0, err);
+        if (status == PTO_OK)
+            status = pto_score_learn(score, &train, nodes, err);
+        pto_score_fini(&train);
         pto_machine_destroy(fitted);
     }
     return status;

@@ -116,6 +116,8 @@ void pto_machine_fini(pto_machine_t *machine) {
     pto_library_tables_free(machine->library, machine->library_count);
     pto_topology_destroy(machine->topology);
     pto_library_tables_free(machine->tuning, machine->tuning_count);
+    pto_fitted_to_free(machine->fitted_to, machine->fitted_to_count);
+    pto_model_error_fini(&machine->model_error);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -161,6 +163,17 @@ const char *pto_machine_source(const pto_machine_t *machine) { return machine->s
 const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
 const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
 const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
+const char *pto_machine_error_source(const pto_machine_t *machine) { return machine->model_error.source; }
+
+int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes) {
+    for (int i = 0; i < machine->fitted_to_count; i++)
+        if (strcmp(machine->fitted_to[i].digest, digest) == 0) {
+            *nodes = machine->fitted_to[i].nodes;
+            return machine->fitted_to[i].node_count;
+        }
+    return 0;
+}
+
 pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 
 static bool copy_text(const char *from, char **to) {
@@ -190,8 +203,13 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
         made.mps = machine->mps;
-        if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
-            made.tuning_count = machine->tuning_count;
+        made.tuning_count = machine->tuning_count;
+        made.fitted_to_count = machine->fitted_to_count;
+        if (!pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning))
+            made.tuning_count = 0;
+        else if (!pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to))
+            made.fitted_to_count = 0;
+        else if (pto_model_error_copy(&machine->model_error, &made.model_error)) {
             *clone = made;
             return PTO_OK;
         }

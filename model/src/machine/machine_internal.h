@@ -3,6 +3,7 @@
 #ifndef PORTOLAN_MACHINE_INTERNAL_H
 #define PORTOLAN_MACHINE_INTERNAL_H
 
+#include "machine/error_model.h"
 #include "machine/parameters.h"
 #include "portolan/machine.h"
 #include "portolan/topology.h"
@@ -86,6 +87,9 @@ struct pto_machine {
     pto_topology_t *topology; /* of a node; NULL: unknown */
     int tuning_count;         /* tables, whose spaces mean nothing */
     pto_library_table_t *tuning;
+    int fitted_to_count;
+    pto_fitted_to_t *fitted_to; /* the collectives that terms were fitted to */
+    pto_model_error_t model_error;
 };
 
 /* pto_machine_open and pto_machine_create for a machine by value, which pto_machine_fini empties. */

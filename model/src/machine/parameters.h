@@ -26,6 +26,13 @@
            .key = "messages.strided.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                         \
            .term = "messages.strided", .power = PTO_POWER_GPU_COPY,                                          \
            .what = "each row of a strided message but the first, besides its bytes")                         \
+    MEMBER(VALUE, both_ways, [PTO_SPACE_COUNT],                                                              \
+           .key = "messages.both_ways.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_RATIO,                   \
+           .term = "messages.both_ways", .power = PTO_POWER_GPU_COPY,                                        \
+           .what = "fractional slowdown of messages within a node that a process sends and receives at once") \
+    MEMBER(VALUE, staged_message, ,                                                                          \
+           .key = "messages.staged", .unit = PTO_UNIT_RATIO, .term = "messages.staged",                      \
+           .what = "fractional slowdown of the host's messages within a node that a pipeline sends between copies")              \
     MEMBER(VALUE, injection_s_per_byte, [PTO_SPACE_COUNT],                                                   \
            .key = "injection.*.!s_per_byte", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S_PER_BYTE,           \
            .positive = true, .power = PTO_POWER_GPU_COPY, .what = "injection limit of a node, 1/R_N")        \
@@ -88,8 +95,8 @@
            .key = "signals.flag_s", .unit = PTO_UNIT_S, .term = "signals",                                   \
            .what = "a flag set by one process and seen by another")                                          \
     MEMBER(VALUE, event_s, ,                                                                                 \
-           .key = "signals.event_s", .unit = PTO_UNIT_S, .term = "signals", .measured_only = true,           \
-           .what = "a GPU event recorded and waited for")                                                    \
+           .key = "signals.event_s", .unit = PTO_UNIT_S, .term = "signals",                                  \
+           .what = "a GPU event recorded and waited for, as at the end of a queued copy")                                                    \
     MEMBER(VALUE, device_signal_s, ,                                                                         \
            .key = "signals.device_s", .unit = PTO_UNIT_S, .term = "signals", .power = PTO_POWER_GPU_KERNEL,  \
            .what = "a flag between kernels of two GPUs")                                                     \
@@ -106,6 +113,10 @@
            .key = "memory.gpu_bytes", .unit = PTO_UNIT_BYTES, .what = "memory of one GPU; a limit")          \
     MEMBER(VALUE, host_memory_bytes, ,                                                                       \
            .key = "memory.host_bytes", .unit = PTO_UNIT_BYTES, .what = "memory of one node's host; a limit") \
+    MEMBER(VALUE, host_memory_s_per_byte, ,                                                                  \
+           .key = "memory.host_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .positive = true,                   \
+           .term = "memory.host",                                                                            \
+           .what = "each byte that a socket's processes and GPUs together read from or write to its memory") \
     MEMBER(COST, setup_open, ,                                                                               \
            .key = "setup.open", .by = PTO_ROWS_BY_BYTES,                                                     \
            .what = "opening another process's GPU memory, once, by bytes of the allocation")                 \

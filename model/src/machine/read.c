@@ -192,6 +192,10 @@ static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *
         return read_topology(reader, node, &machine->topology);
     if (argument == 4)
         return pto_read_mapping(reader, node, &tuning_table, machine);
+    if (argument == 5)
+        return pto_read_fitted_to(reader, node, &machine->fitted_to, &machine->fitted_to_count);
+    if (argument == 6)
+        return pto_read_model_error(reader, node, &machine->model_error);
     return pto_read_text(reader, node, argument == 0 ? &machine->name : &machine->source, 0);
 }
 
@@ -267,7 +271,8 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 }
 
 static void list_top(keys_t *keys) {
-    static const char *const top[] = {"machine", "source", "library", "topology", "tuning"};
+    static const char *const top[] = {"machine", "source",    "library",    "topology",
+                                      "tuning",  "fitted_to", "model_error"};
     for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);

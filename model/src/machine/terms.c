@@ -15,6 +15,8 @@ static const char extra_input_term[] = "reduce.extra_input";
 
 static const pto_model_term_t terms[] = {
     {"copies.shared", "copies that several processes make from or to one GPU at once"},
+    {"messages.both_ways", "messages within a node that a process sends and receives at once"},
+    {"messages.staged", "messages within a node between the copies of a pipeline"},
     {"messages.strided", "the rows of messages that are not contiguous, as of a halo's columns"},
     {"copies.strided", "the rows of copies that are not contiguous, as of a halo's columns"},
     {"copies.pageable", "copies from and to host memory that is not pinned"},
@@ -32,6 +34,7 @@ static const pto_model_term_t terms[] = {
     {"library", "the MPI library's own choice of algorithms"},
     {"tuning", "choices that replace those by price"},
     {"nccl", "what NCCL's own collectives take"},
+    {"memory.host", "the rate of a socket's memory, which copies, messages and reductions share"},
     {"topology", "the links of a node, which its messages and copies share"},
 };
 

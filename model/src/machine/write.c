@@ -294,6 +294,49 @@ static void put_tuning(pto_text_t *writer, const pto_machine_t *machine) {
     }
 }
 
+/* --- what predictions are worth ------------------------------------------------------------------------- */
+
+static void put_fitted_to(pto_text_t *writer, const pto_machine_t *machine) {
+    for (int i = 0; i < machine->fitted_to_count; i++) {
+        const pto_fitted_to_t *fitted = &machine->fitted_to[i];
+        put(writer, i == 0 ? "\nfitted_to:\n  - {file: " : "  - {file: ");
+        put_quoted(writer, fitted->file);
+        pto_text_add(writer, ", digest: \"%s\", nodes: [", fitted->digest);
+        for (int n = 0; n < fitted->node_count; n++)
+            pto_text_add(writer, "%s%" PRId64, n > 0 ? ", " : "", fitted->nodes[n]);
+        put(writer, "]}\n");
+    }
+}
+
+static void put_span(pto_text_t *writer, const char *key, const pto_covered_t *span) {
+    if (span->most > 0)
+        pto_text_add(writer, "  %s: [%" PRId64 ", %" PRId64 "]\n", key, span->least, span->most);
+}
+
+static void put_share(pto_text_t *writer, const char *key, double value) {
+    char text[NUMBER_MAX];
+    if (value > 0)
+        pto_text_add(writer, "  %s: %s\n", key, number(value, text));
+}
+
+static void put_model_error(pto_text_t *writer, const pto_model_error_t *error) {
+    char text[NUMBER_MAX];
+    if (error->source == NULL)
+        return;
+    put(writer, "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n  source: ");
+    put_quoted(writer, error->source);
+    put(writer, "\n");
+    put_span(writer, "nodes", &error->node);
+    put_span(writer, "procs_per_node", &error->proc);
+    put_span(writer, "bytes", &error->byte);
+    put_share(writer, "doubling", error->doubling);
+    put_share(writer, "tie", error->tie);
+    put(writer, "  strategies:\n");
+    for (int i = 0; i < error->row_count; i++)
+        pto_text_add(writer, "    - {strategy: %s, log_95: %s, samples: %" PRId64 "}\n",
+                     error->row[i].strategy, number(error->row[i].log_95, text), error->row[i].samples);
+}
+
 /* --- topologies ----------------------------------------------------------------------------------------- */
 
 static void put_link(pto_text_t *writer, const pto_topology_t *topology, int index) {
@@ -385,6 +428,18 @@ static void put_comment(pto_text_t *writer, const char *comment) {
     put(writer, fresh ? "" : "\n");
 }
 
+pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text, pto_error_t *err) {
+    pto_text_t writer = {0};
+    put(&writer, "");
+    put_model_error(&writer, &machine->model_error);
+    if (writer.out_of_memory) {
+        free(writer.text);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a model's error");
+    }
+    *text = writer.text;
+    return PTO_OK;
+}
+
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err) {
     pto_text_t writer = {0};
@@ -402,6 +457,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         put_topology(&writer, 2, machine->topology);
     }
     put_tuning(&writer, machine);
+    put_fitted_to(&writer, machine);
+    put_model_error(&writer, &machine->model_error);
     if (writer.out_of_memory) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

@@ -106,6 +106,25 @@ void pto_build_parallel(pto_builder_t *builder) {
 
 void pto_build_branch(pto_builder_t *builder) { open_node(builder, (pto_node_t){.kind = PTO_NODE_BRANCH}); }
 
+void pto_build_either(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy) {
+    int flag = pto_build_flag(builder, "arrived");
+    pto_build_flag(builder, "take A");
+    pto_build_flag(builder, "take B");
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_EITHER,
+                                    .from = 1,
+                                    .to = who->n,
+                                    .group = who->group,
+                                    .policy = policy,
+                                    .flag = flag});
+}
+
+void pto_build_once(pto_builder_t *builder, const char *name, pto_order_t order) {
+    pto_build_stage(builder, name, order);
+    pto_stage_t *stage = builder->plan->stages.item;
+    if (!builder->out_of_memory)
+        stage[builder->plan->stages.count - 1].once = true;
+}
+
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth) {
     open_node(builder, (pto_node_t){.kind = PTO_NODE_PIPELINE, .from = from, .to = to, .depth = depth});
 }
@@ -350,6 +369,8 @@ static uint64_t digest_node(uint64_t hash, const pto_plan_t *plan, const pto_nod
         hash = fnv1a(hash, (uint64_t)number[i]);
     if (node->kind == PTO_NODE_PIPELINE)
         hash = fnv1a(hash, (uint64_t)node->depth);
+    if (node->kind == PTO_NODE_EITHER)
+        hash = fnv1a(hash, node->policy);
     if (node->kind != PTO_NODE_COLLECTIVE)
         return hash;
     const pto_call_slices_t *call = pto_plan_call(plan, node->call);
@@ -523,6 +544,12 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
+static pto_status_t create_fixed(pto_plan_t *plan, pto_error_t *err) {
+    pto_request_t request = plan->request;
+    request.strategy = request.strategy->fixed;
+    return pto_plan_create(&request, &plan->fixed, err);
+}
+
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
     pto_request_t complete = *request;
     request = &complete;
@@ -550,6 +577,8 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     }
     status = pto_lanes_check(made, err);
+    if (status == PTO_OK && request->strategy->fixed)
+        status = create_fixed(made, err);
     if (status != PTO_OK) {
         pto_plan_destroy(made);
         return status;
@@ -561,6 +590,7 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
 void pto_plan_destroy(pto_plan_t *plan) {
     if (!plan)
         return;
+    pto_plan_destroy(plan->fixed);
     free(plan->nodes.item);
     free(plan->calls.item);
     free(plan->stages.item);
@@ -570,5 +600,7 @@ void pto_plan_destroy(pto_plan_t *plan) {
     free(plan->flags.item);
     free(plan);
 }
+
+const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan) { return plan->fixed ? plan->fixed : plan; }
 
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan); }

@@ -19,6 +19,7 @@ struct pto_plan {
     pto_list_t buffers; /* pto_buffer_t */
     pto_list_t groups;  /* pto_group_t */
     pto_list_t flags;   /* const char * */
+    pto_plan_t *fixed;  /* pto_plan_fixed; NULL: the plan itself */
 };
 
 /* Whether a collective node's call reads and writes one buffer. */

@@ -4,8 +4,8 @@
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
-    *walk =
-        (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .loop = -1};
+    *walk = (pto_walk_t){
+        .plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .branch = -1, .loop = -1};
 }
 
 /* Step past the end of the loop's body: back to its start, or out of the loop. */
@@ -30,7 +30,12 @@ static void close_nodes(pto_walk_t *walk) {
     if (walk->lanes >= 0 && walk->next == walk->lanes_end) {
         walk->lanes = -1;
         walk->lane = 0;
+        walk->branch = -1;
     }
+}
+
+static bool is_either(const pto_plan_t *plan, int index) {
+    return index >= 0 && pto_plan_node(plan, index)->kind == PTO_NODE_EITHER;
 }
 
 static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {
@@ -39,9 +44,23 @@ static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {
     if (walk->lanes < 0) {
         walk->lane = 0;
         walk->fork = walk->instance;
-    } else if (walk->lanes == walk->loop) {
+    } else if (walk->lanes == walk->loop && !is_either(walk->plan, walk->lanes)) {
         walk->lane++;
     }
+}
+
+/* An either node's first branch is visited once, the others again for each k. */
+static void enter_branch(pto_walk_t *walk, int index, int end) {
+    walk->lane++;
+    walk->lane_first = walk->instance + 1;
+    if (!is_either(walk->plan, walk->lanes))
+        return;
+    const pto_node_t *either = pto_plan_node(walk->plan, walk->lanes);
+    int first_end = walk->lanes + 2 + pto_plan_node(walk->plan, walk->lanes + 1)->span;
+    walk->branch = index < first_end ? -1 : index == first_end ? PTO_BRANCH_A : PTO_BRANCH_B;
+    walk->lane = walk->branch < 0 ? 0 : 1 + (int)(walk->k - either->from);
+    if (walk->branch < 0 && walk->k > either->from)
+        walk->next = end;
 }
 
 static void enter_lanes(pto_walk_t *walk, int index, int end) {
@@ -53,7 +72,8 @@ static void enter_lanes(pto_walk_t *walk, int index, int end) {
 
 static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
     int end = index + 1 + node->span;
-    bool repeats = node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE;
+    bool repeats =
+        node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER;
     if (repeats && node->from >= node->to) {
         walk->next = end;
         return;
@@ -70,8 +90,7 @@ static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
         walk->kernel = index;
         walk->kernel_end = end;
     } else if (node->kind == PTO_NODE_BRANCH) {
-        walk->lane++;
-        walk->lane_first = walk->instance + 1;
+        enter_branch(walk, index, end);
     } else if (node->kind != PTO_NODE_LOOP) {
         enter_lanes(walk, index, end);
     }
@@ -103,6 +122,8 @@ int pto_node_lane_count(const pto_plan_t *plan, int index) {
     const pto_node_t *node = pto_plan_node(plan, index);
     if (node->kind == PTO_NODE_PIPELINE)
         return node->span;
+    if (node->kind == PTO_NODE_EITHER)
+        return 1 + (int)(node->to - node->from);
     int count = 0;
     for (int i = index + 1; i <= index + node->span; i++)
         count += pto_plan_node(plan, i)->kind == PTO_NODE_BRANCH;
@@ -110,7 +131,15 @@ int pto_node_lane_count(const pto_plan_t *plan, int index) {
 }
 
 static bool has_lanes(const pto_node_t *node) {
-    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE;
+    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE ||
+           node->kind == PTO_NODE_EITHER;
+}
+
+int pto_plan_either_count(const pto_plan_t *plan, int nodes) {
+    int count = 0;
+    for (int i = 0; i < nodes; i++)
+        count += is_either(plan, i);
+    return count;
 }
 
 int pto_plan_lane_count(const pto_plan_t *plan) {
@@ -127,7 +156,7 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
     if (walk->lanes < 0)
         return after;
     const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
-    if (node->kind == PTO_NODE_PARALLEL) {
+    if (node->kind != PTO_NODE_PIPELINE) {
         after.lane = walk->instance > walk->lane_first ? walk->instance - 1 : -1;
         return after;
     }
@@ -145,6 +174,7 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
 static bool may_contain(pto_node_kind_t outer, pto_node_kind_t inner) {
     switch (outer) {
     case PTO_NODE_PARALLEL:
+    case PTO_NODE_EITHER:
         return inner == PTO_NODE_BRANCH;
     case PTO_NODE_BRANCH:
         return inner == PTO_NODE_STAGE || inner == PTO_NODE_LOOP;
@@ -170,9 +200,25 @@ static const char *node_name(pto_node_kind_t kind) {
         [PTO_NODE_PARALLEL] = "a parallel node",
         [PTO_NODE_BRANCH] = "a branch",
         [PTO_NODE_PIPELINE] = "a pipeline",
+        [PTO_NODE_EITHER] = "an either node",
         [PTO_NODE_COUNT] = "a plan",
     };
     return name[kind];
+}
+
+/* Three branches, of stages only. */
+static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t *err) {
+    int branches = 0, end = index + 1 + pto_plan_node(plan, index)->span;
+    for (int i = index + 1; i < end; i++) {
+        pto_node_kind_t kind = pto_plan_node(plan, i)->kind;
+        branches += kind == PTO_NODE_BRANCH;
+        if (kind != PTO_NODE_BRANCH && kind != PTO_NODE_STAGE)
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node contains %s", node_name(kind));
+    }
+    if (branches == 3)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node has %d branches; it must have 3",
+                         branches);
 }
 
 /* The nodes directly in the body [first, until) of a node of kind `outer`. */
@@ -190,7 +236,10 @@ static pto_status_t check_body(const pto_plan_t *plan, int first, int until, pto
         if (node->kind == PTO_NODE_PIPELINE && node->depth < 1)
             return pto_error_set(err, PTO_ERR_INVALID_PLAN, "a pipeline has depth %lld; it must be 1 or more",
                                  (long long)node->depth);
-        status = check_body(plan, i + 1, i + 1 + node->span, node->kind, err);
+        if (node->kind == PTO_NODE_EITHER)
+            status = check_either(plan, i, err);
+        if (status == PTO_OK)
+            status = check_body(plan, i + 1, i + 1 + node->span, node->kind, err);
         i += node->span;
     }
     return status;

@@ -29,7 +29,7 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
         if (!pto_step_peer(pricing->plan, j, action))
             continue;
         bool within = pricing->actor[action->peer_rank].place.node == node;
-        if (within && !pricing->loads.topology)
+        if (within && pricing->loads.links.count == 0)
             continue;
         int64_t bytes = message_bytes(&messages, action);
         if (within)

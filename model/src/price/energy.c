@@ -60,7 +60,7 @@ static void carry_intervals(const pto_price_t *price, pto_energy_t *energy) {
 pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
                         const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err) {
     pto_energy_t made = {0};
-    fill_device_seconds(plan, price->seconds, explanation, &made);
+    fill_device_seconds(pto_plan_fixed(plan), price->seconds, explanation, &made);
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         pto_energy_part_t *part = &made.part[power];
         const pto_param_t *param = &machine->power_w[power];

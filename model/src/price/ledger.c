@@ -98,6 +98,7 @@ static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, co
         charge->off_node_s += beta_s;
     } else {
         charge->on_node_s += beta_s;
+        charge->within_s[space] += beta_s;
     }
     enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
                  count, total_bytes);
@@ -120,6 +121,28 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
         charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
     charge->off_node = charge->off_node || off_node;
     return PTO_OK;
+}
+
+double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine) {
+    double added_s = 0;
+    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+        const pto_param_t *both_ways = &machine->both_ways[i];
+        double seconds = out->within_s[i] < in->within_s[i] ? out->within_s[i] : in->within_s[i];
+        if (!pto_param_known(both_ways) || seconds == 0)
+            continue;
+        pto_charge_param(out, both_ways, (pto_space_t)i, seconds);
+        pto_charge_param(in, both_ways, (pto_space_t)i, seconds);
+        added_s += seconds * both_ways->value;
+    }
+    return added_s;
+}
+
+double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
+    double seconds = charge->within_s[PTO_SPACE_CPU];
+    if (!pto_param_known(&machine->staged_message) || seconds == 0)
+        return 0;
+    pto_charge_param(charge, &machine->staged_message, PTO_SPACE_CPU, seconds);
+    return seconds * machine->staged_message.value;
 }
 
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
@@ -150,6 +173,20 @@ static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) 
     return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
 }
 
+/* `times` a copy's place in the queue. */
+static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                         double times) {
+    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
+    if (pto_param_known(&machine->event_s))
+        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
+}
+
+void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
+    const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
+    if (pto_param_known(share) && has_queued_cost(machine, kind))
+        charge_place(charge, machine, kind, share->value);
+}
+
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  pto_error_t *err) {
     if (copy.own_bytes == 0)
@@ -165,7 +202,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         !pto_copy_is_queued(machine, copy.kind))
         charge_unshared(charge, machine, copy.kind);
     if (queued)
-        pto_charge_param(charge, &machine->queued_copy_s[copy.kind], PTO_SPACE_GPU, 1);
+        charge_place(charge, machine, copy.kind, 1);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -251,7 +288,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
                        int64_t waiting) {
     copy.behind = copy.behind && waiting == 0 && has_queued_cost(machine, copy.kind);
     if (copy.behind)
-        pto_charge_param(charge, &machine->queued_copy_s[copy.kind], PTO_SPACE_GPU, 1);
+        charge_place(charge, machine, copy.kind, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);

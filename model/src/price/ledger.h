@@ -34,7 +34,8 @@ typedef struct {
     double alpha_s;
     double off_node_alpha_s; /* of these, the off-node messages' */
     double on_node_s;
-    double most_on_node_s; /* of a class, that of the member for which it is most */
+    double most_on_node_s;            /* of a class, that of the member for which it is most */
+    double within_s[PTO_SPACE_COUNT]; /* on_node_s by the messages' memory */
     double off_node_s;
     bool off_node; /* whether any message leaves the node */
     double other_s;
@@ -73,10 +74,22 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 
+/* Charge both what messages within the node cost more that a process sends and receives in one stage. Returns
+ * that. */
+double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
+
+/* Charge what messages within the node cost more between the copies of a pipeline. Returns that. */
+double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
+
+/* What a queued copy asks of its process's CPU: to put it into the queue, and to see its end. Nothing where
+ * the machine does not know that messages ask for it too. */
+void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
+
 /* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
  * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
  * without has that noted where others copy at once. `behind`: it follows another copy of its lane at once. By
- * then it is in the stream, so that it costs `copies.queued`, if that is known, instead of a start. */
+ * then it is in the stream, so that it costs `copies.queued`, if that is known, instead of a start, and
+ * `signals.event_s`, since an event tells when it has ended. */
 typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
@@ -229,6 +242,9 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
 /* Move all copies on as pto_ledger_shift moves their actors' ledgers on. Returns false when out of memory. */
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times);
+
+/* Widen a price's interval by the machine's model error, if it has one. */
+void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,

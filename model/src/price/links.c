@@ -1,6 +1,7 @@
-/* The links within a node, in the price: what each carries in a stage, and what the busiest of an actor's
- * adds to its own costs. Bytes are counted on every node that has actors; where an actor stands for processes
- * of all nodes, on the first node, or on as many as can differ. */
+/* What the processes of a node share, in the price: what each link, and the memory of each socket, carries in
+ * a stage, and what the busiest of an actor's adds to its own costs. Bytes are counted on every node that has
+ * actors; where an actor stands for processes of all nodes, on the first node, or on as many as can differ.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,53 +26,51 @@ static int64_t nodes_counted(const pto_pricing_t *pricing) {
 
 bool pto_links_allocate(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->loads;
-    const pto_topology_t *topology = pricing->machine->topology;
-    if (!topology)
+    loads->links = pto_links_of(pricing->machine, &pricing->plan->request.layout);
+    if (loads->links.count == 0)
         return true;
-    loads->topology = topology;
-    loads->links = pto_topology_link_count(topology);
     loads->nodes = nodes_counted(pricing);
-    loads->bytes = calloc((size_t)(PTO_LOAD_KINDS * loads->nodes * loads->links) + 1, sizeof *loads->bytes);
-    return loads->bytes != NULL;
+    loads->bytes = calloc((size_t)(PTO_LOAD_KINDS * loads->nodes * loads->links.count), sizeof *loads->bytes);
+    loads->longest_s = calloc((size_t)loads->nodes, sizeof *loads->longest_s);
+    return loads->bytes && loads->longest_s;
 }
 
-void pto_links_release(pto_pricing_t *pricing) { free(pricing->loads.bytes); }
+void pto_links_release(pto_pricing_t *pricing) {
+    free(pricing->loads.bytes);
+    free(pricing->loads.longest_s);
+}
 
 void pto_links_begin(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->loads;
-    for (int64_t i = 0; loads->topology && i < PTO_LOAD_KINDS * loads->nodes * loads->links; i++)
+    for (int64_t i = 0; i < PTO_LOAD_KINDS * loads->nodes * loads->links.count; i++)
         loads->bytes[i] = 0;
 }
 
 /* --- counting ------------------------------------------------------------------------------------------- */
 
 static double *bytes_of(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node) {
-    return &loads->bytes[((int64_t)kind * loads->nodes + node) * loads->links];
+    return &loads->bytes[((int64_t)kind * loads->nodes + node) * loads->links.count];
 }
 
 static void add(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, pto_path_t path,
                 double bytes) {
     double *link_bytes = bytes_of(loads, kind, node);
-    for (int i = 0; i < path.count; i++)
-        link_bytes[path.link[i]] += bytes;
+    for (int i = 0; i < pto_path_length(&path); i++)
+        link_bytes[pto_path_link(&path, i)] += bytes;
 }
 
-/* The links between an action's rank and its current peer, as the bytes travel. */
-static pto_path_t message_path(const pto_pricing_t *pricing, const pto_action_t *action, bool sends) {
+static pto_memory_t message_memory(const pto_pricing_t *pricing, const pto_action_t *action, int64_t rank) {
     const pto_plan_t *plan = pricing->plan;
-    int64_t cores = plan->request.layout.procs_per_gpu;
-    pto_space_t space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space;
-    pto_memory_t own = {action->rank / cores, space}, other = {action->peer_rank / cores, space};
-    return pto_path_between(pricing->loads.topology, &plan->request.layout, sends ? own : other,
-                            sends ? other : own);
+    return (pto_memory_t){.gpu = rank / plan->request.layout.procs_per_gpu,
+                          .space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space};
 }
 
 void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
-    if (pricing->loads.topology)
-        add(&pricing->loads, PTO_LOAD_MESSAGES,
-            action->rank / (layout->gpus_per_node * layout->procs_per_gpu),
-            message_path(pricing, action, true), (double)bytes);
+    pto_path_t path = pto_path_between(&pricing->loads.links, message_memory(pricing, action, action->rank),
+                                       message_memory(pricing, action, action->peer_rank));
+    add(&pricing->loads, PTO_LOAD_MESSAGES, action->rank / (layout->gpus_per_node * layout->procs_per_gpu),
+        path, (double)bytes);
 }
 
 /* The messages of one rank within its node, as large as those that its class is charged. Its peers there are
@@ -89,7 +88,10 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
     const pto_link_loads_t *loads = &pricing->loads;
     const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
-    for (int64_t rank = 0; loads->topology && rank < loads->nodes * ranks; rank++) {
+    pto_space_t space = pto_plan_buffer(pricing->plan, step->source.buffer)->space;
+    if (loads->links.topology == NULL && space != PTO_SPACE_CPU)
+        return;
+    for (int64_t rank = 0; loads->links.count > 0 && rank < loads->nodes * ranks; rank++) {
         pto_action_t action;
         int64_t first = rank / ranks * ranks;
         if (pto_step_acts(pricing->plan, step, rank, k, &action))
@@ -98,32 +100,71 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
 }
 
 static pto_path_t copy_path(const pto_pricing_t *pricing, const pto_action_t *action) {
-    return pto_copy_path(pricing->loads.topology, pricing->plan, action);
+    return pto_copy_path(&pricing->loads.links, pricing->plan, action);
 }
 
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actor[action->rank].place.node;
-    for (int64_t next = 0; pricing->loads.topology && pto_step_next(pricing->plan, &next, action);)
+    for (int64_t next = 0; pricing->loads.links.count > 0 && pto_step_next(pricing->plan, &next, action);)
         add(&pricing->loads, PTO_LOAD_COPIES, node, copy_path(pricing, action),
             (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
+/* The GPUs of its node that an actor stands for, from its own on. */
+static int64_t gpus_of(const pto_pricing_t *pricing, pto_rank_t place) {
+    return pricing->kind == PTO_ACTORS_CLASSES ? pricing->plan->request.layout.gpus_per_node - place.gpu : 1;
+}
+
 void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes) {
-    const pto_layout_t *layout = &pricing->plan->request.layout;
     pto_rank_t place = pricing->actor[action->rank].place;
-    int64_t until = pricing->kind == PTO_ACTORS_CLASSES ? layout->gpus_per_node : place.gpu + 1;
-    for (; pricing->loads.topology && place.gpu < until; place.gpu++) {
+    int64_t gpus = pricing->loads.links.count > 0 ? gpus_of(pricing, place) : 0;
+    for (int64_t i = 0; i < gpus; i++, place.gpu++) {
         pto_action_t other = *action;
-        other.rank = pto_layout_number(layout, place);
+        other.rank = pto_layout_number(&pricing->plan->request.layout, place);
         add(&pricing->loads, PTO_LOAD_COPIES, 0, copy_path(pricing, &other), bytes);
     }
+}
+
+static pto_path_t reduction_path(const pto_pricing_t *pricing, const pto_step_t *step, int64_t rank) {
+    return pto_reduction_path(&pricing->loads.links, pricing->plan, step, rank);
+}
+
+static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *action) {
+    const pto_plan_t *plan = pricing->plan;
+    const pto_step_t *step = action->step;
+    pto_rank_t place = pricing->actor[action->rank].place;
+    int64_t bytes =
+        pto_reduction_traffic(pricing->machine, step, pto_class_slice_bytes(plan, &step->source, action),
+                              pto_class_slice_bytes(plan, &step->target, action));
+    bytes *= pricing->actor[action->rank].cores;
+    int64_t gpus = gpus_of(pricing, place);
+    for (int64_t i = 0; i < gpus; i++, place.gpu++)
+        add(&pricing->loads, PTO_LOAD_COPIES, 0,
+            reduction_path(pricing, step, pto_layout_number(&plan->request.layout, place)), (double)bytes);
+}
+
+void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
+    const pto_plan_t *plan = pricing->plan;
+    const pto_step_t *step = action->step;
+    if (!pricing->loads.links.memory_s_per_byte)
+        return;
+    if (!pto_actors_are_exact(pricing, step)) {
+        count_reductions_alike(pricing, action);
+        return;
+    }
+    for (int64_t next = 0; pto_step_next(plan, &next, action);)
+        add(&pricing->loads, PTO_LOAD_COPIES, pricing->actor[action->rank].place.node,
+            reduction_path(pricing, step, action->rank),
+            (double)pto_reduction_traffic(pricing->machine, step,
+                                          pto_slice_bytes(plan, &step->source, action),
+                                          pto_slice_bytes(plan, &step->target, action)));
 }
 
 /* --- charging ------------------------------------------------------------------------------------------- */
 
 static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
                 pto_busiest_t *busiest) {
-    const pto_param_t *s_per_byte = &pto_topology_link_at(loads->topology, link)->s_per_byte;
+    const pto_param_t *s_per_byte = pto_link_s_per_byte(&loads->links, link);
     double seconds = bytes_of(loads, kind, node)[link] * s_per_byte->value;
     if (seconds > busiest->seconds)
         *busiest = (pto_busiest_t){.seconds = seconds, .s_per_byte = s_per_byte};
@@ -131,33 +172,43 @@ static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t nod
 
 static void see_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t node, pto_path_t path,
                      pto_busiest_t *busiest) {
-    for (int i = 0; i < path.count; i++)
-        see(&pricing->loads, kind, node, path.link[i], busiest);
+    for (int i = 0; i < pto_path_length(&path); i++)
+        see(&pricing->loads, kind, node, pto_path_link(&path, i), busiest);
 }
 
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action, pto_busiest_t *busiest) {
-    const pto_topology_t *topology = pricing->loads.topology;
     bool sends = action->step->kind == PTO_STEP_SEND;
-    if (!topology)
-        return;
-    pto_path_t path = message_path(pricing, action, sends);
+    pto_memory_t own = message_memory(pricing, action, action->rank);
+    pto_memory_t other = message_memory(pricing, action, action->peer_rank);
     see_path(pricing, PTO_LOAD_MESSAGES, pricing->actor[action->rank].place.node,
-             sends ? pto_path_of_sender(topology, path) : pto_path_of_receiver(topology, path), busiest);
+             pto_path_of_end(&pricing->loads.links, sends, sends ? own : other, sends ? other : own),
+             busiest);
 }
 
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
-    for (int64_t next = 0; pricing->loads.topology && pto_step_next(pricing->plan, &next, action);)
-        see_path(pricing, PTO_LOAD_COPIES, pricing->actor[action->rank].place.node,
-                 copy_path(pricing, action), busiest);
+    for (int64_t next = 0; pricing->loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
+        pto_path_t path = copy_path(pricing, action);
+        path.memory_count = 0;
+        see_path(pricing, PTO_LOAD_COPIES, pricing->actor[action->rank].place.node, path, busiest);
+    }
 }
 
 void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool sends,
                        pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &pricing->loads;
-    for (int64_t node = 0; loads->topology && node < loads->nodes; node++)
-        for (int link = 0; link < loads->links; link++)
-            if (pto_link_is_senders(loads->topology, link) == sends)
+    int links = kind == PTO_LOAD_COPIES ? loads->links.memory_first : loads->links.count;
+    for (int64_t node = 0; node < loads->nodes; node++)
+        for (int link = 0; link < links; link++)
+            if (pto_link_is_of_end(&loads->links, sends, link))
                 see(loads, kind, node, link, busiest);
+}
+
+pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor) {
+    const pto_link_loads_t *loads = &pricing->loads;
+    pto_busiest_t busiest = {0};
+    for (int link = loads->links.memory_first; link < loads->links.count; link++)
+        see(loads, kind, pricing->actor[actor].place.node, link, &busiest);
+    return busiest;
 }
 
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, double own_s) {

@@ -1,7 +1,25 @@
-/* The links of a node that its messages and copies take. */
+/* What the processes of a node share, and what of it messages and copies occupy. */
 #include "price/paths.h"
 
+#include "machine/machine_internal.h"
+
 static int64_t rounded_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+pto_links_t pto_links_of(const pto_machine_t *machine, const pto_layout_t *layout) {
+    pto_links_t links = {.layout = layout, .topology = machine->topology};
+    if (links.topology)
+        links.count = links.memory_first = pto_topology_link_count(links.topology);
+    if (pto_param_known(&machine->host_memory_s_per_byte)) {
+        links.memory_s_per_byte = &machine->host_memory_s_per_byte;
+        links.count += (int)rounded_up(layout->gpus_per_node, layout->gpus_per_socket);
+    }
+    return links;
+}
+
+const pto_param_t *pto_link_s_per_byte(const pto_links_t *links, int link) {
+    return link < links->memory_first ? &pto_topology_link_at(links->topology, link)->s_per_byte
+                                      : links->memory_s_per_byte;
+}
 
 /* A layout may space its GPUs out over sockets (as that of a pair does): a GPU is the node's as far into its
  * socket. */
@@ -11,14 +29,21 @@ static int64_t gpu_of_node(const pto_topology_t *topology, const pto_layout_t *l
     return gpu / layout->gpus_per_socket * rounded_up(gpus, sockets) + gpu % layout->gpus_per_socket;
 }
 
-static int vertex_of(const pto_topology_t *topology, const pto_layout_t *layout, pto_memory_t memory) {
-    int64_t gpu = memory.gpu % layout->gpus_per_node;
-    if (memory.space == PTO_SPACE_CPU)
-        return pto_topology_device(topology, PTO_DEVICE_SOCKET, (int)(gpu / layout->gpus_per_socket));
-    return pto_topology_device(topology, PTO_DEVICE_GPU, (int)gpu_of_node(topology, layout, gpu));
+static int64_t socket_of(const pto_links_t *links, pto_memory_t memory) {
+    return memory.gpu % links->layout->gpus_per_node / links->layout->gpus_per_socket;
 }
 
-pto_status_t pto_paths_check(const pto_topology_t *topology, const pto_layout_t *layout, pto_error_t *err) {
+static int vertex_of(const pto_links_t *links, pto_memory_t memory) {
+    int64_t gpu = memory.gpu % links->layout->gpus_per_node;
+    if (memory.space == PTO_SPACE_CPU)
+        return pto_topology_device(links->topology, PTO_DEVICE_SOCKET, (int)socket_of(links, memory));
+    return pto_topology_device(links->topology, PTO_DEVICE_GPU,
+                               (int)gpu_of_node(links->topology, links->layout, gpu));
+}
+
+pto_status_t pto_links_check(const pto_links_t *links, pto_error_t *err) {
+    const pto_topology_t *topology = links->topology;
+    const pto_layout_t *layout = links->layout;
     int gpus = topology ? pto_topology_device_count(topology, PTO_DEVICE_GPU) : 0;
     int sockets = topology ? pto_topology_device_count(topology, PTO_DEVICE_SOCKET) : 0;
     for (int64_t gpu = 0; topology && gpu < layout->gpus_per_node; gpu++)
@@ -31,11 +56,23 @@ pto_status_t pto_paths_check(const pto_topology_t *topology, const pto_layout_t 
     return PTO_OK;
 }
 
-pto_path_t pto_path_between(const pto_topology_t *topology, const pto_layout_t *layout, pto_memory_t from,
-                            pto_memory_t to) {
+static void add_memory(const pto_links_t *links, pto_memory_t memory, pto_path_t *path) {
+    if (links->memory_s_per_byte && memory.space == PTO_SPACE_CPU)
+        path->memory[path->memory_count++] = links->memory_first + (int)socket_of(links, memory);
+}
+
+static pto_path_t route_between(const pto_links_t *links, pto_memory_t from, pto_memory_t to) {
     pto_path_t path = {0};
-    path.count = pto_topology_route(topology, vertex_of(topology, layout, from),
-                                    vertex_of(topology, layout, to), &path.link);
+    if (links->topology)
+        path.route_count =
+            pto_topology_route(links->topology, vertex_of(links, from), vertex_of(links, to), &path.route);
+    return path;
+}
+
+pto_path_t pto_path_between(const pto_links_t *links, pto_memory_t from, pto_memory_t to) {
+    pto_path_t path = route_between(links, from, to);
+    add_memory(links, from, &path);
+    add_memory(links, to, &path);
     return path;
 }
 
@@ -45,23 +82,25 @@ static bool is_port(const pto_topology_t *topology, int index) {
     return (link->from < gpus) != (link->to < gpus);
 }
 
-bool pto_link_is_senders(const pto_topology_t *topology, int link) {
+static bool is_port_outwards(const pto_topology_t *topology, int link) {
     int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     return is_port(topology, link) && pto_topology_link_at(topology, link)->from < gpus;
 }
 
-static bool begins_with_port(const pto_topology_t *topology, pto_path_t path) {
-    return path.count > 0 && pto_link_is_senders(topology, path.link[0]);
+bool pto_link_is_of_end(const pto_links_t *links, bool sender, int link) {
+    return link >= links->memory_first || is_port_outwards(links->topology, link) == sender;
 }
 
-pto_path_t pto_path_of_sender(const pto_topology_t *topology, pto_path_t path) {
-    path.count = begins_with_port(topology, path) ? 1 : 0;
-    return path;
-}
-
-pto_path_t pto_path_of_receiver(const pto_topology_t *topology, pto_path_t path) {
-    if (begins_with_port(topology, path))
-        path = (pto_path_t){.count = path.count - 1, .link = path.link + 1};
+pto_path_t pto_path_of_end(const pto_links_t *links, bool sender, pto_memory_t from, pto_memory_t to) {
+    pto_path_t path = route_between(links, from, to);
+    int ports = path.route_count > 0 && is_port_outwards(links->topology, path.route[0]);
+    if (sender) {
+        path.route_count = ports;
+    } else if (ports > 0) {
+        path.route++;
+        path.route_count--;
+    }
+    add_memory(links, sender ? from : to, &path);
     return path;
 }
 
@@ -70,13 +109,31 @@ static pto_memory_t memory_of(const pto_plan_t *plan, const pto_slice_t *slice, 
                           .space = pto_plan_buffer(plan, slice->buffer)->space};
 }
 
-pto_path_t pto_copy_path(const pto_topology_t *topology, const pto_plan_t *plan, const pto_action_t *action) {
+pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_path_t path =
-        pto_path_between(topology, &plan->request.layout, memory_of(plan, &step->source, action),
-                         memory_of(plan, &step->target, action));
-    path = pto_path_of_receiver(topology, path);
-    if (path.count > 0 && is_port(topology, path.link[path.count - 1]))
-        path.count--;
+    pto_memory_t from = memory_of(plan, &step->source, action), to = memory_of(plan, &step->target, action);
+    pto_path_t path = pto_path_of_end(links, false, from, to);
+    if (path.route_count > 0 && is_port(links->topology, path.route[path.route_count - 1]))
+        path.route_count--;
+    path.memory_count = 0;
+    add_memory(links, from, &path);
+    add_memory(links, to, &path);
     return path;
+}
+
+pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, const pto_step_t *step,
+                              int64_t rank) {
+    pto_path_t path = {0};
+    pto_memory_t memory = {.gpu = rank / plan->request.layout.procs_per_gpu,
+                           .space = pto_plan_buffer(plan, step->target.buffer)->space};
+    add_memory(links, memory, &path);
+    return path;
+}
+
+int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *step, int64_t source_bytes,
+                              int64_t target_bytes) {
+    const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
+    if (reduce->count > 0 && target_bytes < reduce->row[reduce->count - 1].from_bytes)
+        return 0;
+    return source_bytes + (step->fresh ? 1 : 2) * target_bytes;
 }

@@ -47,7 +47,7 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
-        if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY)
+        if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
             pto_links_count_step(pricing, step, k);
@@ -57,8 +57,10 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 count_sends(pricing, &action);
-            else
+            else if (step->kind == PTO_STEP_COPY)
                 count_copies(pricing, &action);
+            else
+                pto_links_count_reductions(pricing, &action);
         }
     }
 }
@@ -76,6 +78,8 @@ typedef struct {
     pto_busiest_t in_link;
     pto_busiest_t copy_link;
     unsigned queued; /* as in pto_copying_t */
+    const pto_stage_t *stage;
+    int64_t k;
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
@@ -132,8 +136,8 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
     return pricing->explain ? &pricing->terms[which] : NULL;
 }
 
-static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    *costs = (costs_t){.queued = 0};
+static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k, costs_t *costs) {
+    *costs = (costs_t){.stage = stage, .k = k};
     pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
     pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
     pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
@@ -141,18 +145,57 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_
     costs->in.at_once = costs->out.at_once;
 }
 
-/* What the links take beyond the actor's own bytes. */
-static void charge_links(const pto_pricing_t *pricing, costs_t *costs) {
+/* A class may stand for some that send and others that receive, as in a tree. */
+static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    const pto_param_t *cost = pricing->machine->both_ways;
+    bool known = pto_param_known(&cost[PTO_SPACE_CPU]) || pto_param_known(&cost[PTO_SPACE_GPU]);
+    bool shared = known && pricing->kind == PTO_ACTORS_RANKS;
+    for (int i = 0; i < stage->step_count && known && !shared; i++) {
+        const pto_step_t *send = pto_plan_step(pricing->plan, stage->step_first + i);
+        for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
+            const pto_step_t *recv = pto_plan_step(pricing->plan, stage->step_first + j);
+            shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
+        }
+    }
+    return shared;
+}
+
+/* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
+static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
-    pto_charge_busiest(&costs->out, &costs->out_link,
-                       exact ? costs->out.on_node_s : costs->out.most_on_node_s);
-    pto_charge_busiest(&costs->in, &costs->in_link, exact ? costs->in.on_node_s : costs->in.most_on_node_s);
+    double both_s = 0;
+    if (goes_both_ways(pricing, costs->stage, costs->k))
+        both_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
+    double out_s = both_s + (exact ? costs->out.on_node_s : costs->out.most_on_node_s);
+    double in_s = both_s + (exact ? costs->in.on_node_s : costs->in.most_on_node_s);
+    if (pricing->in_lanes) {
+        out_s += pto_charge_staged(&costs->out, pricing->machine);
+        in_s += pto_charge_staged(&costs->in, pricing->machine);
+    }
+    pto_charge_busiest(&costs->out, &costs->out_link, out_s);
+    pto_charge_busiest(&costs->in, &costs->in_link, in_s);
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies_s);
+}
+
+/* In lanes, messages count for both sides of their process, and those within the host's memory for its CPU.
+ */
+static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, double out_s,
+                            double in_s) {
+    const pto_charge_t *longer = out_s >= in_s ? &costs->out : &costs->in;
+    const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
+    pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
+    pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
+    if (!pto_param_known(both_ways) || longer->off_node || longer->within_s[PTO_SPACE_CPU] == 0)
+        return;
+    pto_charge_t charge;
+    pto_charge_begin(&charge, longer->stage, terms_of(pricing, 3));
+    pto_charge_param(&charge, both_ways, PTO_SPACE_CPU, out_s >= in_s ? out_s : in_s);
+    pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other_s);
 }
 
 /* Add the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
-    charge_links(pricing, costs);
+    charge_sharing(pricing, costs);
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     double out_s = pto_charge_seconds(&costs->out, pricing->machine, outflow);
@@ -161,8 +204,7 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_charge_settle(messages, pricing->machine, outflow);
     if (pricing->in_lanes) {
         pto_charge_settle(out_s >= in_s ? &costs->in : &costs->out, pricing->machine, outflow);
-        pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
-        pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
+        demand_messages(pricing, actor, costs, out_s, in_s);
     }
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
@@ -200,6 +242,11 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
     pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+    if (action->step->kind == PTO_STEP_COPY) {
+        pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
+        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other_s);
+        pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+    }
     pto_status_t status = charge_step(pricing, action, costs);
     pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
                     costs->other.other_s);
@@ -213,7 +260,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    begin_costs(pricing, stage, &costs);
+    begin_costs(pricing, stage, k, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
@@ -222,7 +269,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             continue;
         if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE && costs.other.other_s > 0) {
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
-            begin_costs(pricing, stage, &costs);
+            begin_costs(pricing, stage, k, &costs);
         }
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
@@ -259,9 +306,70 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
     return false;
 }
 
+static bool uses_memory(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        if ((step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
+            pto_actor_acts(pricing, step, actor, k, &action))
+            return true;
+    }
+    return false;
+}
+
+static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, double taken_s,
+                      double longest_s) {
+    pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
+    pto_charge_t charge;
+    if (longest_s > 0)
+        memory.seconds *= taken_s / longest_s;
+    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
+    pto_charge_busiest(&charge, &memory, taken_s);
+    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other_s))
+        pricing->out_of_memory = true;
+}
+
+/* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
+ * the longest does not, all are slower in the same proportion, whether they follow each other at an engine or
+ * not.
+ */
+static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    double *longest_s = pricing->loads.longest_s;
+    for (int64_t node = 0; node < pricing->loads.nodes; node++)
+        longest_s[node] = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+            double taken_s = pricing->ledger[actor].seconds - pricing->before[actor].seconds;
+            int64_t node = pricing->actor[actor].place.node;
+            if (!uses_memory(pricing, stage, actor, k))
+                continue;
+            if (pass == 0)
+                longest_s[node] = taken_s > longest_s[node] ? taken_s : longest_s[node];
+            else
+                slow_down(pricing, stage, actor, taken_s, longest_s[node]);
+        }
+}
+
+/* In lanes, a stage occupies its node's memory for all processes of the node, whether they act in it or not.
+ */
+static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        pto_charge_t charge;
+        pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
+        for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
+            pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
+            pto_charge_busiest(&charge, &memory, 0);
+        }
+        pto_lane_demand(pricing, actor, PTO_LANE_MEMORY, &charge, charge.other_s);
+    }
+}
+
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     count_demand(pricing, stage, k);
+    bool memory = pricing->loads.links.memory_s_per_byte != NULL;
+    if (memory && pricing->in_lanes)
+        demand_memory(pricing, stage);
     pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing);
     pto_status_t status = PTO_OK;
@@ -269,6 +377,8 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
             if (has_wait(pricing, stage, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
+    if (memory)
+        follow_memory(pricing, stage, k);
     return status;
 }
 
@@ -394,7 +504,8 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
                                pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     pto_pricing_t pricing = {
         .plan = plan, .machine = machine, .kind = kind, .explain = explanation != NULL, .err = err};
-    pto_status_t status = pto_paths_check(machine->topology, &plan->request.layout, err);
+    pto_links_t links = pto_links_of(machine, &plan->request.layout);
+    pto_status_t status = pto_links_check(&links, err);
     if (status != PTO_OK)
         return status;
     pricing.out_of_memory = !allocate(&pricing);
@@ -404,18 +515,22 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(&pricing, price, explanation);
+    if (status == PTO_OK && explanation)
+        pto_price_widen(&plan->request, machine, price);
     release(&pricing);
     return status;
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
     pto_status_t status = pto_price_walk_check_size(plan, err);
     return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
     pto_actors_t kind = pto_actors_of(plan);
     if (kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);

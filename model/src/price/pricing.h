@@ -29,17 +29,19 @@ typedef enum {
     PTO_LANE_CPU,  /* copies and reductions in host memory, and flags */
     PTO_LANE_SEND, /* messages that it sends */
     PTO_LANE_RECV,
+    PTO_LANE_MEMORY, /* its node's host memory, which all processes of the node share */
     PTO_LANE_RESOURCE_COUNT
 } pto_lane_resource_t;
 
-/* What the links of nodes carry in a stage: a node's messages and its copies, which follow each other. */
+/* What the links of nodes carry in a stage: a node's messages and its copies (with reductions by CPUs), which
+ * follow each other. */
 typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
 
 typedef struct {
-    const pto_topology_t *topology; /* NULL: unknown, and nothing is counted */
+    pto_links_t links;
     int64_t nodes;
-    int64_t links;
-    double *bytes; /* [kind][node][directed link] */
+    double *bytes;     /* [kind][node][link] */
+    double *longest_s; /* per node: of the stage's copies and reductions */
 } pto_link_loads_t;
 
 /* A raise of a flag that has not been waited for. */
@@ -166,7 +168,7 @@ void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
 /* --- links.c ------------------------------------------------------------------------------------------- */
 
-/* Without a topology, none of these does anything. Returns false when out of memory. */
+/* Where nothing is known to be shared, none of these does anything. Returns false when out of memory. */
 bool pto_links_allocate(pto_pricing_t *pricing);
 void pto_links_release(pto_pricing_t *pricing);
 void pto_links_begin(pto_pricing_t *pricing);
@@ -180,6 +182,8 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
  * copy `bytes` each. */
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
 void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
+/* The same for an actor's reductions by its CPU. */
+void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action);
 
 /* The busiest of several links, and the time of its bytes. Zeroed: none. */
 typedef struct {
@@ -188,11 +192,14 @@ typedef struct {
 } pto_busiest_t;
 
 /* Look for the busiest among the links that an actor uses for a message, or for its copies; among all that
- * senders, or others, use. */
+ * senders, or others, use. Of copies, memory is left to pto_links_busiest_memory. */
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action, pto_busiest_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
 void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool sends,
                        pto_busiest_t *busiest);
+
+/* The busiest memory of an actor's node. */
+pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor);
 
 /* Charge what the busiest link takes beyond own_s, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, double own_s);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "portolan/strategy.h"
 #include "price/ledger.h"
 
 void pto_explanation_fini(pto_explanation_t *explanation) {
@@ -82,6 +83,24 @@ static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
     }
     price->low_s = price->seconds - sqrt(below);
     price->high_s = price->seconds + sqrt(above);
+}
+
+void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price) {
+    const pto_model_error_t *error = &machine->model_error;
+    const pto_error_row_t *row = pto_model_error_row(error, request->strategy->name);
+    if (!row || price->seconds <= 0)
+        return;
+    const pto_layout_t *layout = &request->layout;
+    double doublings = pto_covered_doublings(&error->node, layout->nodes) +
+                       pto_covered_doublings(&error->proc, layout->gpus_per_node * layout->procs_per_gpu) +
+                       pto_covered_doublings(&error->byte, request->bytes);
+    double half = row->log_95 * (1 + error->doubling * doublings);
+    double below = price->low_s > 0 ? log(price->seconds / price->low_s) : INFINITY;
+    double above = log(price->high_s / price->seconds);
+    price->has_interval = true;
+    price->low_s = price->seconds * exp(-hypot(below, half));
+    price->high_s = price->seconds * exp(hypot(above, half));
+    price->tie_log_sd = error->tie * (1 + error->doubling * doublings);
 }
 
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,

@@ -125,7 +125,7 @@ static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings
     openings->count = 0;
     for (int n = 0; n < pto_plan_node_count(plan) && status == PTO_OK; n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
+        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
             loop_end = n + 1 + node->span;
             from = node->from;
             to = node->to;

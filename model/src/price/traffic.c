@@ -313,6 +313,28 @@ static set_t evaluate(pto_expr_t first, pto_expr_t stride, pto_expr_t until, int
                    pto_expr_value(until, k, core, 0)};
 }
 
+static set_t members_of(const pto_step_t *step, int64_t k, int64_t core) {
+    return evaluate(step->who_first, step->who_stride, step->who_until, k, core);
+}
+
+/* Common members repeat every lcm of the two strides. */
+bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core) {
+    set_t wide = members_of(a, k, core), narrow = members_of(b, k, core);
+    if (a->group != b->group)
+        return true;
+    if (wide.stride < narrow.stride) {
+        set_t other = wide;
+        wide = narrow;
+        narrow = other;
+    }
+    int64_t tries = narrow.stride / gcd(narrow.stride, wide.stride);
+    int64_t at = wide.first + set_within(wide, wide.first, narrow.first) * wide.stride;
+    for (; tries > 0 && at < wide.until && at < narrow.until; tries--, at += wide.stride)
+        if (in_set(narrow, at))
+            return true;
+    return false;
+}
+
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
     set_t set = {pto_expr_value(peers->first, k, core, 0), 1, 0};
@@ -322,7 +344,7 @@ static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, 
     int64_t size = pto_plan_group(plan, step->group)->size;
     if (peers->kind == PTO_PEERS_SHIFT && set.until > size)
         set.until = size;
-    set_t who = evaluate(step->who_first, step->who_stride, step->who_until, k, core);
+    set_t who = members_of(step, k, core);
     return (pto_traffic_key_t){.group = step->group,
                                .kind = peers->kind,
                                .number = {peers->sign, set.first, set.stride, set.until, who.first,

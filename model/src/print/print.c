@@ -316,10 +316,16 @@ static void print_actions(printer_t *printer, const pto_step_t *step, int64_t k)
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
+static void print_line(printer_t *printer, const char *line) {
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "%s\n", line);
+}
+
 static void print_stage(printer_t *printer, const pto_stage_t *stage, int64_t from, int64_t to) {
     print_indent(printer, 0);
-    pto_text_add(&printer->text, "%s%s\n", stage->name,
-                 stage->order == PTO_ORDER_AT_ONCE ? ", all at once" : "");
+    pto_text_add(&printer->text, "%s%s%s\n", stage->name,
+                 stage->order == PTO_ORDER_AT_ONCE ? ", all at once" : "",
+                 stage->once ? ", by the first lane that takes this branch" : "");
     size_t before = printer->text.length;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(printer->plan, stage->step_first + i);
@@ -335,10 +341,20 @@ static void print_stage(printer_t *printer, const pto_stage_t *stage, int64_t fr
 }
 
 static void print_loop_body(printer_t *printer, int index, const pto_node_t *loop, int64_t k) {
+    static const char *const branch_name[] = {"lane 0, for all", "branch A", "branch B"};
+    int branch = 0;
     printer->depth++;
     for (int i = index + 1; i <= index + loop->span; i++) {
         const pto_node_t *node = pto_plan_node(printer->plan, i);
-        print_stage(printer, pto_plan_stage(printer->plan, node->stage), k, loop->to);
+        printer->depth += branch > 0;
+        if (node->kind == PTO_NODE_STAGE)
+            print_stage(printer, pto_plan_stage(printer->plan, node->stage), k, loop->to);
+        printer->depth -= branch > 0;
+        if (node->kind == PTO_NODE_BRANCH && branch == 0 && k > loop->from)
+            i += node->span; /* it has been printed */
+        else if (node->kind == PTO_NODE_BRANCH)
+            print_line(printer, branch_name[branch]);
+        branch += node->kind == PTO_NODE_BRANCH;
     }
     printer->depth--;
 }
@@ -353,6 +369,9 @@ static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
         if (loop->kind == PTO_NODE_PIPELINE)
             pto_text_add(&printer->text, ", pipelined: each stage is a lane, at most %lld chunks at once",
                          (long long)loop->depth);
+        else if (loop->kind == PTO_NODE_EITHER)
+            pto_text_add(&printer->text, ", each in a lane: branch A or B, by the policy '%s'",
+                         pto_policy_name(loop->policy));
         pto_text_add(&printer->text, "\n");
         print_loop_body(printer, index, loop, loop->from);
         return;
@@ -388,11 +407,6 @@ static void print_kernel(printer_t *printer, const pto_node_t *node) {
                  pto_text_member(group));
 }
 
-static void print_line(printer_t *printer, const char *line) {
-    print_indent(printer, 0);
-    pto_text_add(&printer->text, "%s\n", line);
-}
-
 /* Nodes [first, until), and what they contain. */
 static void print_nodes(printer_t *printer, int first, int until) {
     int lane = 0;
@@ -402,7 +416,7 @@ static void print_nodes(printer_t *printer, int first, int until) {
             print_stage(printer, pto_plan_stage(printer->plan, node->stage), 0, 1);
             continue;
         }
-        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
+        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
             print_loop(printer, i, node);
             i += node->span;
             continue;

@@ -27,7 +27,8 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
                             pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)message->step)));
     cost->alpha_s = charge.alpha_s + charge.other_s;
-    cost->bytes_s = charge.on_node_s + charge.off_node_s;
+    cost->alone_s = charge.on_node_s + charge.off_node_s;
+    cost->bytes_s = cost->alone_s + (proc->walk.lanes < 0 ? 0 : pto_charge_staged(&charge, sim->machine));
     return status;
 }
 
@@ -133,6 +134,13 @@ pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t
 
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
     return pto_copy_hold_s(sim->machine, queued_copy(proc));
+}
+
+double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", NULL);
+    pto_charge_queueing(&charge, sim->machine, kind);
+    return charge.other_s;
 }
 
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {

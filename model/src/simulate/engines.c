@@ -68,12 +68,17 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     pto_copy_resource_t resource = pto_sim_copy_resource(sim, proc);
     double *last_s = &sim->line_s[proc->gpu * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t waiting = copies_waited_for(sim, rank, resource);
-    double end_s = sim->now_s + proc->copy_alone_s;
-    if (waiting > 0)
-        end_s = fmax(end_s, *last_s + pto_sim_queued_copy_s(sim, proc, waiting));
+    double end_s = sim->now_s + proc->copy_alone_s, turn_s = sim->now_s;
+    double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, proc, waiting) : end_s;
+    if (next_s > end_s) {
+        turn_s = fmax(turn_s, *last_s);
+        end_s = next_s;
+    }
     *last_s = end_s;
     proc->copy_held_s[resource] = end_s + pto_sim_copy_hold_s(sim, proc);
-    pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
+    bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s;
+    proc->copy_end_s = waits ? end_s : 0;
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, waits ? turn_s : end_s);
 }
 
 static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
@@ -100,18 +105,32 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
 }
 
 /* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
- * socket. */
+ * socket, and occupies the memory of the hosts at its ends. */
 static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
-    if (!sim->topology)
+    pto_proc_t *proc = &sim->proc[rank];
+    if (sim->shared_links.count == 0)
         return;
-    pto_path_t path = pto_copy_path(sim->topology, sim->plan, action);
-    if (pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, sim->proc[rank].copy_alone_s))
-        sim->proc[rank].copy_flows++;
+    proc->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
+    if (proc->copy_end_s == 0)
+        proc->copy_flows +=
+            pto_flow_begin(sim, PTO_FLOW_COPY, rank, proc->copy_path, bytes, proc->copy_alone_s);
+}
+
+bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    double end_s = proc->copy_end_s;
+    if (end_s == 0)
+        return false;
+    proc->copy_end_s = 0;
+    proc->copy_flows +=
+        pto_flow_begin(sim, PTO_FLOW_COPY, rank, proc->copy_path, proc->copy_bytes, end_s - sim->now_s);
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
+    return true;
 }
 
 /* A kernel accesses all its peers at once. */
 static void begin_flows(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
-    for (int64_t next = 0; sim->topology && pto_step_next(sim->plan, &next, action);)
+    for (int64_t next = 0; sim->shared_links.count > 0 && pto_step_next(sim->plan, &next, action);)
         begin_flow(sim, rank, action, pto_slice_bytes(sim->plan, &action->step->source, action));
 }
 
@@ -165,6 +184,8 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
         !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
+    if (sim->lanes > 1)
+        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, proc->copy_kind));
     occupy(sim, engine, bytes);
     proc->copy_alone_s =
         proc->copy_queued ? pto_sim_queued_copy_s(sim, proc, 0) : pto_sim_copy_s(sim, proc, bytes);

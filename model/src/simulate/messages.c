@@ -161,6 +161,51 @@ bool pto_sim_messages_ended(const pto_proc_t *proc) {
 
 /* --- receiving ------------------------------------------------------------------------------------------ */
 
+/* The message that a rank, in whatever lane, sends or receives within its node; NULL: none. */
+static pto_side_t *moving_side(const pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
+    for (uint32_t i = 0; i < sim->lanes; i++) {
+        pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+        pto_side_t *side = sends ? &proc->out : &proc->in;
+        const pto_message_t *message = side->message ? pto_message_at(&sim->pool, side->message) : NULL;
+        if (message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space)
+            return side;
+    }
+    return NULL;
+}
+
+/* A message, at one of its ends, takes longer from now on. It is looked at again when it would have ended. */
+static void lengthen(const pto_sim_t *sim, pto_side_t *side, bool sends, double seconds) {
+    pto_message_t *message = pto_message_at(&sim->pool, side->message);
+    side->cost.bytes_s += seconds;
+    if (sends && message->through_s[0] != INFINITY)
+        message->through_s[0] += seconds;
+}
+
+/* A process that sends and receives at once does both slower: each waits for a part of what the other does
+ * meanwhile. */
+static void share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends) {
+    const pto_message_t *message = pto_message_at(&sim->pool, side->message);
+    const pto_param_t *both_ways = &sim->machine->both_ways[message->space];
+    pto_side_t *other = pto_param_known(both_ways) && message->level != PTO_LEVEL_OFF_NODE
+                            ? moving_side(sim, rank, !sends, (pto_space_t)message->space)
+                            : NULL;
+    double left_s = other ? other->start_s + other->cost.bytes_s - sim->now_s : 0;
+    if (left_s <= 0 || side->cost.alone_s == 0)
+        return;
+    double slower = side->cost.bytes_s / side->cost.alone_s; /* by what a pipeline's copies take */
+    double seconds = both_ways->value * fmin(left_s, side->cost.bytes_s) / slower;
+    side->cost.bytes_s += seconds;
+    lengthen(sim, other, !sends, seconds);
+}
+
+void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds) {
+    for (int sends = 0; sends < 2; sends++) {
+        pto_side_t *side = moving_side(sim, rank, sends == 1, PTO_SPACE_CPU);
+        if (side && side->start_s + side->cost.bytes_s > sim->now_s)
+            lengthen(sim, side, sends == 1, seconds);
+    }
+}
+
 /* Assign a message to a side, and compute its cost there. */
 static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t number) {
     const pto_message_t *message = pto_message_at(&sim->pool, number);
@@ -170,6 +215,7 @@ static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t
     side->message = number;
     side->start_s = sim->now_s;
     side->off_node = side->off_node || message->level == PTO_LEVEL_OFF_NODE;
+    share_both_ways(sim, rank, side, side == &sim->proc[rank].out);
 }
 
 /* Set the event at which a side would be done if no link delayed it. */

@@ -1,6 +1,8 @@
-/* The links within a node, shared by the messages and copies that cross them.
+/* The links within a node and the memory of its sockets, shared by the messages, copies and reductions that
+ * use them.
  *
- * A flow is the bytes of a message, or of a copy, on the links of its path. Rates are max-min fair: none can
+ * A flow is the bytes of one of these on the links of its path. A path that crosses a link twice, as a copy
+ * within a socket's memory does, takes two shares of it. Rates are max-min fair: none can
  * grow unless one that is no larger shrinks. They follow from progressive filling (Bertsekas and Gallager,
  * Data Networks, 6.5.2), with no flow faster than it is alone, and change whenever a flow begins or ends. As
  * on other links, ends become events only where a side waits for one: a flow that nothing slows ends when its
@@ -20,22 +22,22 @@ static pto_link_t *link_of(const pto_sim_t *sim, int32_t node) {
 static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         flow[i].fixed = false;
-        for (int j = 0; j < flow[i].path.count; j++) {
-            int link = flow[i].path.link[j];
-            double s_per_byte = pto_topology_link_at(sim->topology, link)->s_per_byte.value;
+        for (int j = 0; j < pto_path_length(&flow[i].path); j++) {
+            int link = pto_path_link(&flow[i].path, j);
+            double s_per_byte = pto_link_s_per_byte(&sim->shared_links, link)->value;
             sim->capacity[link] = (pto_capacity_t){.left_bytes_per_s = 1 / s_per_byte};
         }
     }
     for (int32_t i = 0; i < count; i++)
-        for (int j = 0; j < flow[i].path.count; j++)
-            sim->capacity[flow[i].path.link[j]].flows++;
+        for (int j = 0; j < pto_path_length(&flow[i].path); j++)
+            sim->capacity[pto_path_link(&flow[i].path, j)].flows++;
 }
 
 /* The rate that a flow could have now: its share of the scarcest of its links, or its own if that is less. */
 static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
     double share = INFINITY;
-    for (int j = 0; j < flow->path.count; j++) {
-        const pto_capacity_t *capacity = &sim->capacity[flow->path.link[j]];
+    for (int j = 0; j < pto_path_length(&flow->path); j++) {
+        const pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow->path, j)];
         share = fmin(share, capacity->left_bytes_per_s / capacity->flows);
     }
     bool slowed = share * (1 + 1e-12) < flow->most_bytes_per_s; /* by more than rounding */
@@ -46,8 +48,8 @@ static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
 static void fix_rate(pto_sim_t *sim, pto_flow_t *flow) {
     flow->fixed = true;
     flow->slowed = flow->slowed || flow->bytes_per_s < flow->most_bytes_per_s;
-    for (int j = 0; j < flow->path.count; j++) {
-        pto_capacity_t *capacity = &sim->capacity[flow->path.link[j]];
+    for (int j = 0; j < pto_path_length(&flow->path); j++) {
+        pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow->path, j)];
         capacity->left_bytes_per_s = fmax(0, capacity->left_bytes_per_s - flow->bytes_per_s);
         capacity->flows--;
     }
@@ -149,7 +151,7 @@ bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_
                     double alone_s) {
     int32_t node = sim->proc[rank].node;
     pto_routes_t *routes = &sim->routes[node];
-    if (path.count == 0 || bytes == 0)
+    if (pto_path_length(&path) == 0 || bytes == 0)
         return false;
     pto_link_t *link = pto_link_begin(sim, PTO_LINK_ROUTES, node, bytes);
     if (link->jobs == routes->room && !grow(sim, routes))
@@ -180,14 +182,13 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
 }
 
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
-    if (!sim->topology || message->level == PTO_LEVEL_OFF_NODE)
+    if (sim->shared_links.count == 0 || message->level == PTO_LEVEL_OFF_NODE)
         return false;
     const pto_proc_t *proc = &sim->proc[rank];
     pto_space_t space = (pto_space_t)message->space;
     pto_path_t path =
-        pto_path_between(sim->topology, sim->layout, (pto_memory_t){sim->proc[message->source].gpu, space},
-                         (pto_memory_t){sim->proc[message->target].gpu, space});
-    path = sends ? pto_path_of_sender(sim->topology, path) : pto_path_of_receiver(sim->topology, path);
+        pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){sim->proc[message->source].gpu, space},
+                        (pto_memory_t){sim->proc[message->target].gpu, space});
     return pto_flow_begin(sim, sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
                           (sends ? &proc->out : &proc->in)->cost.bytes_s);
 }

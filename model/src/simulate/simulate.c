@@ -82,12 +82,30 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     return false;
 }
 
+/* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
+static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_step_t *step = action->step;
+    double seconds = pto_sim_reduce_s(sim, action);
+    if (seconds <= 0)
+        return false;
+    if (!begin_use(sim, rank, step))
+        return true;
+    if (sim->shared_links.memory_s_per_byte) {
+        int64_t bytes =
+            pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
+                                  pto_slice_bytes(sim->plan, &step->target, action));
+        pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
+        proc->copy_flows += pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, seconds);
+    }
+    return spend(sim, rank, seconds);
+}
+
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     int64_t bytes;
-    double seconds;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -99,8 +117,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
             pto_engine_join(sim, rank, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-        seconds = pto_sim_reduce_s(sim, action);
-        return seconds > 0 && (!begin_use(sim, rank, step) || spend(sim, rank, seconds));
+        return reduce(sim, rank, action);
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -181,11 +198,25 @@ static void close_side(pto_side_t *side, double stage_s) {
     side->waiting_s += pto_sim_excess(side->stage_end_s, stage_s + side->stage_busy_s);
 }
 
+/* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
+static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_sim_gate_t gate = PTO_SIM_PASSES;
+    if (sim->lanes > 1 && !pto_sim_may_start(sim, rank))
+        gate = PTO_SIM_UNKNOWN;
+    else if (proc->walk.branch >= 0)
+        gate = pto_sim_gate(sim, rank);
+    proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
+    return gate == PTO_SIM_PASSES;
+}
+
 /* Advance a rank as far as possible without time passing. */
 static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
         if (proc->state == PTO_PROC_BETWEEN) {
+            if (proc->in_branch)
+                pto_sim_leave_branch(sim, rank);
             if (!pto_sim_next_stage(sim, rank)) {
                 proc->state = PTO_PROC_ENDED;
                 proc->end_s = sim->now_s;
@@ -197,10 +228,11 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                 pto_sim_nccl_enter(sim, rank);
                 continue;
             }
-            if (sim->lanes > 1 && !pto_sim_may_start(sim, rank)) {
-                proc->state = PTO_PROC_LANE;
-                proc->stage_s = sim->now_s;
-                return;
+            proc->stage_s = sim->now_s;
+            if (!enter_stage(sim, rank)) {
+                if (proc->state == PTO_PROC_LANE)
+                    return;
+                continue;
             }
             proc->behind = pto_sim_is_later_chunk(sim, proc);
             open_stage(sim, rank);
@@ -224,7 +256,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
 static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->local_waiting_s += sim->now_s - proc->stage_s;
-    if (proc->state == PTO_PROC_LANE) {
+    if (proc->state == PTO_PROC_BETWEEN) {
         proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc);
         open_stage(sim, rank);
     } else {
@@ -240,11 +272,14 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
-    if (proc->state == PTO_PROC_LANE || proc->state == PTO_PROC_RESOURCE) {
-        if (proc->state == PTO_PROC_RESOURCE || pto_sim_may_start(sim, rank))
-            leave_wait(sim, rank);
+    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && enter_stage(sim, rank))) {
+        leave_wait(sim, rank);
         return;
     }
+    if (proc->state == PTO_PROC_LANE)
+        return;
+    if (proc->state == PTO_PROC_BETWEEN)
+        proc->local_waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_FLAGS) {
         double since_s = proc->stage_s;
         const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
@@ -258,7 +293,7 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             return;
     }
     if (proc->state == PTO_PROC_LOCAL) {
-        if (!pto_copy_is_through(sim, rank))
+        if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
             return;
         proc->local_busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
@@ -322,11 +357,16 @@ static void find_stuck(pto_sim_t *sim) {
         if (sim->proc[rank].state != PTO_PROC_ENDED && sim->proc[rank].state != PTO_PROC_LANE &&
             (stuck == procs || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
             stuck = rank;
+    for (uint32_t rank = 0; rank < procs && stuck == procs; rank++)
+        if (sim->proc[rank].state != PTO_PROC_ENDED)
+            stuck = rank;
     if (stuck == procs)
         return;
     const pto_proc_t *proc = &sim->proc[stuck];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits in NCCL for one that never comes");
+    else if (proc->state == PTO_PROC_LANE)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a choice that never comes");
     else if (proc->state == PTO_PROC_FLAGS)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a signal that never comes");
     else if (proc->recvs_open > 0)
@@ -434,14 +474,15 @@ static bool allocate(pto_sim_t *sim) {
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
     sim->routes = calloc(nodes, sizeof *sim->routes);
-    sim->capacity =
-        calloc(sim->topology ? (size_t)pto_topology_link_count(sim->topology) : 1, sizeof *sim->capacity);
+    sim->capacity = calloc((size_t)sim->shared_links.count + 1, sizeof *sim->capacity);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
+    sim->either =
+        calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
            sim->engine && sim->line_s && sim->routes && sim->capacity && sim->view && sim->stage &&
-           sim->raised;
+           sim->raised && sim->either;
 }
 
 static void release(pto_sim_t *sim) {
@@ -458,6 +499,7 @@ static void release(pto_sim_t *sim) {
     free(sim->view);
     free(sim->stage);
     free(sim->raised);
+    free(sim->either);
 }
 
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
@@ -469,12 +511,12 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .machine = machine,
                      .layout = layout,
                      .options = options ? options : &none,
-                     .topology = machine->topology,
+                     .shared_links = pto_links_of(machine, layout),
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
     pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
     if (status == PTO_OK)
-        status = pto_paths_check(sim.topology, layout, err);
+        status = pto_links_check(&sim.shared_links, err);
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);

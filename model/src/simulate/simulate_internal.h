@@ -7,6 +7,7 @@
  *     engines.c   copy engines of GPUs
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
+ *     either.c    the choices of either nodes
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -28,7 +29,8 @@
 
 typedef struct {
     double alpha_s;
-    double bytes_s; /* beta s, at the rate of the two processes alone */
+    double alone_s; /* beta s, at the rate of the two processes alone */
+    double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
 /* Properties of a step, computed before any rank reaches it. */
@@ -134,6 +136,7 @@ typedef struct {
     pto_proc_state_t state;
     uint32_t rank; /* of the plan */
     uint32_t lane;
+    bool in_branch; /* of an either node, whose current stage it passes */
     int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
     int wants;      /* the same for one that it waits for, */
     double wants_s; /* and since when */
@@ -166,6 +169,8 @@ typedef struct {
     int64_t copy_rows;
     int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
     double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
+    pto_path_t copy_path;                        /* what it shares once its turn has come, */
+    double copy_end_s;                           /* and when it ends, if it waits for its turn; else 0 */
     double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
@@ -253,6 +258,19 @@ typedef struct {
     double waiting_s;
 } pto_engine_t;
 
+/* --- either nodes --------------------------------------------------------------------------------------- */
+
+typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
+
+typedef struct {
+    bool begun;
+    pto_policy_t policy;
+    bool arrived[PTO_LANES_MAX]; /* by lane */
+    int branch[PTO_LANES_MAX];   /* by lane: 1 + the branch that it takes; 0: not known yet */
+    int first_lane[PTO_BRANCH_COUNT];
+    bool once_passed[PTO_BRANCH_COUNT];
+} pto_sim_either_t;
+
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
 /* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and one more for each
@@ -282,14 +300,15 @@ typedef struct {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    const pto_topology_t *topology; /* NULL: unknown, and there are no flows */
-    pto_routes_t *routes;           /* one per node */
-    pto_capacity_t *capacity;       /* one per directed link */
-    pto_engine_t *engine;           /* PTO_ENGINES_PER_GPU per GPU */
-    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
-    pto_step_view_t *view;   /* one per step */
-    pto_stage_view_t *stage; /* one per stage */
-    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
+    pto_links_t shared_links; /* none: there are no flows */
+    pto_routes_t *routes;     /* one per node */
+    pto_capacity_t *capacity; /* one per shared link */
+    pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+    pto_step_view_t *view;    /* one per step */
+    pto_stage_view_t *stage;  /* one per stage */
+    int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
+    pto_sim_either_t *either; /* one per either node */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -321,6 +340,13 @@ static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const 
     return &sim->stage[proc->walk.stage - pto_plan_stage(sim->plan, 0)];
 }
 
+/* --- either.c ------------------------------------------------------------------------------------------- */
+
+/* Whether a process passes the stage that it has reached, in a branch of an either node. */
+pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank);
+/* A process has ended such a stage. */
+void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
+
 /* --- simulate_costs.c ----------------------------------------------------------------------------------- */
 
 pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b);
@@ -344,6 +370,8 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pag
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
+/* What a queued copy takes of its rank's CPU. */
+double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
 /* The time of a kernel's copies within its GPU's memory. */
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
@@ -358,6 +386,8 @@ bool pto_sim_messages_ended(const pto_proc_t *proc);
 /* The side may be done with its message. Returns whether the stage's messages may have ended. */
 bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
+/* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
+void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
 void pto_pool_fini(pto_pool_t *pool);
 
@@ -413,9 +443,12 @@ uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t furthe
 
 /* --- simulate_engines.c --------------------------------------------------------------------------------- */
 
+/* A copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
+/* Whether a rank's copy in a queue has its turn only now; its end is set. */
+bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank);
 /* A rank's copy has ended, of any kind, and no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);

@@ -219,6 +219,7 @@ static pto_status_t count_rank(count_t *count) {
  * source of. */
 pto_status_t pto_plan_traffic(const pto_plan_t *plan, pto_traffic_visit_t visit, void *context,
                               pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
     const pto_layout_t *layout = &plan->request.layout;
     int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
     count_t count = {.plan = plan, .err = err};

@@ -1,0 +1,123 @@
+/* Fits what the processes of a node share: the memory of a socket, and the CPU of a process that sends and
+ * receives at once. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "parts.h"
+#include "select.h"
+
+enum { COLUMN_START, COLUMN_SHARED, COLUMN_COUNT };
+
+/* A regression T = a + b x of the points; false if there is none that says what b is. */
+static bool fit_share(fit_work_t *work, const char *name, const fit_points_t *points, fit_fill_t fill,
+                      const void *context, fit_regression_t *line, pto_status_t *status) {
+    *status = fit_regress(points, COLUMN_COUNT, fill, context, work->options->minima, line, work->err);
+    bool useless = *status == PTO_OK && line->residual > fit_useless_residual && !work->options->minima;
+    if (*status == PTO_ERR_NOT_FOUND || useless)
+        *status = fit_give_up(work, name, "its samples allow no regression");
+    else if (*status == PTO_OK)
+        return true;
+    return false;
+}
+
+static pto_status_t keep(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
+                         const fit_regression_t *line, pto_param_t *param, const char *note) {
+    pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
+    if (entry == NULL)
+        return PTO_ERR_MEMORY;
+    *(kind == PTO_FIT_RATE ? &entry->beta_s_per_byte : &entry->alpha_s) = value;
+    entry->sample_count = (int64_t)line->count;
+    entry->residual = fit_round(line->residual);
+    snprintf(entry->note, sizeof entry->note, "%s", note);
+    *param = value;
+    return PTO_OK;
+}
+
+/* --- host memory ---------------------------------------------------------------------------------------- */
+
+/* n processes that copy s bytes each read and write 2 n s bytes: T = a + r 2 n s. */
+static bool fill_memory(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[COLUMN_START] = 1;
+    row->column[COLUMN_SHARED] = 2.0 * point->procs * (double)point->bytes;
+    return true;
+}
+
+/* All processes of a socket show the memory's rate if they take clearly longer than one alone does, which
+ * shows a core's. */
+static const double slower_ratio = 1.2;
+
+pto_status_t fit_host_memory(fit_work_t *work) {
+    const pto_postal_t *alone = &work->fit->machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
+    pto_param_t *param = &work->fit->machine->host_memory_s_per_byte;
+    char key[PTO_PARAM_KEY_MAX];
+    fit_points_t points;
+    fit_regression_t line;
+    pto_status_t status = fit_select(
+        work, &(fit_filter_t){PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 0, 0}, &points);
+    fit_points_t most = fit_of_most_procs(&points);
+    int procs = (int)fit_most_procs(&points);
+    fit_key(work, param, key);
+    if (procs > 1 && pto_postal_known(alone) &&
+        fit_share(work, key, &most, fill_memory, NULL, &line, &status)) {
+        char note[PTO_FIT_NOTE_MAX];
+        double slower = 2 * procs * line.value[COLUMN_SHARED] / alone->beta_s_per_byte.value;
+        snprintf(note, sizeof note, "%d processes copy at once, for %.2f times as long as one alone", procs,
+                 slower);
+        status = slower < slower_ratio
+                     ? fit_note(work, key, most.count, "%s: not the memory's rate", note)
+                     : keep(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param, note);
+    }
+    free(points.point);
+    return status;
+}
+
+/* --- both ways ------------------------------------------------------------------------------------------ */
+
+/* A message each way, or one between copies, takes a + (1 + f) b s, where one alone has the bytes' cost b of
+ * its piece. */
+static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const pto_cost_table_t *messages = context;
+    row->column[COLUMN_START] = 1;
+    for (int i = 0; i < messages->count; i++)
+        if (point->bytes >= messages->row[i].from_bytes && point->bytes < messages->row[i].below_bytes)
+            row->column[COLUMN_SHARED] = messages->row[i].postal.beta_s_per_byte.value * (double)point->bytes;
+    return true;
+}
+
+static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
+
+/* Of one socket, else between sockets. */
+static pto_status_t fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
+                                 pto_param_t *param) {
+    static const pto_sample_level_t places[] = {PTO_AT_ON_SOCKET, PTO_AT_ON_NODE};
+    char key[PTO_PARAM_KEY_MAX];
+    pto_status_t status = PTO_OK;
+    fit_key(work, param, key);
+    for (int i = 0; status == PTO_OK && i < 2 && !pto_param_known(param); i++) {
+        const pto_cost_table_t *messages = &work->fit->machine->messages[space][PTO_LEVEL_ON_SOCKET + i];
+        fit_points_t points;
+        fit_regression_t line;
+        status =
+            fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], places[i], 0, 0}, &points);
+        if (points.count > 0 && messages->count > 0 &&
+            fit_share(work, key, &points, fill_slower, messages, &line, &status)) {
+            pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
+            ratio.value = above_one(ratio.value);
+            ratio.low = above_one(ratio.low);
+            ratio.high = above_one(ratio.high);
+            status = keep(work, PTO_FIT_TIME, key, ratio, &line, param, "");
+        }
+        free(points.point);
+    }
+    return status;
+}
+
+pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {
+    return fit_slowdown(work, PTO_BENCHMARK_EXCHANGE, space, &work->fit->machine->both_ways[space]);
+}
+
+pto_status_t fit_staged_messages(fit_work_t *work) {
+    return fit_slowdown(work, PTO_BENCHMARK_STAGED, PTO_SPACE_CPU, &work->fit->machine->staged_message);
+}

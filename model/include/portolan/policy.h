@@ -1,0 +1,63 @@
+/* Policies: how member 0 of an either node (plan.h) chooses for each other member, in every run, between
+ * branch A and branch B. The simulator and the executor run the same code.
+ *
+ * PTO_POLICY_DOUBLING chooses within a run (Faraji's thesis, section 5.3.2, phases 1 and 2): of the first two
+ * members that arrive, one takes B and the other A. Whenever a member completes, by way of m, the next d <= 0
+ * ? 1 : 2^d members that arrive take m too, where d is by how many more members have completed by m than by
+ * the other way. A single member takes A. Nothing is sent again (docs/decisions/0015).
+ *
+ * PTO_POLICY_LEARNING chooses between runs: the last h members take B, where h is the number whose last runs
+ * were the fastest, by their median. It first tries every h, and later from time to time a near one. */
+#ifndef PORTOLAN_POLICY_H
+#define PORTOLAN_POLICY_H
+
+#include <stdbool.h>
+
+#include "portolan/api.h"
+
+PTO_API_BEGIN
+
+typedef enum { PTO_BRANCH_A, PTO_BRANCH_B, PTO_BRANCH_COUNT } pto_branch_t;
+
+typedef enum { PTO_POLICY_DOUBLING, PTO_POLICY_LEARNING, PTO_POLICY_COUNT } pto_policy_kind_t;
+
+const char *pto_policy_name(pto_policy_kind_t kind);
+
+enum { PTO_POLICY_MEMBERS_MAX = 63, PTO_POLICY_RECENT = 5 };
+
+/* The state; read `taken` only. Members are numbered from 0. */
+typedef struct {
+    int taken[PTO_BRANCH_COUNT]; /* in this run */
+    pto_policy_kind_t kind;
+    int members;
+    int next;                            /* position of the next member to be told */
+    int arrived;                         /* doubling: */
+    int arrival[PTO_POLICY_MEMBERS_MAX]; /* members in the order of their arrival */
+    int ordered;
+    pto_branch_t order[PTO_POLICY_MEMBERS_MAX]; /* of the members in that order */
+    int done[PTO_BRANCH_COUNT];
+    int first; /* learning: of the last h members; the first h to try */
+    int h;     /* of this run */
+    int runs;
+    int tries[PTO_POLICY_MEMBERS_MAX + 1];                          /* by h */
+    double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* the times of its last runs */
+} pto_policy_t;
+
+/* `first`: how many members take B in the first run of PTO_POLICY_LEARNING. */
+void pto_policy_init(pto_policy_t *policy, pto_policy_kind_t kind, int members, int first);
+
+/* Whether the choices of a run depend on what happens in it. If not, they can be made before it begins. */
+bool pto_policy_waits(pto_policy_kind_t kind);
+
+/* A run begins; a member arrives; it has completed; the run ends, and took this long (negative: unknown). */
+void pto_policy_begin(pto_policy_t *policy);
+void pto_policy_arrived(pto_policy_t *policy, int member);
+void pto_policy_completed(pto_policy_t *policy, pto_branch_t branch);
+void pto_policy_end(pto_policy_t *policy, double seconds);
+
+/* The next member to be told its branch; false if there is none as yet. */
+bool pto_policy_next(pto_policy_t *policy, int *member, pto_branch_t *branch);
+
+PTO_API_END
+
+#endif

@@ -1,0 +1,171 @@
+/* How sure a pick is: the difference of two predictions, in which shared terms cancel, what a wrong pick is
+ * expected to cost, and what to measure before trusting it. */
+#include "decide/doubt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Half-width of a 95 percent interval, in standard deviations. */
+static const double deviations_95 = 1.96;
+
+/* A normal difference this many standard deviations from 0 has the other sign once in three times. */
+static const double deviations_of_a_third = 0.4307;
+
+static const double negligible_regret = 1e-9;
+
+static double normal_below(double x) { return erfc(-x / sqrt(2)) / 2; }
+
+/* The first use of a parameter in a price; its count is that of all uses. */
+static double uses(const pto_explanation_t *explanation, const pto_param_t *param) {
+    double count = 0;
+    for (int i = 0; i < explanation->count; i++)
+        if (explanation->term[i].param == param)
+            count += explanation->term[i].count;
+    return count;
+}
+
+/* The standard deviation that one parameter gives to ln(other / best). */
+static double param_sd(const pto_prediction_t *best, const pto_prediction_t *other,
+                       const pto_param_t *param) {
+    if (!param || !param->has_interval)
+        return 0;
+    double slope = uses(&other->explanation, param) / other->price.seconds -
+                   uses(&best->explanation, param) / best->price.seconds;
+    /* the difference shrinks as the parameter falls, or as it rises */
+    double reach = slope > 0 ? param->value - param->low : param->high - param->value;
+    return fabs(slope) * reach / deviations_95;
+}
+
+static bool seen_before(const pto_explanation_t *explanation, int index) {
+    for (int i = 0; i < index; i++)
+        if (explanation->term[i].param == explanation->term[index].param)
+            return true;
+    return false;
+}
+
+/* Add each parameter once; `but` (may be NULL) holds those already added. */
+static double add_variance(const pto_prediction_t *best, const pto_prediction_t *other,
+                           const pto_explanation_t *from, const pto_explanation_t *but, pto_doubt_t *doubt) {
+    double variance = 0;
+    for (int i = 0; i < from->count; i++) {
+        const pto_term_t *term = &from->term[i];
+        if (seen_before(from, i) || (but && uses(but, term->param) > 0))
+            continue;
+        double sd = param_sd(best, other, term->param);
+        variance += sd * sd;
+        if (sd > doubt->worst_sd) {
+            doubt->worst_sd = sd;
+            doubt->worst = term;
+        }
+    }
+    return variance;
+}
+
+/* Without explanations, or by energy, the two costs count as independent. */
+static double independent_sd(pto_cost_t best, pto_cost_t other) {
+    double above = best.value > 0 ? log(best.high / best.value) : 0;
+    double below = other.low > 0 ? log(other.value / other.low) : INFINITY;
+    return hypot(above, below) / deviations_95;
+}
+
+pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by) {
+    pto_doubt_t doubt = {0};
+    pto_cost_t low, high;
+    if (!pto_prediction_cost(best, by, &low) || !pto_prediction_cost(other, by, &high) || low.value <= 0)
+        return doubt;
+    bool explained = by == PTO_BY_TIME && best->explanation.count > 0 && other->explanation.count > 0;
+    double variance = 0;
+    doubt.margin = log(high.value / low.value);
+    if (explained)
+        variance = add_variance(best, other, &best->explanation, NULL, &doubt) +
+                   add_variance(best, other, &other->explanation, &best->explanation, &doubt);
+    doubt.model_sd = explained ? best->price.tie_log_sd : 0;
+    doubt.sd = explained ? sqrt(variance + doubt.model_sd * doubt.model_sd) : independent_sd(low, high);
+    double limit = doubt.model_sd > 0 ? deviations_of_a_third : deviations_95;
+    doubt.near_tie = doubt.margin <= limit * doubt.sd;
+    if (doubt.sd > 0) /* E[max(0, best / other - 1)] of a lognormal ratio */
+        doubt.regret =
+            exp(doubt.sd * doubt.sd / 2 - doubt.margin) * normal_below(doubt.sd - doubt.margin / doubt.sd) -
+            normal_below(-doubt.margin / doubt.sd);
+    if (!(doubt.regret > negligible_regret)) /* rounding, or not a number */
+        doubt.regret = 0;
+    return doubt;
+}
+
+/* --- what to measure -------------------------------------------------------------------------------------
+ */
+
+/* The benchmark of portolan-calibrate that determines the parameters whose keys begin so. The first match
+ * counts; %s is the next word of the key. */
+static const struct {
+    const char *key;
+    const char *benchmark;
+} benchmarks[] = {{"messages.strided", "ping_pong"},
+                  {"messages", "ping_pong"},
+                  {"injection", "injection"},
+                  {"gap", "multi_message"},
+                  {"copies.shared", "memcpy_shared_%s"},
+                  {"copies.queued", "memcpy_queued_%s"},
+                  {"copies.pageable", "memcpy_pageable_%s"},
+                  {"copies.strided", "memcpy_strided_%s"},
+                  {"copies", "memcpy_%s"},
+                  {"peer", "memcpy_peer"},
+                  {"reduce", "reduce"},
+                  {"remote.all_s_per_byte", "remote_store_all"},
+                  {"remote", "remote_%s_16"},
+                  {"signals.flag_s", "signal_flag"},
+                  {"signals.event_s", "signal_event"},
+                  {"signals.device_s", "signal_device"},
+                  {"launch.kernel_s", "kernel_launch"},
+                  {"launch.graph_s", "graph_launch"},
+                  {"nccl", "nccl_%s"}};
+
+static bool begins(const char *key, const char *start) {
+    size_t length = strlen(start);
+    return strncmp(key, start, length) == 0 && (key[length] == '.' || key[length] == '\0');
+}
+
+static void name_benchmark(const char *key, char *benchmark, size_t size) {
+    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
+        if (!begins(key, benchmarks[i].key))
+            continue;
+        const char *rest = key + strlen(benchmarks[i].key);
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", *rest ? (int)strcspn(rest + 1, ".") : 0, *rest ? rest + 1 : rest);
+        const char *slot = strstr(benchmarks[i].benchmark, "%s");
+        int before = slot ? (int)(slot - benchmarks[i].benchmark) : (int)strlen(benchmarks[i].benchmark);
+        snprintf(benchmark, size, "%.*s%s%s", before, benchmarks[i].benchmark, slot ? word : "",
+                 slot ? slot + 2 : "");
+        return;
+    }
+}
+
+/* The bytes of one message or copy: those of all over their number, where both are addends of the price. */
+static int64_t bytes_each(const pto_explanation_t *explanation, const char *key) {
+    static const char start[] = ".alpha_s", rate[] = ".beta_s_per_byte";
+    const char *dot = strrchr(key, '.');
+    int stem = dot ? (int)(dot - key) : 0;
+    double starts = 0, bytes = 0;
+    for (int i = 0; i < explanation->count; i++) {
+        const pto_term_t *term = &explanation->term[i];
+        if (strncmp(term->key, key, (size_t)stem) != 0)
+            continue;
+        starts += strcmp(term->key + stem, start) == 0 ? term->count : 0;
+        bytes += strcmp(term->key + stem, rate) == 0 ? term->count : 0;
+    }
+    return starts > 0 ? (int64_t)llround(bytes / starts) : 0;
+}
+
+pto_settle_t pto_settle(const pto_prediction_t *best, const pto_prediction_t *other,
+                        const pto_doubt_t *doubt) {
+    pto_settle_t settle = {0};
+    if (!doubt->worst || doubt->worst_sd < doubt->model_sd)
+        return settle;
+    snprintf(settle.key, sizeof settle.key, "%s", doubt->worst->key);
+    name_benchmark(settle.key, settle.benchmark, sizeof settle.benchmark);
+    settle.bytes = bytes_each(&best->explanation, settle.key);
+    if (settle.bytes == 0)
+        settle.bytes = bytes_each(&other->explanation, settle.key);
+    return settle;
+}

@@ -1,0 +1,212 @@
+/* Baselines: picks and times that follow from other measured cells without the model, or with its residuals.
+ * A model that is not better than these where nothing was measured is worth less than a table. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/score.h"
+
+enum { NEIGHBORS = 3 };
+
+/* --- cells that resemble each other ----------------------------------------------------------------------
+ */
+
+/* The same collective, whatever the size and the layout. */
+static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
+    return a->collective == b->collective && a->implementation == b->implementation &&
+           a->datatype == b->datatype && a->own_algorithms == b->own_algorithms &&
+           (a->collective != PTO_COLLECTIVE_PAIR ||
+            (a->distance == b->distance && a->ends.from_host == b->ends.from_host &&
+             a->ends.to_host == b->ends.to_host && a->ends.both_ways == b->ends.both_ways));
+}
+
+static bool is_same(const pto_score_candidate_t *a, const pto_score_candidate_t *b) {
+    return a->strategy == b->strategy && a->chunks == b->chunks &&
+           a->staged_members.in == b->staged_members.in && a->staged_members.out == b->staged_members.out &&
+           (a->algorithm && b->algorithm ? strcmp(a->algorithm, b->algorithm) == 0
+                                         : a->algorithm == b->algorithm);
+}
+
+static int find(const pto_score_cell_t *cell, const pto_score_candidate_t *like) {
+    for (int c = 0; c < cell->candidate_count; c++)
+        if (is_same(&cell->candidate[c], like))
+            return c;
+    return -1;
+}
+
+static double doublings(int64_t a, int64_t b) { return fabs(log2((1 + (double)a) / (1 + (double)b))); }
+
+static double shape_distance(const pto_score_cell_t *a, const pto_score_cell_t *b) {
+    return doublings(a->bytes, b->bytes) + doublings(a->gpus_per_node, b->gpus_per_node) +
+           doublings(a->owners_per_gpu, b->owners_per_gpu) + doublings(a->procs_per_gpu, b->procs_per_gpu);
+}
+
+/* A candidate in a cell of the training set. */
+typedef struct {
+    const pto_score_cell_t *cell; /* NULL: there is none */
+    int candidate;
+} example_t;
+
+/* The example of a candidate that is nearest in nodes, then in shape. With `nodes`, of those with so many. */
+static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
+                         const pto_score_candidate_t *like, int64_t nodes) {
+    example_t found = {0};
+    double least = INFINITY, least_shape = INFINITY;
+    for (int64_t i = 0; i < train->cell_count; i++) {
+        const pto_score_cell_t *other = &train->cell[i];
+        int candidate = is_alike(cell, other) ? find(other, like) : -1;
+        if (candidate < 0 || (nodes != 0 && other->nodes != nodes))
+            continue;
+        double distance = doublings(cell->nodes, other->nodes), shape = shape_distance(cell, other);
+        if (distance < least || (distance <= least && shape < least_shape)) {
+            found = (example_t){other, candidate};
+            least = distance;
+            least_shape = shape;
+        }
+    }
+    return found;
+}
+
+static double measured_s(example_t example) { return example.cell->candidate[example.candidate].measured_s; }
+
+/* --- times -----------------------------------------------------------------------------------------------
+ */
+
+static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
+    example_t example = nearest(train, cell, &cell->candidate[candidate], 0);
+    return example.cell ? measured_s(example) : 0;
+}
+
+static int64_t next_nodes(const pto_score_t *train, int64_t above) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < train->cell_count; i++)
+        if (train->cell[i].nodes > above && (next == 0 || train->cell[i].nodes < next))
+            next = train->cell[i].nodes;
+    return next;
+}
+
+/* Least squares through one time for each node count; a constant where there is one. A line that has come
+ * down to 0 says nothing, so the least time is taken instead. */
+static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate, bool in_log) {
+    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, least = INFINITY;
+    for (int64_t nodes = next_nodes(train, 0); nodes > 0; nodes = next_nodes(train, nodes)) {
+        example_t example = nearest(train, cell, &cell->candidate[candidate], nodes);
+        if (!example.cell)
+            continue;
+        double x = in_log ? log2((double)nodes) : (double)nodes, y = measured_s(example);
+        n++;
+        x_sum += x;
+        y_sum += y;
+        xx += x * x;
+        xy += x * y;
+        least = fmin(least, y);
+    }
+    double spread = n * xx - x_sum * x_sum;
+    double slope = spread > 0 ? (n * xy - x_sum * y_sum) / spread : 0;
+    double x = in_log ? log2((double)cell->nodes) : (double)cell->nodes;
+    double seconds = n > 0 ? (y_sum - slope * x_sum) / n + slope * x : 0;
+    return n > 0 && seconds <= 0 ? least : seconds;
+}
+
+static double affine_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
+    return line_s(train, cell, candidate, false);
+}
+
+static double log_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
+    return line_s(train, cell, candidate, true);
+}
+
+static double residual_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
+    const pto_prediction_t *here = &cell->prediction[candidate];
+    example_t example = nearest(train, cell, &cell->candidate[candidate], 0);
+    if (!here->applicable || !example.cell)
+        return 0;
+    const pto_prediction_t *there = &example.cell->prediction[example.candidate];
+    if (!there->applicable || there->price.seconds <= 0)
+        return here->price.seconds;
+    return here->price.seconds * measured_s(example) / there->price.seconds;
+}
+
+/* --- picks -----------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t learn_times(const pto_score_t *train, pto_score_cell_t *cell,
+                                double (*time)(const pto_score_t *, const pto_score_cell_t *, int),
+                                pto_score_baseline_t *baseline, pto_error_t *err) {
+    if (!baseline->seconds)
+        baseline->seconds = calloc((size_t)cell->candidate_count, sizeof *baseline->seconds);
+    if (!baseline->seconds)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for baselines");
+    baseline->picked = -1;
+    for (int c = 0; c < cell->candidate_count; c++) {
+        double seconds = baseline->seconds[c] = time(train, cell, c);
+        if (seconds > 0 && (baseline->picked < 0 || seconds < baseline->seconds[baseline->picked]))
+            baseline->picked = c;
+    }
+    return PTO_OK;
+}
+
+/* In doublings of bytes, nodes and processes. */
+static double neighbor_distance(const pto_score_cell_t *a, const pto_score_cell_t *b) {
+    return hypot(hypot(doublings(a->bytes, b->bytes), doublings(a->nodes, b->nodes)),
+                 doublings(a->procs_per_gpu, b->procs_per_gpu));
+}
+
+/* Put an example into a list of the nearest, ordered by distance. */
+static void insert(example_t near[NEIGHBORS], double distance[NEIGHBORS], example_t example, double at) {
+    for (int k = 0; k < NEIGHBORS; k++) {
+        if (near[k].cell && distance[k] <= at)
+            continue;
+        example_t moved = near[k];
+        double moved_at = distance[k];
+        near[k] = example;
+        distance[k] = at;
+        if (!moved.cell)
+            return;
+        example = moved;
+        at = moved_at;
+    }
+}
+
+/* The most frequent winner of the nearest cells whose winner is a candidate here; of equals, the nearest. */
+static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
+    example_t near[NEIGHBORS] = {{0}};
+    double distance[NEIGHBORS] = {0};
+    for (int64_t i = 0; i < train->cell_count; i++) {
+        const pto_score_cell_t *other = &train->cell[i];
+        int winner = is_alike(cell, other) ? find(cell, &other->candidate[other->best]) : -1;
+        if (winner >= 0)
+            insert(near, distance, (example_t){other, winner}, neighbor_distance(cell, other));
+    }
+    int picked = -1, most = 0;
+    for (int k = 0; k < NEIGHBORS && near[k].cell; k++) {
+        int votes = 0;
+        for (int j = 0; j < NEIGHBORS && near[j].cell; j++)
+            votes += near[j].candidate == near[k].candidate;
+        if (votes > most) {
+            most = votes;
+            picked = near[k].candidate;
+        }
+    }
+    return picked;
+}
+
+pto_status_t pto_score_learn(pto_score_t *score, const pto_score_t *train, int64_t nodes, pto_error_t *err) {
+    static double (*const time[PTO_BASELINE_COUNT])(const pto_score_t *, const pto_score_cell_t *, int) = {
+        [PTO_PICKER_NEAREST - PTO_BASELINE_FIRST] = nearest_s,
+        [PTO_PICKER_AFFINE - PTO_BASELINE_FIRST] = affine_s,
+        [PTO_PICKER_LOG - PTO_BASELINE_FIRST] = log_s,
+        [PTO_PICKER_RESIDUAL - PTO_BASELINE_FIRST] = residual_s};
+    pto_status_t status = PTO_OK;
+    for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
+        pto_score_cell_t *cell = &score->cell[i];
+        if (nodes != 0 && cell->nodes != nodes)
+            continue;
+        for (int b = 0; b < PTO_BASELINE_COUNT && status == PTO_OK; b++)
+            if (time[b])
+                status = learn_times(train, cell, time[b], &cell->baseline[b], err);
+            else
+                cell->baseline[b].picked = vote(train, cell);
+    }
+    return status;
+}

@@ -1,0 +1,185 @@
+/* The keys `model_error` and `fitted_to` of machine files. */
+#include "machine/error_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+
+/* --- use -------------------------------------------------------------------------------------------------
+ */
+
+double pto_covered_doublings(const pto_covered_t *covered, int64_t value) {
+    return covered->most > 0 && value > covered->most ? log2((double)value / (double)covered->most) : 0;
+}
+
+const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const char *strategy) {
+    const pto_error_row_t *found = NULL;
+    for (int i = 0; i < error->row_count; i++) {
+        if (strcmp(error->row[i].strategy, strategy) == 0)
+            return &error->row[i];
+        if (strcmp(error->row[i].strategy, "all") == 0)
+            found = &error->row[i];
+    }
+    return found;
+}
+
+/* --- ownership -------------------------------------------------------------------------------------------
+ */
+
+pto_error_row_t *pto_model_error_add(pto_model_error_t *error, const char *strategy) {
+    pto_error_row_t *grown = realloc(error->row, ((size_t)error->row_count + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    error->row = grown;
+    char *name = pto_text_copy(strategy);
+    if (!name)
+        return NULL;
+    grown[error->row_count] = (pto_error_row_t){.strategy = name};
+    return &grown[error->row_count++];
+}
+
+bool pto_model_error_copy(const pto_model_error_t *from, pto_model_error_t *to) {
+    *to = *from;
+    to->row_count = 0;
+    to->row = NULL;
+    to->source = from->source ? pto_text_copy(from->source) : NULL;
+    bool copied = !from->source || to->source;
+    for (int i = 0; i < from->row_count && copied; i++) {
+        pto_error_row_t *row = pto_model_error_add(to, from->row[i].strategy);
+        copied = row != NULL;
+        if (copied) {
+            row->log_95 = from->row[i].log_95;
+            row->samples = from->row[i].samples;
+        }
+    }
+    return copied;
+}
+
+void pto_model_error_fini(pto_model_error_t *error) {
+    for (int i = 0; i < error->row_count; i++)
+        free(error->row[i].strategy);
+    free(error->row);
+    free(error->source);
+    *error = (pto_model_error_t){0};
+}
+
+bool pto_fitted_to_copy(const pto_fitted_to_t *from, int count, pto_fitted_to_t **to) {
+    pto_fitted_to_t *made = calloc((size_t)count + 1, sizeof *made);
+    bool copied = made != NULL;
+    for (int i = 0; i < count && copied; i++) {
+        made[i] = from[i];
+        made[i].file = pto_text_copy(from[i].file);
+        made[i].digest = pto_text_copy(from[i].digest);
+        copied = made[i].file && made[i].digest;
+    }
+    if (copied)
+        *to = made;
+    else
+        pto_fitted_to_free(made, made ? count : 0);
+    return copied;
+}
+
+void pto_fitted_to_free(pto_fitted_to_t *fitted, int count) {
+    for (int i = 0; i < count; i++) {
+        free(fitted[i].file);
+        free(fitted[i].digest);
+    }
+    free(fitted);
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------
+ */
+
+/* pto_covered_t: [least, most]. */
+static pto_status_t read_span(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    pto_covered_t *covered = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "[least, most]");
+    if (status == PTO_OK && node->child_count != 2)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected [least, most], not %d values",
+                             node->key, node->child_count);
+    if (status == PTO_OK)
+        status = pto_read_bytes(reader, node->child, &covered->least, argument);
+    if (status == PTO_OK)
+        status = pto_read_bytes(reader, node->child->next, &covered->most, argument);
+    if (status == PTO_OK && covered->most < covered->least)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: the least is above the most", node->key);
+    return status;
+}
+
+static const pto_yaml_field_t row_fields[] = {
+    {.key = "strategy",
+     .read = pto_read_text,
+     .offset = offsetof(pto_error_row_t, strategy),
+     .required = true},
+    {.key = "log_95", .read = pto_read_number, .offset = offsetof(pto_error_row_t, log_95), .required = true},
+    {.key = "samples", .read = pto_read_count, .offset = offsetof(pto_error_row_t, samples)},
+};
+static const pto_yaml_table_t row_table = {.what = "a row of 'strategies'", FIELDS(row_fields)};
+
+static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    (void)argument;
+    pto_model_error_t *error = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of rows");
+    if (status != PTO_OK)
+        return status;
+    error->row = calloc((size_t)node->child_count + 1, sizeof *error->row);
+    if (!error->row)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next)
+        status = pto_read_mapping(reader, row, &row_table, &error->row[error->row_count++]);
+    return status;
+}
+
+static const pto_yaml_field_t error_fields[] = {
+    {.key = "source", .read = pto_read_text, .offset = offsetof(pto_model_error_t, source), .required = true},
+    {.key = "nodes", .read = read_span, .offset = offsetof(pto_model_error_t, node), .argument = 1},
+    {.key = "procs_per_node", .read = read_span, .offset = offsetof(pto_model_error_t, proc), .argument = 1},
+    {.key = "bytes", .read = read_span, .offset = offsetof(pto_model_error_t, byte)},
+    {.key = "doubling", .read = pto_read_number, .offset = offsetof(pto_model_error_t, doubling)},
+    {.key = "tie", .read = pto_read_number, .offset = offsetof(pto_model_error_t, tie)},
+    {.key = "strategies", .read = read_rows, .required = true},
+};
+static const pto_yaml_table_t error_table = {.what = "'model_error'", FIELDS(error_fields)};
+
+pto_status_t pto_read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  pto_model_error_t *error) {
+    return pto_read_mapping(reader, node, &error_table, error);
+}
+
+static pto_status_t read_nodes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument) {
+    pto_fitted_to_t *fitted = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of node counts");
+    if (status == PTO_OK && node->child_count > PTO_FITTED_NODES_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: at most %d node counts", node->key,
+                             PTO_FITTED_NODES_MAX);
+    for (const pto_yaml_node_t *child = node->child; child && status == PTO_OK; child = child->next)
+        status = pto_read_count(reader, child, &fitted->nodes[fitted->node_count++], argument);
+    return status;
+}
+
+static const pto_yaml_field_t fitted_fields[] = {
+    {.key = "file", .read = pto_read_text, .offset = offsetof(pto_fitted_to_t, file), .required = true},
+    {.key = "digest", .read = pto_read_text, .offset = offsetof(pto_fitted_to_t, digest), .required = true},
+    {.key = "nodes", .read = read_nodes, .argument = 1, .required = true},
+};
+static const pto_yaml_table_t fitted_table = {.what = "a row of 'fitted_to'", FIELDS(fitted_fields)};
+
+pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_fitted_to_t **fitted, int *count) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of files");
+    if (status != PTO_OK)
+        return status;
+    *fitted = calloc((size_t)node->child_count + 1, sizeof **fitted);
+    if (!*fitted)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next)
+        status = pto_read_mapping(reader, row, &fitted_table, &(*fitted)[(*count)++]);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* Either nodes in the simulator: member 0 sees at once who has arrived and who has ended a branch, runs the
+ * policy, and tells the members at once. Both lanes of a choice, member 0's and the member's, wait for it. */
+#include "simulate/simulate_internal.h"
+
+static pto_sim_either_t *either_of(const pto_sim_t *sim, const pto_walk_t *walk) {
+    return &sim->either[pto_plan_either_count(sim->plan, walk->lanes)];
+}
+
+/* The index of a process's rank among the node's members. */
+static int64_t member(const pto_sim_t *sim, const pto_proc_t *proc) {
+    int group = pto_plan_node(sim->plan, proc->walk.lanes)->group;
+    return pto_group_index(sim->plan, pto_plan_group(sim->plan, group), proc->rank);
+}
+
+static void wake(pto_sim_t *sim) {
+    for (uint32_t rank = 0; rank < sim->ranks * sim->lanes; rank++)
+        if (sim->proc[rank].state == PTO_PROC_LANE)
+            pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s);
+}
+
+static void tell(pto_sim_t *sim, pto_sim_either_t *either) {
+    int told;
+    pto_branch_t branch;
+    bool any = false;
+    while (pto_policy_next(&either->policy, &told, &branch)) {
+        either->branch[1 + told] = 1 + (int)branch;
+        any = true;
+    }
+    if (any)
+        wake(sim);
+}
+
+/* Policies that learn from earlier runs begin with the numbers that the plan is priced with. */
+static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
+    pto_sim_either_t *either = either_of(sim, walk);
+    const pto_node_t *node = pto_plan_node(sim->plan, walk->lanes);
+    const pto_staged_t *staged = &sim->plan->request.staged_members;
+    either->begun = true;
+    pto_policy_init(&either->policy, node->policy, (int)(node->to - node->from),
+                    (int)(either == sim->either ? staged->in : staged->out));
+    pto_policy_begin(&either->policy);
+    tell(sim, either);
+}
+
+/* The first lane of member 0 that takes a branch passes the stages marked `once`; the others follow it. */
+static pto_sim_gate_t pass_once(pto_sim_either_t *either, const pto_walk_t *walk) {
+    int *first = &either->first_lane[walk->branch];
+    if (*first == 0)
+        *first = walk->lane;
+    if (!walk->stage->once || *first == walk->lane)
+        return PTO_SIM_PASSES;
+    return either->once_passed[walk->branch] ? PTO_SIM_SKIPS : PTO_SIM_UNKNOWN;
+}
+
+pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_walk_t *walk = &proc->walk;
+    pto_sim_either_t *either = either_of(sim, walk);
+    int64_t me = member(sim, proc);
+    if (me != 0 && me != walk->k)
+        return PTO_SIM_SKIPS;
+    if (!either->begun)
+        begin(sim, walk);
+    if (me != 0 && !either->arrived[walk->lane]) {
+        either->arrived[walk->lane] = true;
+        pto_policy_arrived(&either->policy, walk->lane - 1);
+        tell(sim, either);
+    }
+    if (either->branch[walk->lane] == 0)
+        return PTO_SIM_UNKNOWN;
+    if (either->branch[walk->lane] != 1 + walk->branch)
+        return PTO_SIM_SKIPS;
+    pto_sim_gate_t gate = me == 0 ? pass_once(either, walk) : PTO_SIM_PASSES;
+    proc->in_branch = gate == PTO_SIM_PASSES;
+    return gate;
+}
+
+void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_walk_t ahead = proc->walk;
+    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->walk.lanes && ahead.lane == proc->walk.lane &&
+                ahead.branch == proc->walk.branch;
+    pto_sim_either_t *either = either_of(sim, &proc->walk);
+    proc->in_branch = false;
+    if (member(sim, proc) != 0)
+        return;
+    if (proc->walk.stage->once) {
+        either->once_passed[proc->walk.branch] = true;
+        wake(sim);
+    }
+    if (more)
+        return;
+    pto_policy_completed(&either->policy, (pto_branch_t)proc->walk.branch);
+    tell(sim, either);
+}

@@ -1,0 +1,172 @@
+/* mix_doubling and mix_learning, mix with the members that stage chosen while it runs (Faraji's thesis,
+ * section 5.3.2: the Dynamic Hyper-Q-aware algorithm). Branch A of an either node is a copy by CUDA IPC,
+ * branch B goes through host memory. The policies are in portolan/policy.h.
+ *
+ * Any member may stage, so each has a block of the host buffer, which for the result of an allgather is
+ * copied there as a whole. The root hears from all members that they have the result: the policy needs the
+ * times, and an allgather then needs no other flag before the root's buffers are used again. */
+#include "intranode.h"
+
+/* A step of member k, with the root as peer; of the root, with member k as peer. */
+static pto_step_t member(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_intranode_others(kind, who);
+    step.who_first = pto_loop_index(1, 0);
+    step.who_until = pto_loop_index(1, 1);
+    return step;
+}
+
+static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_intranode_root(kind, who);
+    step.peers.first = pto_loop_index(1, 0);
+    step.peers.until = pto_loop_index(1, 1);
+    return step;
+}
+
+/* A step of the root alone. */
+static pto_step_t alone(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_intranode_root(kind, who);
+    step.peers.kind = PTO_PEERS_NONE;
+    return step;
+}
+
+static void copy_stage(pto_builder_t *builder, const char *name, pto_step_t copy, pto_slice_t source,
+                       pto_slice_t target) {
+    copy.source = source;
+    copy.target = target;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, copy);
+}
+
+static pto_slice_t of_peer(pto_slice_t slice) {
+    slice.holder = PTO_HOLDER_PEER;
+    return slice;
+}
+
+static int host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                       int64_t blocks) {
+    pto_buffer_t host = pto_intranode_shape(builder, who, like, name, blocks, who->n);
+    host.space = PTO_SPACE_CPU;
+    return pto_build_buffer(builder, host);
+}
+
+static void gather(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy, int source,
+                   int host, int gathered) {
+    pto_slice_t all = pto_slice_all(builder, source);
+    pto_slice_t mine = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_build_either(builder, who, policy);
+    pto_build_branch(builder);
+    copy_stage(builder, "gather own", alone(PTO_STEP_COPY, who), all, mine);
+    pto_build_end(builder);
+    pto_build_branch(builder);
+    copy_stage(builder, "gather", member(PTO_STEP_COPY, who), all, of_peer(mine));
+    pto_intranode_flag(builder, "copied", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
+    pto_build_end(builder);
+    pto_build_branch(builder);
+    copy_stage(builder, "stage", member(PTO_STEP_COPY, who), all,
+               of_peer(pto_slice_block(host, PTO_ANCHOR_ME)));
+    pto_intranode_flag(builder, "staged", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
+    copy_stage(builder, "take up", root(PTO_STEP_COPY, who), pto_slice_block(host, PTO_ANCHOR_PEER),
+               pto_slice_block(gathered, PTO_ANCHOR_PEER));
+    pto_build_end(builder);
+    pto_build_end(builder);
+}
+
+static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy, int source,
+                     int host, int target) {
+    pto_slice_t from = pto_slice_all(builder, source), to = pto_slice_all(builder, target);
+    pto_slice_t staged = pto_slice_all(builder, host);
+    pto_step_t stage = alone(PTO_STEP_COPY, who);
+    stage.source = from;
+    stage.target = staged;
+    pto_build_either(builder, who, policy);
+    pto_build_branch(builder);
+    copy_stage(builder, "copy own", alone(PTO_STEP_COPY, who), from, to);
+    pto_build_end(builder);
+    pto_build_branch(builder);
+    pto_intranode_flag(builder, "complete", root(PTO_STEP_SIGNAL, who), member(PTO_STEP_WAIT, who));
+    copy_stage(builder, "copy out", member(PTO_STEP_COPY, who), of_peer(from), to);
+    pto_intranode_flag(builder, "copied out", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
+    pto_build_end(builder);
+    pto_build_branch(builder);
+    pto_build_once(builder, "stage result", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, stage);
+    pto_intranode_flag(builder, "result staged", root(PTO_STEP_SIGNAL, who), member(PTO_STEP_WAIT, who));
+    copy_stage(builder, "copy out staged", member(PTO_STEP_COPY, who), of_peer(staged), to);
+    pto_intranode_flag(builder, "copied out staged", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
+    pto_build_end(builder);
+    pto_build_end(builder);
+}
+
+static void allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                      pto_policy_kind_t policy) {
+    int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
+    gather(builder, who, policy, user->in, host_buffer(builder, who, user->in, "staged", who->n), gathered);
+    int result = pto_gsb_combine(builder, who, user->in, gathered, -1);
+    hand_out(builder, who, policy, result, host_buffer(builder, who, result, "staged result", 1), user->out);
+}
+
+/* In the previous run all members told the root that they have read its buffers. */
+static void allgather(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                      pto_policy_kind_t policy) {
+    int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
+    int host = host_buffer(builder, who, user->in, "staged", who->n);
+    pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
+                       pto_intranode_others(PTO_STEP_WAIT, who));
+    gather(builder, who, policy, user->in, host, gathered);
+    hand_out(builder, who, policy, gathered, host, user->out);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request, pto_policy_kind_t policy) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = {.group = user.owners,
+                          .n = pto_layout_owner_count(&request->layout),
+                          .core_count = request->layout.owners_per_gpu};
+    if (request->collective == PTO_COLLECTIVE_ALLGATHER)
+        allgather(builder, &who, &user, policy);
+    else
+        allreduce(builder, &who, &user, policy);
+}
+
+static void build_doubling(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, PTO_POLICY_DOUBLING);
+}
+
+static void build_learning(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, PTO_POLICY_LEARNING);
+}
+
+static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
+    pto_status_t status = pto_strategy_mix.applicable(request, err);
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    if (status == PTO_OK && owners > PTO_POLICY_MEMBERS_MAX + 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s chooses for at most %d members, not for %lld",
+                             request->strategy->name, PTO_POLICY_MEMBERS_MAX, (long long)owners - 1);
+    return status;
+}
+
+/* All are in one group. */
+static int64_t members_of(const pto_request_t *request) { return pto_layout_owner_count(&request->layout); }
+
+const pto_strategy_t pto_strategy_mix_doubling = {
+    .name = "mix_doubling",
+    .summary = "mix, whose root chooses who stages by what completes first, twice as many each time",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .direct = true,
+    .stages = members_of,
+    .fixed = &pto_strategy_mix,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = applicable,
+    .build = build_doubling,
+};
+
+const pto_strategy_t pto_strategy_mix_learning = {
+    .name = "mix_learning",
+    .summary = "mix, whose root learns from run to run how many should stage",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .direct = true,
+    .stages = members_of,
+    .fixed = &pto_strategy_mix,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = applicable,
+    .build = build_learning,
+};

@@ -1,0 +1,42 @@
+/* The messages that have counts. For each_count.h. */
+SEND(Send)
+SEND(Bsend)
+SEND(Ssend)
+SEND(Rsend)
+ISEND(Isend)
+ISEND(Ibsend)
+ISEND(Issend)
+ISEND(Irsend)
+SEND_INIT(Send_init)
+SEND_INIT(Bsend_init)
+SEND_INIT(Ssend_init)
+SEND_INIT(Rsend_init)
+
+PROF_BOTH_FORM(Recv, false, (RECV_PARAMS, MPI_Status *status), (SEND_ARGS, status), (SEND_ARGS, use),
+               OWN_STATUS, note_recv(&call, code, SEND_ARGS, use))
+PROF_SIMPLE_FORM(Irecv, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request),
+                 note_irecv(&call, code, SEND_ARGS, request))
+PROF_BOTH_FORM(Recv_init, true, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request),
+               (SEND_ARGS, request), (void)0, note_init(&call, code, SEND_ARGS, true, request))
+
+PROF_BOTH_FORM(Sendrecv, false, (SENDRECV_PARAMS, MPI_Status *status), (SENDRECV_ARGS, status),
+               (SENDRECV_ARGS, use), OWN_STATUS, BOTH_OF(in, in_count, in_type);
+               note_sendrecv(&call, code, &sends, &receives, use))
+PROF_BOTH_FORM(Sendrecv_replace, false, (REPLACE_PARAMS, MPI_Status *status), (REPLACE_ARGS, status),
+               (REPLACE_ARGS, use), OWN_STATUS, BOTH_OF(buffer, count, type);
+               note_sendrecv(&call, code, &sends, &receives, use))
+PROF_SIMPLE_FORM(Isendrecv, (SENDRECV_PARAMS, MPI_Request *request), (SENDRECV_ARGS, request),
+                 BOTH_OF(in, in_count, in_type);
+                 note_isendrecv(&call, code, &sends, &receives, request))
+PROF_SIMPLE_FORM(Isendrecv_replace, (REPLACE_PARAMS, MPI_Request *request), (REPLACE_ARGS, request),
+                 BOTH_OF(buffer, count, type);
+                 note_isendrecv(&call, code, &sends, &receives, request))
+
+PROF_BOTH_FORM(Mrecv, true,
+               (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
+               (buffer, count, type, message, status), (buffer, count, type, message, status),
+               MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))
+PROF_BOTH_FORM(Imrecv, true,
+               (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request),
+               (buffer, count, type, message, request), (buffer, count, type, message, request),
+               MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))

@@ -1,0 +1,15 @@
+/* The functions of windows that have counts. For each_count.h. */
+ACCESS(Put, Rput, (ACCESS_PARAMS(const void)), (ACCESS_ARGS), BUFFER, none)
+ACCESS(Get, Rget, (ACCESS_PARAMS(void)), (ACCESS_ARGS), none, BUFFER)
+ACCESS(Accumulate, Raccumulate, (ACCESS_PARAMS(const void), MPI_Op op), (ACCESS_ARGS, op), BUFFER, none)
+ACCESS(Get_accumulate, Rget_accumulate, (GET_ACCUMULATE_PARAMS), (GET_ACCUMULATE_ARGS), WRITES_BY(op),
+       SIDE(result, result_count, result_type))
+
+CREATES(Win_create, (void *memory, MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
+        (memory, bytes, unit, info, comm, window), prof_space(memory))
+CREATES(Win_allocate,
+        (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
+        (bytes, unit, info, comm, memory, window), prof_space(*(void **)memory))
+CREATES(Win_allocate_shared,
+        (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
+        (bytes, unit, info, comm, memory, window), prof_space(*(void **)memory))

@@ -1,0 +1,101 @@
+/* Memory in several spaces, by CUDA's driver through its library. */
+#include "profile_memory.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const memory_names[MEMORY_SPACES] = {"cpu", "gpu", "managed"};
+
+typedef unsigned long long address_t;
+
+static struct {
+    int (*init)(unsigned flags);
+    int (*get_device)(int *device, int ordinal);
+    int (*retain)(void **context, int device);
+    int (*set_current)(void *context);
+    int (*allocate)(address_t *memory, size_t bytes);
+    int (*allocate_managed)(address_t *memory, size_t bytes, unsigned flags);
+    int (*allocate_host)(void **memory, size_t bytes);
+    int (*free)(address_t memory);
+    int (*copy)(address_t to, address_t from, size_t bytes);
+} cuda;
+static bool has_cuda;
+
+extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
+
+static bool find(void *library, const char *name, void *function, size_t size) {
+    void *symbol = library ? dlsym(library, name) : NULL;
+    memcpy(function, &symbol, size);
+    return symbol != NULL;
+}
+
+bool memory_use_cuda(void) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
+    int device;
+    has_cuda = find(library, "cuInit", &cuda.init, sizeof cuda.init) &&
+               find(library, "cuDeviceGet", &cuda.get_device, sizeof cuda.get_device) &&
+               find(library, "cuDevicePrimaryCtxRetain", &cuda.retain, sizeof cuda.retain) &&
+               find(library, "cuCtxSetCurrent", &cuda.set_current, sizeof cuda.set_current) &&
+               find(library, "cuMemAlloc_v2", &cuda.allocate, sizeof cuda.allocate) &&
+               find(library, "cuMemAllocManaged", &cuda.allocate_managed, sizeof cuda.allocate_managed) &&
+               find(library, "cuMemAllocHost_v2", &cuda.allocate_host, sizeof cuda.allocate_host) &&
+               find(library, "cuMemFree_v2", &cuda.free, sizeof cuda.free) &&
+               find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) && cuda.init(0) == 0 &&
+               cuda.get_device(&device, 0) == 0 && cuda.retain(&context, device) == 0 &&
+               cuda.set_current(context) == 0;
+    return has_cuda;
+}
+
+int memory_spaces(void) { return has_cuda ? MEMORY_SPACES : MEMORY_MANAGED; }
+
+static void *pointer_to(address_t at) {
+    void *memory;
+    uintptr_t address = (uintptr_t)at;
+    memcpy(&memory, &address, sizeof memory);
+    return memory;
+}
+
+static void *allocate_on_gpu(int space, size_t bytes) {
+    const unsigned global = 1;
+    address_t at = 0;
+    void *zeros = calloc(1, bytes);
+    int code =
+        space == MEMORY_MANAGED ? cuda.allocate_managed(&at, bytes, global) : cuda.allocate(&at, bytes);
+    if (code == 0 && zeros)
+        memory_copy(pointer_to(at), zeros, bytes);
+    free(zeros);
+    return code == 0 ? pointer_to(at) : NULL;
+}
+
+void *memory_allocate(int space, size_t bytes) {
+    if (has_cuda && space != MEMORY_CPU)
+        return allocate_on_gpu(space, bytes);
+    void *made = calloc(1, bytes);
+    if (space == MEMORY_GPU && portolan_profile_memory)
+        portolan_profile_memory(made, bytes);
+    return made;
+}
+
+void *memory_allocate_pinned(size_t bytes) {
+    void *made = NULL;
+    return has_cuda && cuda.allocate_host(&made, bytes) == 0 ? made : NULL;
+}
+
+void memory_free(int space, void *memory) {
+    if (has_cuda && space != MEMORY_CPU) {
+        cuda.free((address_t)(uintptr_t)memory);
+        return;
+    }
+    if (space == MEMORY_GPU && portolan_profile_memory)
+        portolan_profile_memory(memory, 0);
+    free(memory);
+}
+
+void memory_copy(void *to, const void *from, size_t bytes) {
+    if (has_cuda)
+        cuda.copy((address_t)(uintptr_t)to, (address_t)(uintptr_t)from, bytes);
+    else
+        memcpy(to, from, bytes);
+}

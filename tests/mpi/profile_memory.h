@@ -1,0 +1,26 @@
+/* Memory in the spaces that the profiler distinguishes, for its tests: the host's; a GPU's and managed memory
+ * from CUDA's driver (on a machine without a GPU, that of fake_cuda.c); or, without a driver, host memory
+ * that the profiler is told to count as a GPU's. */
+#ifndef PROFILE_MEMORY_H
+#define PROFILE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MEMORY_CPU, MEMORY_GPU, MEMORY_MANAGED, MEMORY_SPACES };
+
+extern const char *const memory_names[MEMORY_SPACES];
+
+/* Load and initialize the driver; false if there is none. */
+bool memory_use_cuda(void);
+/* The number of spaces that memory_allocate has. */
+int memory_spaces(void);
+/* Zeros. NULL: none. */
+void *memory_allocate(int space, size_t bytes);
+/* Page-locked host memory, with the driver only. */
+void *memory_allocate_pinned(size_t bytes);
+void memory_free(int space, void *memory);
+/* From and to any space. */
+void memory_copy(void *to, const void *from, size_t bytes);
+
+#endif

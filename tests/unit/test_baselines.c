@@ -1,0 +1,178 @@
+/* Baselines learn from some measured cells and pick in others; expected picks and times by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/score.h"
+
+#define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
+
+static void assert_near(double value, double expected) {
+    if (!(value >= expected - 1e-9 && value <= expected + 1e-9))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+typedef struct {
+    pto_collectives_t collectives;
+    pto_score_t train;
+    pto_score_t score;
+} trained_t;
+
+/* Cells of `test` nodes are scored; the others are the training set. */
+static trained_t split(const char *text, int64_t test) {
+    trained_t made = {0};
+    pto_error_t err = {0};
+    if (pto_collectives_parse(text, strlen(text), "c.csv", &made.collectives, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    pto_score_options_t options = pto_score_defaults(&made.collectives);
+    options.nodes = (pto_node_counts_t){.count = 1, .value = {test}};
+    assert_int_equal(pto_score_collect(&made.collectives, &options, &made.score, NULL), PTO_OK);
+    options.nodes.except = true;
+    assert_int_equal(pto_score_collect(&made.collectives, &options, &made.train, NULL), PTO_OK);
+    return made;
+}
+
+static void drop(trained_t *made) {
+    pto_score_fini(&made->score);
+    pto_score_fini(&made->train);
+    pto_collectives_fini(&made->collectives);
+}
+
+static const pto_score_baseline_t *baseline_of(const trained_t *made, int64_t cell, pto_picker_t picker) {
+    return &made->score.cell[cell].baseline[picker - PTO_BASELINE_FIRST];
+}
+
+/* cuda_aware grows with the nodes, three_step with their logarithm. */
+static const char growing[] = HEADER "alltoall,library,cuda_aware,2,1,1,64,1,2\n"
+                                     "alltoall,library,three_step,2,1,1,64,1,3\n"
+                                     "alltoall,library,cuda_aware,4,1,1,64,1,4\n"
+                                     "alltoall,library,three_step,4,1,1,64,1,5\n"
+                                     "alltoall,library,cuda_aware,16,1,1,64,1,16\n"
+                                     "alltoall,library,three_step,16,1,1,64,1,9\n";
+
+static void nearest_takes_the_winner_of_the_nearest_node_count(void **state) {
+    (void)state;
+    trained_t made = split(growing, 16);
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    const pto_score_baseline_t *nearest = baseline_of(&made, 0, PTO_PICKER_NEAREST);
+    assert_int_equal(nearest->picked, 0);
+    assert_near(nearest->seconds[0], 4);
+    assert_near(nearest->seconds[1], 5);
+    drop(&made);
+}
+
+static void interpolation_follows_each_strategy_over_nodes(void **state) {
+    (void)state;
+    trained_t made = split(growing, 16);
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    const pto_score_baseline_t *affine = baseline_of(&made, 0, PTO_PICKER_AFFINE);
+    assert_near(affine->seconds[0], 16); /* N */
+    assert_near(affine->seconds[1], 17); /* 1 + N */
+    assert_int_equal(affine->picked, 0);
+    const pto_score_baseline_t *in_log = baseline_of(&made, 0, PTO_PICKER_LOG);
+    assert_near(in_log->seconds[0], 8); /* 2 log2 N */
+    assert_near(in_log->seconds[1], 9); /* 1 + 2 log2 N */
+    drop(&made);
+}
+
+/* The line through 4 and 16 nodes falls below 0 at 2 nodes in log N. */
+static void a_line_below_zero_gives_the_least_time(void **state) {
+    (void)state;
+    trained_t made = split(growing, 2);
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[0], 4);
+    assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[1], 3);
+    drop(&made);
+}
+
+static void neighbors_vote_for_the_winner(void **state) {
+    (void)state;
+    trained_t made = split(HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\n"
+                                  "alltoall,library,three_step,2,1,1,64,1,2\n"
+                                  "alltoall,library,cuda_aware,2,1,1,128,1,2\n"
+                                  "alltoall,library,three_step,2,1,1,128,1,1\n"
+                                  "alltoall,library,cuda_aware,2,1,1,256,1,2\n"
+                                  "alltoall,library,three_step,2,1,1,256,1,1\n"
+                                  "alltoall,library,cuda_aware,2,1,1,1048576,1,1\n"
+                                  "alltoall,library,three_step,2,1,1,1048576,1,2\n"
+                                  "alltoall,library,cuda_aware,8,1,1,64,1,1\n"
+                                  "alltoall,library,three_step,8,1,1,64,1,2\n"
+                                  "allreduce,library,cuda_aware,8,1,1,64,1,1\n"
+                                  "allreduce,library,three_step,8,1,1,64,1,2\n",
+                           8);
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    assert_int_equal(made.score.cell_count, 2);
+    assert_int_equal(baseline_of(&made, 0, PTO_PICKER_NEIGHBORS)->picked, -1); /* no other allreduce */
+    assert_int_equal(baseline_of(&made, 1, PTO_PICKER_NEIGHBORS)->picked, 1);  /* two of three, not 1 MiB */
+    assert_null(baseline_of(&made, 1, PTO_PICKER_NEIGHBORS)->seconds);
+    drop(&made);
+}
+
+static void residual_scales_the_prediction(void **state) {
+    (void)state;
+    trained_t made = split(growing, 16);
+    for (int c = 0; c < 2; c++) {
+        made.train.cell[1].prediction[c] = (pto_prediction_t){.applicable = true, .price = {.seconds = 2}};
+        made.score.cell[0].prediction[c] =
+            (pto_prediction_t){.applicable = true, .price = {.seconds = 3 + c}};
+    }
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    const pto_score_baseline_t *residual = baseline_of(&made, 0, PTO_PICKER_RESIDUAL);
+    assert_near(residual->seconds[0], 3 * 4. / 2);
+    assert_near(residual->seconds[1], 4 * 5. / 2);
+    assert_int_equal(residual->picked, 0);
+    drop(&made);
+}
+
+/* Regret and errors of a baseline enter the summary as the model's do. */
+static void a_baseline_is_summarised(void **state) {
+    (void)state;
+    static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
+    trained_t made = split(growing, 16);
+    made.score.cell[0].picked = 1; /* summaries are over cells in which the model picks */
+    assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+    pto_score_summary_t summary;
+    assert_int_equal(pto_score_summarise(&made.score, &all, PTO_PICKER_NEAREST, NULL, &summary, NULL),
+                     PTO_OK);
+    assert_int_equal(summary.cells, 1);
+    assert_near(summary.clear_right, 0);
+    assert_near(summary.regret_mean, 16. / 9 - 1);
+    assert_int_equal(summary.pairs, 2);
+    assert_near(summary.error_median, (0.75 + 4. / 9) / 2);
+    drop(&made);
+}
+
+static void node_counts_are_parsed(void **state) {
+    (void)state;
+    static const char *const bad[] = {"2", "nodes=", "nodes=2,", "nodes=0", "nodes=2;8", "nodes=a"};
+    pto_node_counts_t counts;
+    pto_error_t err;
+    assert_int_equal(pto_node_counts_parse("nodes=2,8", &counts, NULL), PTO_OK);
+    assert_true(pto_node_counts_has(&counts, 2) && pto_node_counts_has(&counts, 8));
+    assert_false(pto_node_counts_has(&counts, 4));
+    counts.except = true;
+    assert_true(pto_node_counts_has(&counts, 4) && !pto_node_counts_has(&counts, 8));
+    assert_true(pto_node_counts_has(&(pto_node_counts_t){0}, 3));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(pto_node_counts_parse(bad[i], &counts, &err), PTO_ERR_TYPE);
+        assert_non_null(strstr(err.message, bad[i]));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nearest_takes_the_winner_of_the_nearest_node_count),
+        cmocka_unit_test(interpolation_follows_each_strategy_over_nodes),
+        cmocka_unit_test(a_line_below_zero_gives_the_least_time),
+        cmocka_unit_test(neighbors_vote_for_the_winner),
+        cmocka_unit_test(residual_scales_the_prediction),
+        cmocka_unit_test(a_baseline_is_summarised),
+        cmocka_unit_test(node_counts_are_parsed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

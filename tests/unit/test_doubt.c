@@ -1,0 +1,223 @@
+/* Intervals that hold the model's own error, and near-ties that are judged on the difference. Expected values
+ * by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/machine_write.h"
+#include "portolan/pick.h"
+
+/* cuda_aware is one GPU message; three_step two copies and one CPU message. */
+#define MACHINE(cpu_95, gpu_95, more)                                                                        \
+    "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"                        \
+    "  cpu: {off_node: [{protocol: eager, alpha_s: 1.0e-6" cpu_95 ", beta_s_per_byte: 0}]}\n"                \
+    "  gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6" gpu_95 ", beta_s_per_byte: 0}]}\n"                \
+    "copies:\n  h2d: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 0}}\n"                                   \
+    "  d2h: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 0}}\n" more
+
+#define ERROR(doubling, tie)                                                                                 \
+    "model_error: {source: there, nodes: [1, 2], procs_per_node: [1, 2], bytes: [64, 1024], "                \
+    "doubling: " doubling ", tie: " tie ", strategies: [{strategy: all, log_95: 0.5, samples: 40}, "         \
+    "{strategy: three_step, log_95: 0.3, samples: 20}]}\n"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    pto_range_t *range;
+    int64_t count;
+} asked_t;
+
+static void ask(asked_t *asked, const char *machine, const char *nodes, const char *bytes) {
+    pto_error_t err = {0};
+    char text[512];
+    snprintf(text, sizeof text,
+             "scenario: s\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+             "layout: {nodes: %s, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: %s\n"
+             "strategies: [cuda_aware, three_step]\n",
+             nodes, bytes);
+    memset(asked, 0, sizeof *asked);
+    if (pto_machine_parse(machine, strlen(machine), "m.yaml", &asked->machine, &err) != PTO_OK ||
+        pto_scenario_parse(text, strlen(text), "s.yaml", &asked->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK ||
+        pto_pick(&asked->predictions, &asked->range, &asked->count, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+}
+
+static void drop(asked_t *asked) {
+    free(asked->range);
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_fini(&asked->machine);
+}
+
+static void assert_near(double value, double expected) {
+    if (!(fabs(value - expected) <= 1e-6 * fabs(expected)))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+static const pto_price_t *price_of(const asked_t *asked, int strategy) {
+    return &pto_prediction_at(&asked->predictions, 0, strategy)->price;
+}
+
+static void the_model_error_is_added_in_log_time(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
+    assert_near(price_of(&asked, 0)->high_s, 2e-6 * exp(hypot(log(1.5), 0.5)));
+    assert_near(price_of(&asked, 0)->low_s, 2e-6 * exp(-hypot(log(2), 0.5)));
+    assert_near(price_of(&asked, 1)->high_s, 2.2e-6 * exp(0.3)); /* a row of its own */
+    drop(&asked);
+}
+
+/* From 2 to 8 nodes 2 doublings, from 1 to 4 KiB 2 more; fewer nodes and bytes add nothing. */
+static void each_doubling_beyond_the_cells_widens_the_error(void **state) {
+    (void)state;
+    static const struct {
+        const char *nodes, *bytes;
+        double factor;
+    } cases[] = {{"2", "64", 1}, {"2", "8", 1}, {"8", "64", 1.5}, {"8", "4096", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        asked_t asked;
+        ask(&asked, MACHINE("", "", ERROR("0.25", "0.1")), cases[i].nodes, cases[i].bytes);
+        assert_near(log(price_of(&asked, 0)->high_s / 2e-6), 0.5 * cases[i].factor);
+        assert_near(price_of(&asked, 0)->tie_log_sd, 0.1 * cases[i].factor);
+        drop(&asked);
+    }
+}
+
+/* Both strategies with the same uncertain message, 20 percent apart through a copy: no tie. Their intervals
+ * alone overlap widely. */
+static void terms_that_two_strategies_share_cancel(void **state) {
+    (void)state;
+    static const char machine[] =
+        "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"
+        "  cpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], "
+        "beta_s_per_byte: 0}]}\n"
+        "  gpu: {off_node: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 0}]}\n"
+        "copies:\n  h2d: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 0}}\n"
+        "  d2h: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 0}}\n";
+    asked_t asked;
+    ask(&asked, machine, "2", "64");
+    pto_prediction_t *both = asked.predictions.prediction;
+    /* the same message, one copy less */
+    pto_explanation_fini(&both[0].explanation);
+    both[0].explanation.term = calloc((size_t)both[1].explanation.count, sizeof *both[0].explanation.term);
+    for (int t = 0; t < both[1].explanation.count; t++)
+        if (strncmp(both[1].explanation.term[t].key, "copies.d2h", 10) != 0)
+            both[0].explanation.term[both[0].explanation.count++] = both[1].explanation.term[t];
+    both[0].price = both[1].price;
+    both[0].price.seconds = 2.6e-6;
+    free(asked.range);
+    assert_int_equal(pto_pick(&asked.predictions, &asked.range, &asked.count, NULL), PTO_OK);
+    assert_int_equal(asked.range[0].winner, 0);
+    assert_false(asked.range[0].near_tie);
+    both[0].explanation.count = 0; /* independent, their intervals make it one */
+    free(asked.range);
+    assert_int_equal(pto_pick(&asked.predictions, &asked.range, &asked.count, NULL), PTO_OK);
+    assert_true(asked.range[0].near_tie);
+    drop(&asked);
+}
+
+/* 2.0 against 2.2 us: ln 0.0953. The other is cheaper with a probability of 1/3 from a deviation of 0.2213.
+ */
+static void a_near_tie_is_one_time_in_three_the_other(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, MACHINE("", "", ERROR("0", "0.22")), "2", "64");
+    assert_false(asked.range[0].near_tie);
+    drop(&asked);
+    ask(&asked, MACHINE("", "", ERROR("0", "0.223")), "2", "64");
+    assert_true(asked.range[0].near_tie);
+    /* E[max(0, exp(X) - 1)], X normal around -0.09531 with 0.223 */
+    double m = log(1.1), s = 0.223;
+    assert_near(asked.range[0].regret,
+                exp(s * s / 2 - m) * erfc((m / s - s) / sqrt(2)) / 2 - erfc(m / s / sqrt(2)) / 2);
+    drop(&asked);
+}
+
+static void a_near_tie_names_what_to_measure(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ""), "2", "64");
+    assert_true(asked.range[0].near_tie);
+    assert_int_equal(asked.range[0].settle_point, 0);
+    assert_int_equal(asked.range[0].settle_other, 1);
+    assert_string_equal(asked.range[0].settle.key, "messages.gpu.off_node.eager.alpha_s");
+    assert_string_equal(asked.range[0].settle.benchmark, "ping_pong");
+    assert_int_equal(asked.range[0].settle.bytes, 64);
+    drop(&asked);
+    ask(&asked, MACHINE("", ", alpha_s_95: [1.99e-6, 2.01e-6]", ERROR("0", "0.3")), "2", "64");
+    assert_true(asked.range[0].near_tie);
+    assert_string_equal(asked.range[0].settle.key, ""); /* the model's error is larger */
+    drop(&asked);
+}
+
+static void the_keys_of_a_model_error_are_written_and_read_back(void **state) {
+    (void)state;
+    static const char text[] =
+        MACHINE("", "", ERROR("0.25", "0.1") "fitted_to: [{file: c.csv, digest: \"0123\", nodes: [2, 8]}]\n");
+    pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
+    const int64_t *nodes = NULL;
+    char *written = NULL, *twice = NULL;
+    assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &machine, NULL), PTO_OK);
+    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    pto_machine_destroy(machine);
+    assert_int_equal(pto_machine_format(copy, NULL, &written, NULL), PTO_OK);
+    assert_int_equal(pto_machine_create(written, strlen(written), "m.yaml", &again, NULL), PTO_OK);
+    assert_int_equal(pto_machine_format(again, NULL, &twice, NULL), PTO_OK);
+    assert_string_equal(written, twice);
+    assert_string_equal(pto_machine_error_source(again), "there");
+    assert_int_equal(pto_machine_fitted_to(again, "0123", &nodes), 2);
+    assert_true(nodes[0] == 2 && nodes[1] == 8);
+    assert_int_equal(pto_machine_fitted_to(again, "012", &nodes), 0);
+    assert_near(again->model_error.row[1].log_95, 0.3);
+    assert_int_equal(again->model_error.byte.most, 1024);
+    free(written);
+    free(twice);
+    pto_machine_destroy(copy);
+    pto_machine_destroy(again);
+}
+
+static void a_model_error_that_cannot_be_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } bad[] = {{"model_error: {source: x}\n", "strategies"},
+               {"model_error: {source: x, nodes: [3, 2], strategies: []}\n", "the least is above the most"},
+               {"model_error: {source: x, nodes: [3], strategies: []}\n", "[least, most]"},
+               {"model_error: {source: x, strategies: [{strategy: all}]}\n", "log_95"},
+               {"fitted_to: [{file: c.csv, nodes: [2]}]\n", "digest"},
+               {"fitted_to: [{file: c.csv, digest: \"0\", nodes: 2}]\n", "list"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[2048];
+        pto_machine_t *machine = NULL;
+        pto_error_t err = {0};
+        snprintf(text, sizeof text, "%s%s", MACHINE("", "", ""), bad[i].text);
+        assert_int_not_equal(pto_machine_create(text, strlen(text), "m.yaml", &machine, &err), PTO_OK);
+        if (!strstr(err.message, bad[i].message))
+            fail_msg("'%s' does not say '%s'", err.message, bad[i].message);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_model_error_is_added_in_log_time),
+        cmocka_unit_test(each_doubling_beyond_the_cells_widens_the_error),
+        cmocka_unit_test(terms_that_two_strategies_share_cancel),
+        cmocka_unit_test(a_near_tie_is_one_time_in_three_the_other),
+        cmocka_unit_test(a_near_tie_names_what_to_measure),
+        cmocka_unit_test(the_keys_of_a_model_error_are_written_and_read_back),
+        cmocka_unit_test(a_model_error_that_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
