@@ -359,6 +359,10 @@ BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
 # The profiler's runs under it, on one process and on two.
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
+.PHONY: accuracy
+accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes minutes
+	@BUILD=$(BUILD) tools/accuracy.sh
+
 .PHONY: bench
 bench: $(PROFILE_LIB) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
 	@passed=0; failed=0; \

@@ -21,9 +21,9 @@ void prof_unlock_mutex(void) { pthread_mutex_unlock(&mutex); }
 
 /* --- the start ------------------------------------------------------------------------------------------ */
 
-static void begin(void) {
+static void begin(int code) {
     int provided = MPI_THREAD_SINGLE, mine, all = 0;
-    if (prof.running)
+    if (code != MPI_SUCCESS || prof.running)
         return;
     prof_depth++;
     PMPI_Comm_rank(MPI_COMM_WORLD, &prof.rank);
@@ -49,22 +49,9 @@ static void begin(void) {
 }
 
 #define INIT(prefix)                                                                                         \
-    PROF_EXPORT int prefix##Init(int *argc, char ***argv) {                                                  \
-        int (*next)(int *, char ***);                                                                        \
-        prof_next(#prefix "Init", &next, sizeof next);                                                       \
-        int code = next(argc, argv);                                                                         \
-        if (code == MPI_SUCCESS)                                                                             \
-            begin();                                                                                         \
-        return code;                                                                                         \
-    }                                                                                                        \
-    PROF_EXPORT int prefix##Init_thread(int *argc, char ***argv, int required, int *provided) {              \
-        int (*next)(int *, char ***, int, int *);                                                            \
-        prof_next(#prefix "Init_thread", &next, sizeof next);                                                \
-        int code = next(argc, argv, required, provided);                                                     \
-        if (code == MPI_SUCCESS)                                                                             \
-            begin();                                                                                         \
-        return code;                                                                                         \
-    }
+    PROF_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                   \
+    PROF_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                   \
+              (argc, argv, required, provided), (void)0, begin(code))
 INIT(MPI_)
 INIT(PMPI_)
 
@@ -81,18 +68,9 @@ static void note_created(int code, const MPI_Comm *made) {
     prof_leave();
 }
 
-#define CREATES_ONE(prefix, name, params, args)                                                              \
-    PROF_EXPORT int prefix##name params;                                                                     \
-    PROF_EXPORT int prefix##name params {                                                                    \
-        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
-        if (!next)                                                                                           \
-            prof_next(#prefix #name, &next, sizeof next);                                                    \
-        int code = next args;                                                                                \
-        note_created(code, made);                                                                            \
-        return code;                                                                                         \
-    }
 #define CREATES(name, params, args)                                                                          \
-    CREATES_ONE(MPI_, name, params, args) CREATES_ONE(PMPI_, name, params, args)
+    PROF_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                   \
+    PROF_PASS(PMPI_##name, params, args, (void)0, note_created(code, made))
 
 CREATES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 CREATES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
@@ -136,25 +114,12 @@ static void end(void) {
     prof_depth--;
 }
 
+static void switch_counting(int level) { prof.enabled = prof.running && level != 0; }
+
 #define END(prefix)                                                                                          \
-    PROF_EXPORT int prefix##Finalize(void) {                                                                 \
-        int (*next)(void);                                                                                   \
-        prof_next(#prefix "Finalize", &next, sizeof next);                                                   \
-        end();                                                                                               \
-        return next();                                                                                       \
-    }                                                                                                        \
-    PROF_EXPORT int prefix##Abort(MPI_Comm comm, int code) {                                                 \
-        int (*next)(MPI_Comm, int);                                                                          \
-        prof_next(#prefix "Abort", &next, sizeof next);                                                      \
-        prof_write_own();                                                                                    \
-        return next(comm, code);                                                                             \
-    }                                                                                                        \
-    PROF_EXPORT int prefix##Pcontrol(const int level, ...) {                                                 \
-        int (*next)(const int, ...);                                                                         \
-        prof_next(#prefix "Pcontrol", &next, sizeof next);                                                   \
-        prof.enabled = prof.running && level != 0;                                                           \
-        return next(level);                                                                                  \
-    }
+    PROF_PASS(prefix##Finalize, (void), (), end(), (void)0)                                                  \
+    PROF_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)         \
+    PROF_PASS(prefix##Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
 END(MPI_)
 END(PMPI_)
 

@@ -39,8 +39,21 @@ static inline void prof_unlock(void) {
 #define PROF_TEXT(name) PROF_TEXT_(name)
 #define PROF_TEXT_(name) #name
 
-/* One function. `plain` are its arguments; `before` may declare what stands in `args` instead; `after` sees
- * `call` and `code`. */
+/* A function that only does something else too, before or after the next one. */
+#define PROF_PASS(symbol, params, args, before, after)                                                       \
+    PROF_EXPORT int symbol params;                                                                           \
+    PROF_EXPORT int symbol params {                                                                          \
+        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
+        if (!next)                                                                                           \
+            prof_next(PROF_TEXT(symbol), &next, sizeof next);                                                \
+        before;                                                                                              \
+        int code = next args;                                                                                \
+        after;                                                                                               \
+        return code;                                                                                         \
+    }
+
+/* A function that is counted. `plain` are its arguments; `before` may declare what stands in `args` instead;
+ * `after` sees `call` and `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
     PROF_EXPORT int symbol params;                                                                           \
     PROF_EXPORT int symbol params {                                                                          \

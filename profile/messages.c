@@ -291,38 +291,33 @@ PROF_BOTH(Testsome, true,
 
 /* --- requests that end otherwise ------------------------------------------------------------------------ */
 
-static void forget(MPI_Request request) {
-    prof_request_t *what = prof_request_find(request);
-    if (!what)
-        return;
+static void forget(prof_request_t *what) {
     prof_open_receives -= (what->active && what->is_open) + what->cancelled;
     prof_request_remove(what);
 }
 
-static void mark_cancelled(MPI_Request request) {
-    prof_request_t *what = prof_request_find(request);
-    if (!what || !what->receives || what->cancelled)
-        return;
-    what->cancelled = true;
-    prof_open_receives++;
+static void mark_cancelled(prof_request_t *what) {
+    prof_open_receives += what->receives && !what->cancelled;
+    what->cancelled = what->receives;
 }
 
-#define ON_REQUEST(prefix, name, act)                                                                        \
-    PROF_EXPORT int prefix##name(MPI_Request *request) {                                                     \
-        int (*next)(MPI_Request *);                                                                          \
-        prof_next(#prefix #name, &next, sizeof next);                                                        \
-        if (prof_enter(true)) {                                                                              \
-            prof_lock();                                                                                     \
-            act(*request);                                                                                   \
-            prof_unlock();                                                                                   \
-            prof_leave();                                                                                    \
-        }                                                                                                    \
-        return next(request);                                                                                \
-    }
-ON_REQUEST(MPI_, Request_free, forget)
-ON_REQUEST(PMPI_, Request_free, forget)
-ON_REQUEST(MPI_, Cancel, mark_cancelled)
-ON_REQUEST(PMPI_, Cancel, mark_cancelled)
+static void on_request(MPI_Request request, void (*act)(prof_request_t *what)) {
+    if (!prof_enter(true))
+        return;
+    prof_lock();
+    prof_request_t *what = prof_request_find(request);
+    if (what)
+        act(what);
+    prof_unlock();
+    prof_leave();
+}
+
+#define ON_REQUEST(symbol, act)                                                                              \
+    PROF_PASS(symbol, (MPI_Request * request), (request), on_request(*request, act), (void)0)
+ON_REQUEST(MPI_Request_free, forget)
+ON_REQUEST(PMPI_Request_free, forget)
+ON_REQUEST(MPI_Cancel, mark_cancelled)
+ON_REQUEST(PMPI_Cancel, mark_cancelled)
 
 /* --- probes --------------------------------------------------------------------------------------------- */
 

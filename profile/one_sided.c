@@ -73,14 +73,8 @@ static const window_t *window_of(MPI_Win handle) {
 }
 
 #define CREATES_ONE(symbol, params, args, space)                                                             \
-    PROF_EXPORT int symbol params;                                                                           \
-    PROF_EXPORT int symbol params {                                                                          \
-        int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                          \
-        prof_next(PROF_TEXT(symbol), &next, sizeof next);                                                    \
-        int code = next args;                                                                                \
-        note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL);                        \
-        return code;                                                                                         \
-    }
+    PROF_PASS(symbol, params, args, (void)0,                                                                 \
+              note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL))
 #define CREATES(name, params, args, space)                                                                   \
     CREATES_ONE(PROF_JOIN(MPI_, name, SUFFIX), params, args, space)                                          \
     CREATES_ONE(PROF_JOIN(PMPI_, name, SUFFIX), params, args, space)

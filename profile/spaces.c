@@ -1,8 +1,10 @@
 /* The memory space of a buffer. CUDA's driver knows, where the machine has one; a program that emulates a GPU
  * names its memory (portolan_profile_memory). */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profile.h"
 
@@ -48,11 +50,29 @@ enum { MEMORY_TYPE = 2, IS_MANAGED = 8, TYPE_DEVICE = 2, TYPE_UNIFIED = 4 };
 
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
 
+/* The program's static memory and the heap behind it are the host's: the driver need not be asked, which
+ * takes longer than all else. */
+static uintptr_t program;
+
+static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    (void)context;
+    for (int i = info->dlpi_phnum - 1; i >= 0; i--)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD)
+            program = (uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    return 1; /* the program is the first one */
+}
+
+static bool is_of_program(const void *memory) {
+    return (uintptr_t)memory >= program && (uintptr_t)memory < (uintptr_t)sbrk(0);
+}
+
 bool prof_spaces_begin(void) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *symbol = library ? dlsym(library, "cuPointerGetAttributes") : NULL;
     memcpy(&get_attributes, &symbol, sizeof symbol);
     prof_spaces_differ |= symbol != NULL;
+    dl_iterate_phdr(find_program, NULL);
     return symbol != NULL;
 }
 
@@ -76,7 +96,7 @@ prof_space_t prof_space(const void *memory) {
     for (size_t i = 0; i < named_count; i++)
         if (at >= named[i].first && at < named[i].until)
             return PROF_GPU;
-    return get_attributes && memory ? ask_cuda(memory) : PROF_CPU;
+    return get_attributes && !is_of_program(memory) ? ask_cuda(memory) : PROF_CPU;
 }
 
 prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type) {

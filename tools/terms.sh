@@ -16,13 +16,13 @@ row() { # NAME MACHINE MODEL [OPTION]
 }
 
 terms=(copies.shared gap message_rate library copies.pageable copies.h2h network)
-for option in "" --leave-one-out; do
-    echo "${option:-all node counts}:"
+for option in --in-sample --leave-one-out; do
+    echo "$option:"
     echo "| model | clear cells right | regret, mean | 95th | worst | error, median | 90th | near-ties |"
     echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
     # shellcheck disable=SC2086
     row "published, printed parameters" "$printed" published
-    row "published, fitted parameters" "$fitted" published
+    row "published, fitted parameters" "$fitted" published --in-sample
     model=published
     for term in "${terms[@]}"; do
         model=$model+$term

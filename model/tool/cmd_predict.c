@@ -217,7 +217,7 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
     else if (options->format == PTO_FORMAT_JSON)
         print_json(predictions, NULL);
     else
-        pto_print_table(stdout, "predict", predictions);
+        pto_print_table(stdout, "predict", predictions, options->ci);
 }
 
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,

@@ -234,11 +234,11 @@ static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_co
  * were fitted to, score the others. */
 static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *collectives,
                          arguments_t *arguments) {
-    pto_node_counts_t fitted = fitted_nodes(machine, collectives), scored = {0};
+    pto_node_counts_t fitted = fitted_nodes(machine, collectives);
     int fresh = 0, known = 0;
     bool asked = arguments->train.count > 0 || arguments->print.leave_one_out || arguments->print.in_sample;
     for (int i = 0; i < collectives->file_count && fitted.count > 0; i++) {
-        scored = pto_collectives_nodes(collectives, i, &arguments->test);
+        pto_node_counts_t scored = pto_collectives_nodes(collectives, i, &arguments->test);
         for (int n = 0; n < scored.count; n++) {
             bool is_known = pto_node_counts_has(&fitted, scored.value[n]);
             known += is_known;

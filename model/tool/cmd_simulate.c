@@ -153,7 +153,7 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
-        pto_print_table(stdout, "simulate", predictions);
+        pto_print_table(stdout, "simulate", predictions, false);
         print_where(predictions, simulation);
     }
 }

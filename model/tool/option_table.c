@@ -482,6 +482,8 @@ const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output 
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      STORE(FLAG, explain)},
+    {"ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)",
+     STORE(FLAG, ci)},
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},

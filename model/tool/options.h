@@ -25,6 +25,7 @@ typedef struct {
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
     bool explain;
+    bool ci;
     bool progress;
     bool unroll;
     int64_t rank;

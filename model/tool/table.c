@@ -213,7 +213,28 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
     return heading[sweep];
 }
 
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+/* "12.3..45.6", with fewer digits for longer times; a dash without an interval. */
+static void print_interval(FILE *stream, pto_cost_t cost, double unit) {
+    char text[64] = "-";
+    int digits = cost.high * unit < 100 ? 2 : 0;
+    if (cost.low < cost.high)
+        snprintf(text, sizeof text, "%.*f..%.*f", digits, cost.low * unit, digits, cost.high * unit);
+    fprintf(stream, " %14s", text);
+}
+
+static void print_intervals(FILE *stream, const pto_predictions_t *predictions, int64_t point, double unit) {
+    fprintf(stream, "# %-10s", "95%");
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        pto_cost_t cost;
+        if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
+            print_interval(stream, cost, unit);
+        else if (!reason_to_hide(predictions, i))
+            fprintf(stream, " %14s", "-");
+    }
+    fputc('\n', stream);
+}
+
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions, bool ci) {
     bool energy = predictions->by == PTO_BY_ENERGY;
     bool any_unsure = false;
     pto_print_header(stream, command, predictions);
@@ -241,6 +262,8 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
                     pto_choice_text(predictions->strategy[winner], won->chunks, won->staged_members, choice),
                     unsure ? ", unsure" : "");
         fputc('\n', stream);
+        if (ci)
+            print_intervals(stream, predictions, point, energy ? 1e3 : 1e6);
     }
     pto_print_footer(stream, predictions);
     if (any_unsure)

@@ -33,8 +33,8 @@ void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
 /* The whole table: the header; a row per point with every strategy's microseconds (millijoules if judged by
- * energy) and the cheapest strategy; the footer. */
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions);
+ * energy) and the cheapest strategy, with `ci` another of their intervals; the footer. */
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions, bool ci);
 
 /* Errors: PTO_ERR_NOT_APPLICABLE if the machine file has no powers, so that strategies cannot be judged by
  * energy. */

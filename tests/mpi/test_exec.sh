@@ -55,6 +55,9 @@ check "a sender that never fills its rings ends the job" fails_within 30 run 3 "
 check "a process that never runs ends the job of a pipeline" fails_within 30 run 3 "$test_exec" absent:chunk_pipeline
 check "the watchdog names lane and chunk" has \
     "portolan: rank .* in stage 'messages', lane 1, chunk 0: waiting for messages.* ending the job" "$work/stderr"
+check "a process that never runs ends the job of a policy" fails_within 30 run 3 "$test_exec" absent:mix_doubling
+check "the watchdog names the choice" has "in stage 'gather', lane [0-9], k [0-9]: waiting for a choice.* ending the job" \
+    "$work/stderr"
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* in a kernel.* ending the job" \
     "$work/stderr"

@@ -1,12 +1,15 @@
 /* Checking either nodes. A plan is proved for every choice of its members, run by run, from a few: each walk
  * of the plan takes one.
  *
- * Lanes of one either node meet only where it begins and ends: in its branches member 0 and member k use
- * flags of their own, and choices order nothing. So whether two accesses of the node race depends on the
- * choices of their two members alone, and whether accesses of two nodes or two runs race, on the choices in
- * these. Each pair of them is therefore walked with all four pairs of branches: numbered from 0, they take A
- * or B by one bit of their numbers, for every bit, and then the other way round. Any two numbers differ in a
- * bit. */
+ * In the branches of an either node, member 0 and member k use flags of their own, with each other only, and
+ * choices order nothing. So an order between what two members do comes about by their own branches and by
+ * what lies outside of the nodes, and whether two accesses race depends on the choices of two members (of
+ * one, if member 0 makes the other access). Each pair of choices, of any two members in any two nodes or
+ * runs, is walked with all four pairs of branches: numbered from 0, choices are A or B by one bit of their
+ * numbers, for every bit, and then the other way round. Any two numbers differ in a bit.
+ *
+ * Where members also signal each other outside of the nodes, an order can lead through a third member's
+ * branch. It is then walked in both of its branches, but not together with every pair of the others. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"

@@ -287,7 +287,7 @@ pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, 
     const char *at = text + strlen(key);
     if (strncmp(text, key, strlen(key)) != 0)
         return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
-    for (char *end = NULL; made.count == 0 || *end == ','; at = end + 1) {
+    for (char *end = NULL; !end || *end == ','; at = end + 1) {
         if (made.count == PTO_NODE_COUNTS_MAX)
             return pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than %d node counts", text,
                                  PTO_NODE_COUNTS_MAX);

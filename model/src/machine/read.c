@@ -69,14 +69,14 @@ static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(libra
 
 /* The topology itself, or the file that has it. */
 static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_topology_t **topology) {
+                                  pto_machine_t *machine) {
     if (node->kind != PTO_YAML_SCALAR)
-        return pto_read_topology(reader, node, topology);
+        return pto_read_topology(reader, node, &machine->topology);
     char *path = pto_path_beside(reader->path, node->text);
     if (!path)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     pto_error_t fault = {.status = PTO_OK};
-    pto_status_t status = pto_topology_open(path, topology, &fault);
+    pto_status_t status = pto_topology_open(path, &machine->topology, &fault);
     if (status == PTO_ERR_IO)
         pto_read_fail(reader, node, status, "topology: %s: %s", path, fault.message);
     else if (status != PTO_OK && reader->err)
@@ -173,30 +173,62 @@ static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_nod
 /* A file that does not know leaves the key out. */
 static const char *mps_at(int index) { return pto_mps_name((pto_mps_t)(index + PTO_MPS_NO)); }
 
-static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                             int argument) {
-    (void)argument;
+static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                             pto_machine_t *machine) {
     int index = 0;
     pto_status_t status = pto_read_name(reader, node, mps_at, PTO_MPS_COUNT - PTO_MPS_NO, &index);
     if (status == PTO_OK)
-        ((const section_t *)slot)->machine->mps = (pto_mps_t)(index + PTO_MPS_NO);
+        machine->mps = (pto_mps_t)(index + PTO_MPS_NO);
     return status;
 }
 
+static pto_status_t read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              pto_machine_t *machine) {
+    return pto_read_text(reader, node, &machine->name, 0);
+}
+
+static pto_status_t read_source(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_machine_t *machine) {
+    return pto_read_text(reader, node, &machine->source, 0);
+}
+
+static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                 pto_machine_t *machine) {
+    return pto_read_mapping(reader, node, &library_table, machine);
+}
+
+static pto_status_t read_tuning(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_machine_t *machine) {
+    return pto_read_mapping(reader, node, &tuning_table, machine);
+}
+
+static pto_status_t read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                   pto_machine_t *machine) {
+    return pto_read_fitted_to(reader, node, &machine->fitted_to, &machine->fitted_to_count);
+}
+
+static pto_status_t read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                     pto_machine_t *machine) {
+    return pto_read_model_error(reader, node, &machine->model_error);
+}
+
+/* The first keys of a file, before the parameters. */
+static const struct {
+    const char *text;
+    bool required;
+    pto_status_t (*read)(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_machine_t *machine);
+} top[] = {{"machine", true, read_name},
+           {"source", true, read_source},
+           {"library", false, read_library},
+           {"topology", false, read_topology},
+           {"tuning", false, read_tuning},
+           {"fitted_to", false, read_fitted_to},
+           {"model_error", false, read_model_error},
+           {"mps", false, read_mps}};
+
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
-    pto_machine_t *machine = ((const section_t *)slot)->machine;
-    if (argument == 2)
-        return pto_read_mapping(reader, node, &library_table, machine);
-    if (argument == 3)
-        return read_topology(reader, node, &machine->topology);
-    if (argument == 4)
-        return pto_read_mapping(reader, node, &tuning_table, machine);
-    if (argument == 5)
-        return pto_read_fitted_to(reader, node, &machine->fitted_to, &machine->fitted_to_count);
-    if (argument == 6)
-        return pto_read_model_error(reader, node, &machine->model_error);
-    return pto_read_text(reader, node, argument == 0 ? &machine->name : &machine->source, 0);
+    return top[argument].read(reader, node, ((const section_t *)slot)->machine);
 }
 
 static void add_key(keys_t *keys, const pto_word_t *word, const char *suffix, pto_yaml_read_t read) {
@@ -271,13 +303,11 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 }
 
 static void list_top(keys_t *keys) {
-    static const char *const top[] = {"machine", "source",    "library",    "topology",
-                                      "tuning",  "fitted_to", "model_error"};
     for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
-        const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
+        const pto_word_t word = {
+            .text = top[i].text, .length = strlen(top[i].text), .required = top[i].required};
         add_key(keys, &word, "", read_top);
     }
-    add_key(keys, &(pto_word_t){.text = "mps", .length = strlen("mps")}, "", read_mps);
 }
 
 static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,

@@ -84,12 +84,19 @@ static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t f
     }
 }
 
+/* Partners in pairs that are as far apart as a node is large share none, folded or not. */
+static bool all_leave(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
+    const pto_peers_t *peers = &step->peers;
+    return peers->kind == PTO_PEERS_XOR && peers->first.core == 0 &&
+           pto_expr_value(peers->first, k, 0, 0) >= pto_plan_group(plan, step->group)->members_per_node;
+}
+
 void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_link_loads_t *loads = &pricing->loads;
     const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
     pto_space_t space = pto_plan_buffer(pricing->plan, step->source.buffer)->space;
-    if (loads->links.topology == NULL && space != PTO_SPACE_CPU)
+    if ((loads->links.topology == NULL && space != PTO_SPACE_CPU) || all_leave(pricing->plan, step, k))
         return;
     for (int64_t rank = 0; loads->links.count > 0 && rank < loads->nodes * ranks; rank++) {
         pto_action_t action;

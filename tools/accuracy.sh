@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# accuracy.sh: print the table of docs/validation.md on cells that nothing was fitted to, with every baseline's
+# regret. Takes minutes: it fits Summit's and Lassen's machines to each of their node counts.
+#
+# PORTOLAN_SHARED has data/ (default: ../shared), BUILD the tool (default: build), KEEP a folder for the machine
+# files (default: a temporary one). Rows whose data are missing are left out.
+set -euo pipefail
+portolan=${BUILD:-build}/portolan
+data=${PORTOLAN_SHARED:-../shared}/data
+results=validate/results
+made=${KEEP:-$(mktemp -d)}
+[[ -n ${KEEP:-} ]] || trap 'rm -r "$made"' EXIT
+declare -A folder=([summit]=$data/summit-spectrum [lassen]=$data/lassen-spectrum-2020) other=([summit]=lassen [lassen]=summit)
+
+fit() { # NAME MACHINE [OPTION...]
+    local name=$1 machine=$2
+    shift 2
+    "$portolan" fit "${folder[$machine]}/samples.csv" --node cores=40 --partial --name "$name" \
+        --out "$made/$name.yaml" --force "$@"
+}
+
+lend() { # NAME FILE [OPTION...]: NAME.yaml as a lender of its error on these cells
+    local name=$1 file=$2
+    shift 2
+    sed '/^model_error:/,$d' "$made/$name.yaml" >"$made/$name.lent.yaml"
+    "$portolan" score --machine "$made/$name.yaml" "$file" --model-error "$@" >>"$made/$name.lent.yaml"
+}
+
+row() { # NAME OPTION...: one row, from the summary over all cells
+    local name=$1
+    shift
+    "$portolan" score "$@" --baselines --format csv | awk -F, -v name="$name" '
+        function percent(part, whole) { return whole > 0 ? sprintf("%.0f %%", 100 * part / whole) : "-" }
+        $1 != "all" { next }
+        $4 == "model" {
+            head = sprintf("| %s | %.1f %% (%d) | %.1f %% | %.0f %%, %.0f %% | %s |", name, 100 * $9 / $8, $8, 100 * $11,
+                100 * $15, 100 * $16, percent($18, $17))
+            ties = sprintf(" %d, %s; %s |", $10, percent($19, $10), percent($20, $6 - $10)); cells = $6
+        }
+        $4 == "floor" { floor = sprintf(" %.1f %% |", 100 * $11) }
+        $4 == "always" && $6 == cells && (always == "" || $11 < least) { least = $11; always = $5 }
+        $4 != "model" && $4 != "floor" && $4 != "always" { baselines = baselines sprintf("%.1f ", 100 * $11) }
+        END {
+            printf "%s%s%s %s | %s %.1f |\n", head, ties, floor, baselines == "" ? "-" : baselines, always, 100 * least
+        }'
+}
+
+have() { [[ -r ${folder[summit]}/collectives.csv && -r ${folder[lassen]}/collectives.csv ]]; }
+
+print_head() {
+    echo "| fitted on, scored on | clear right (cells) | mean regret | error median, 90th | intervals hold | near-ties: number, within 10 %; others right | floor | nearest, affine, log, neighbors, residual | always |"
+    echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+}
+
+fit_all() {
+    local machine file
+    for machine in lassen summit; do
+        file=${folder[$machine]}/collectives.csv
+        fit "$machine-lent" "$machine" --collectives "$file" --train nodes=2
+        lend "$machine-lent" "$file" --train nodes=2
+        fit "$machine-alone" "$machine"
+        lend "$machine-alone" "$file"
+    done
+    for machine in summit lassen; do
+        file=${folder[$machine]}/collectives.csv
+        for nodes in 2 8; do
+            fit "$machine-$nodes" "$machine" --collectives "$file" --train "nodes=$nodes" \
+                --borrow "$made/${other[$machine]}-lent.lent.yaml"
+        done
+        fit "$machine-samples" "$machine" --borrow "$made/${other[$machine]}-alone.lent.yaml"
+    done
+    fit lassen-borrowed lassen --borrow "${SUMMIT:-scenarios/machines/summit-spectrum-refit.yaml}"
+}
+
+print_head
+if have; then
+    fit_all
+    for machine in summit lassen; do
+        file=${folder[$machine]}/collectives.csv
+        row "${machine^} 2, 8" --machine "$made/$machine-2.yaml" "$file" --train nodes=2 --test nodes=8
+        row "${machine^} 8, 2" --machine "$made/$machine-8.yaml" "$file" --train nodes=8 --test nodes=2
+    done
+    row "Summit's collectives + Lassen's samples, Lassen" --machine "$made/lassen-borrowed.yaml" \
+        "${folder[lassen]}/collectives.csv" --train-file "${folder[summit]}/collectives.csv"
+    for machine in summit lassen; do
+        row "${machine^}'s samples, ${machine^}" --machine "$made/$machine-samples.yaml" "${folder[$machine]}/collectives.csv"
+    done
+else
+    echo "no measured collectives in $data: rows of Summit and Lassen left out" >&2
+fi
+for machine in h200-x2 h200-x4 h200-2x2-tcp; do
+    row "$machine's samples, $machine" --machine "scenarios/machines/$machine.yaml" "$results/$machine/collectives.csv"
+done
