@@ -341,6 +341,10 @@ check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of 
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
 	done; echo "cluster: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
+.PHONY: check-refits
+check-refits: $(TOOL) ## fit the machine files of Summit and Lassen again and compare (without their samples: skipped, exit 77)
+	@BUILD=$(BUILD) tests/refits.sh
+
 check-gpu: ## the same and more on this machine's GPUs (without a GPU: skipped, exit 77)
 	@BUILD=$(BUILD) tests/gpu/check_gpu.sh
 

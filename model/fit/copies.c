@@ -57,6 +57,13 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
     return fit_median(scratch, points->count);
 }
 
+/* The limit lies between the last size of the slow copies and the first of the fast ones: in the middle, on
+ * the scale of sizes, whose steps are factors. */
+static int64_t between_sizes(const fit_points_t *small, int64_t first_large) {
+    double last_small = (double)small->point[small->count - 1].bytes;
+    return last_small > 0 ? (int64_t)ceil(sqrt(last_small * (double)first_large)) : first_large;
+}
+
 /* Without MPS, processes take turns on a GPU: small copies wait for a turn of tens of microseconds, which
  * large ones hide. No single line describes both. `*from_bytes` is the size from which copies count as
  * large; 0 if one line describes all. */
@@ -75,7 +82,7 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
     fit_points_t large = fit_slice(points, breaks.below_bytes[0], INT64_MAX);
     if (residual_under(&small, &whole, scratch) > bent_residual ||
         residual_under(&large, &whole, scratch) > bent_residual)
-        *from_bytes = breaks.below_bytes[0];
+        *from_bytes = between_sizes(&small, breaks.below_bytes[0]);
     free(scratch);
     return PTO_OK;
 }

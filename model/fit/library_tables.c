@@ -131,25 +131,38 @@ static int usual_algorithm(const trials_t *trials, pto_collective_t collective) 
     return -1;
 }
 
+/* MPICH, MVAPICH2 and Open MPI all exchange small blocks of an alltoall in few rounds or at once, and large
+ * ones pairwise. */
+static bool is_usual_pair(const trials_t *trials, pto_collective_t collective, int below, int above) {
+    if (collective != PTO_COLLECTIVE_ALLTOALL)
+        return false;
+    bool pairwise_below = strncmp(trials->algorithm[below]->name, "pairwise", 8) == 0;
+    return !pairwise_below && strncmp(trials->algorithm[above]->name, "pairwise", 8) == 0;
+}
+
 /* A second algorithm and its switch size are two additional parameters. The usual algorithm is replaced only
- * by one that is clearly better. */
+ * by one that is clearly better, and so is the usual pair. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, bool may_switch) {
     double n = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         n += trials->cell[i]->candidate_count;
-    choice_t one = {.below = -1, .badness = INFINITY};
-    choice_t two = {.badness = INFINITY};
+    choice_t one = {.below = -1, .badness = INFINITY}, two = {.badness = INFINITY}, pair = two;
     for (int above = 0; above < trials->algorithm_count; above++) {
         one = better(trials, one, (choice_t){.below = -1, .above = above});
         for (int below = 0; below < trials->algorithm_count; below++)
-            for (int s = 1; s < trials->size_count && may_switch && below != above; s++)
-                two = better(trials, two,
-                             (choice_t){.below = below, .above = above, .switch_bytes = trials->size[s]});
+            for (int s = 1; s < trials->size_count && may_switch && below != above; s++) {
+                choice_t both = {.below = below, .above = above, .switch_bytes = trials->size[s]};
+                two = better(trials, two, both);
+                if (is_usual_pair(trials, collective, below, above))
+                    pair = better(trials, pair, both);
+            }
     }
     int usual = usual_algorithm(trials, collective);
     if (usual >= 0)
         return (choice_t){.below = -1, .above = usual};
-    return two.badness < one.badness * exp(-2 * log(n) / n) ? two : one;
+    double penalty = exp(-2 * log(n) / n);
+    choice_t best = two.badness < one.badness * penalty ? two : one;
+    return pair.badness * penalty <= best.badness ? pair : best;
 }
 
 /* Mean of |miss| over the strategies that use GPU buffers. */

@@ -12,7 +12,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t givers = exchange;
     if (pto_collective_is_from_root(request->collective))
         givers.n = 1;
-    if (pto_collective_is_vector(request->collective))
+    bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    if (pto_collective_is_vector(request->collective) && !both)
         pto_route_copy_of(builder, "place input", &givers, pto_slice_all(builder, user.in),
                           pto_slice_all(builder, user.out));
     pto_build_exchange(builder, request, &exchange);

@@ -74,9 +74,36 @@ static void additional_copies_of_a_stream_are_fitted(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* Copies that take turns up to 16 KiB, and none from 32 KiB on: the limit is between the two. */
+static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused) {
+    (void)unused;
+    uint64_t state = 22;
+    pto_samples_t samples = new_samples();
+    for (int64_t bytes = 4; bytes <= 1 << 20; bytes *= 2)
+        for (int32_t run = 1; run <= 5; run++) {
+            pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_H2D,
+                                   .place = PTO_AT_ON_SOCKET,
+                                   .procs = 10,
+                                   .messages = 1,
+                                   .bytes = bytes,
+                                   .run = run};
+            sample.seconds =
+                (bytes <= 16384 ? 8e-4 : 4e-5 + 1e-10 * (double)bytes) * (1 + noise * shake(&state));
+            add(&samples, sample);
+        }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_H2D];
+    assert_int_equal(shared->count, 2);
+    assert_int_equal(shared->row[0].below_bytes, 23171); /* 16384 times the root of 2, rounded up */
+    assert_int_equal(shared->row[1].from_bytes, 23171);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
+        cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

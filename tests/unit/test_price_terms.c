@@ -345,6 +345,36 @@ static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
     pto_machine_fini(&pageable);
 }
 
+/* The blocks of an alltoallv may leave gaps in the output, which the copy back must not overwrite. */
+static void a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("", "");
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 100);
+    request.by_library = request.staged = true;
+    double alltoall_s = seconds_of(&request, &machine);
+    request.collective = PTO_COLLECTIVE_ALLTOALLV;
+    assert_close(seconds_of(&request, &machine), alltoall_s + 1e-5 + 400 * 1e-9);
+    pto_machine_fini(&machine);
+}
+
+/* It reads the input where it is; our algorithm on GPU buffers works in place, on a copy of it. */
+static void a_staging_library_copies_no_input_within_the_gpu(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("  d2d: {on_socket: {alpha_s: 7e-6, beta_s_per_byte: 1e-9}}\n", "");
+    pto_request_t library = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 400);
+    pto_request_t by_hand = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 400);
+    library.by_library = true;
+    double direct_s = seconds_of(&library, &machine);
+    library.staged = true;
+    assert_close(seconds_of(&library, &machine), seconds_of(&by_hand, &machine));
+    library.by_library = library.staged = false;
+    assert_close(seconds_of(&library, &machine), direct_s);
+    pto_machine_fini(&machine);
+    machine = machine_with("", "");
+    assert_close(seconds_of(&library, &machine), direct_s - 7e-6 - 400 * 1e-9);
+    pto_machine_fini(&machine);
+}
+
 /* The machine's table says who stages; a scenario that asks for `best` overrides it. */
 static void the_machine_says_that_its_library_stages(void **state) {
     (void)state;
@@ -430,6 +460,8 @@ int main(void) {
         cmocka_unit_test(a_nodes_message_rate_is_limited),
         cmocka_unit_test(processes_priced_one_by_one_share_their_nodes_limit),
         cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
+        cmocka_unit_test(a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too),
+        cmocka_unit_test(a_staging_library_copies_no_input_within_the_gpu),
         cmocka_unit_test(the_machine_says_that_its_library_stages),
         cmocka_unit_test(in_place_sets_the_data_aside),
         cmocka_unit_test(a_stage_explains_any_number_of_addends),

@@ -200,8 +200,10 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
 }
 
 /* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
- * back. Collectives on one vector work in place, on the output of the exchange. In a broadcast only the root
- * copies to the host, and only the root does not copy back. In a reduction only the root copies back. */
+ * back. Collectives on one vector work in place there. In a broadcast only the root copies to the host, and
+ * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv may
+ * leave gaps in the output, so the library copies that to the host as well, before it copies all of it back.
+ */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);
@@ -211,10 +213,24 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     bool from_root = pto_collective_is_from_root(request->collective);
     bool to_root = pto_collective_is_to_root(request->collective);
     build_staging_copy(builder, "library copies to host", exchange, 0, from_root ? 1 : exchange->n,
-                       in_place ? exchange->out : exchange->in, host.in);
+                       exchange->in, host.in);
+    if (request->collective == PTO_COLLECTIVE_ALLTOALLV)
+        build_staging_copy(builder, "library copies output to host", exchange, 0, exchange->n, exchange->out,
+                           host.out);
     request->algorithm->build(builder, &host);
     build_staging_copy(builder, "library copies to device", exchange, from_root ? 1 : 0,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
+}
+
+/* An algorithm on one vector works in place, on the output. */
+static void build_unstaged(pto_builder_t *builder, const pto_request_t *request,
+                           const pto_exchange_t *exchange) {
+    pto_exchange_t placed = *exchange;
+    if (pto_collective_is_vector(request->collective) && exchange->in != exchange->out) {
+        build_staging_copy(builder, "place input", exchange, 0, exchange->n, exchange->in, exchange->out);
+        placed.in = exchange->out;
+    }
+    request->algorithm->build(builder, &placed);
 }
 
 /* Algorithms do not know about bundles: all slices that they build here count blocks in bundles. In a
@@ -227,7 +243,8 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
         request->algorithm->build(builder, exchange);
         return;
     }
-    if (pto_collective_is_vector(request->collective))
+    bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    if (pto_collective_is_vector(request->collective) && !both)
         call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
     if (builder->chunks > 0) {
@@ -237,9 +254,9 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
     }
     pto_build_collective(builder, &call, request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
     if (request->staged && on_gpu)
-        build_staged(builder, request, exchange);
+        build_staged(builder, request, &call);
     else
-        request->algorithm->build(builder, exchange);
+        build_unstaged(builder, request, &call);
     pto_build_end(builder);
     builder->bundle = 0;
 }
