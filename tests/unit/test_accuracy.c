@@ -104,7 +104,8 @@ static void assert_held(const scored_t *scored, double share) {
                  (long long)summary.intervals);
 }
 
-/* Fitted to 8 nodes, scored on 2: better than every baseline, and 90 percent of the times in their intervals. */
+/* Fitted to 8 nodes, scored on 2: better than every baseline, and 90 percent of the times in their intervals.
+ */
 static void summit_is_predicted_from_its_larger_runs(void **state) {
     (void)state;
     static const pto_node_counts_t train = {.count = 1, .value = {8}};
