@@ -167,12 +167,35 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_destroy(plan);
 }
 
+/* Nothing is staged, or everything. */
+static bool is_pure(int64_t members, pto_staged_t pair) {
+    return pair.in == pair.out && (pair.in == 0 || pair.in == members - 1);
+}
+
 /* The numbers of staged members that are run: those asked for, or every pair, or the cheapest pair with the
  * others that differ in one number. The pairs that stage nothing and everything are always among these. */
 static bool is_run(const pto_staged_t *asked, const pto_staged_t *cheapest, int64_t members,
                    pto_staged_t pair) {
-    bool pure = pair.in == pair.out && (pair.in == 0 || pair.in == members - 1);
-    return asked->in == PTO_STAGED_ALL || pure || pair.in == cheapest->in || pair.out == cheapest->out;
+    return asked->in == PTO_STAGED_ALL || is_pure(members, pair) || pair.in == cheapest->in ||
+           pair.out == cheapest->out;
+}
+
+/* Add the pairs that are run to the list, if there is one. Returns their number. The pure ones come first: a
+ * run that is cut short has what the others are compared with. */
+static int add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
+                     cell_t *list) {
+    int64_t members = strategy->stages(request);
+    int count = 0;
+    for (int pure = 1; pure >= 0; pure--)
+        for (pto_staged_t pair = {0}; pair.in < members; pair.in++)
+            for (pair.out = 0; pair.out < members; pair.out++) {
+                if (is_pure(members, pair) != pure || !is_run(asked, &request->staged_members, members, pair))
+                    continue;
+                if (list)
+                    list[count] = (cell_t){.strategy = strategy, .staged_members = pair};
+                count++;
+            }
+    return count;
 }
 
 /* Add a strategy's cells to the list, if there is one. Returns their number. */
@@ -181,7 +204,6 @@ static int add_cells(const pto_options_t *options, int64_t point, const pto_stra
     const pto_staged_t *asked = &options->scenario.staged_members;
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    int count = 0;
     bool several = strategy->stages && !strategy->fixed &&
                    (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
     if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,
@@ -190,16 +212,7 @@ static int add_cells(const pto_options_t *options, int64_t point, const pto_stra
             *list = (cell_t){.strategy = strategy, .staged_members = *asked};
         return 1;
     }
-    const pto_request_t *request = pto_plan_request(plan);
-    int64_t members = strategy->stages(request);
-    for (pto_staged_t pair = {0}; pair.in < members; pair.in++)
-        for (pair.out = 0; pair.out < members; pair.out++) {
-            if (!is_run(asked, &request->staged_members, members, pair))
-                continue;
-            if (list)
-                list[count] = (cell_t){.strategy = strategy, .staged_members = pair};
-            count++;
-        }
+    int count = add_pairs(asked, strategy, pto_plan_request(plan), list);
     pto_plan_destroy(plan);
     return count;
 }
