@@ -426,7 +426,7 @@ LINT_NODES ?= 225000
 .PHONY: lint
 lint: ## clang-tidy and cppcheck; both must be clean
 	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
-		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) \
+		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*) echo -D_GNU_SOURCE ;; esac) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \

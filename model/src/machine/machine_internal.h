@@ -85,7 +85,6 @@ struct pto_machine {
     char *path;    /* the file it was read from */
     char *model;   /* the argument of pto_machine_restrict; NULL: full */
     char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
-    pto_mps_t mps;
     struct {
         int64_t sockets;
         int64_t gpus;
@@ -96,14 +95,15 @@ struct pto_machine {
     PTO_PARAMETER_TABLE(PTO_DECLARE, PTO_SKIP)
 #undef PTO_DECLARE
 #undef PTO_SKIP
+    pto_mps_t mps;
     int library_count;
-    pto_library_table_t *library;
-    pto_topology_t *topology; /* of a node; NULL: unknown */
-    pto_fabric_t fabric;      /* between nodes */
-    int tuning_count;         /* tables, whose spaces mean nothing */
-    pto_library_table_t *tuning;
+    int tuning_count;
     int fitted_to_count;
-    pto_fitted_to_t *fitted_to; /* the collectives that terms were fitted to */
+    pto_library_table_t *library;
+    pto_library_table_t *tuning; /* their spaces mean nothing */
+    pto_fitted_to_t *fitted_to;  /* the collectives that terms were fitted to */
+    pto_topology_t *topology;    /* of a node; NULL: unknown */
+    pto_fabric_t fabric;         /* between nodes */
     pto_model_error_t model_error;
 };
 
