@@ -103,6 +103,8 @@ void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action,
             count_between_nodes(pricing, action, bytes);
         return;
     }
+    if (pricing->loads.links.count == 0)
+        return;
     pto_path_t path = pto_path_between(&pricing->loads.links, message_memory(pricing, action, action->rank),
                                        message_memory(pricing, action, action->peer_rank));
     add(&pricing->loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
