@@ -4,10 +4,10 @@
 #include <math.h>
 
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
-                           const pto_library_rule_t *rule, pto_request_t *request) {
+                           const pto_library_rule_t *rule, int64_t *call_bytes) {
     double seconds = 0;
     if (fit->status == PTO_OK)
-        fit->status = pto_score_price(cell, candidate, fit->machine, rule, request, &seconds, fit->err);
+        fit->status = pto_score_price(cell, candidate, fit->machine, rule, call_bytes, &seconds, fit->err);
     return seconds > 0 ? log(seconds / cell->candidate[candidate].measured_s) : 1;
 }
 

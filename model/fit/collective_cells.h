@@ -19,9 +19,9 @@ static inline bool collective_fit_has(const pto_score_cell_t *cell) {
     return !cell->own_algorithms && cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
 }
 
-/* ln(predicted / measured); 1 if there is no prediction. */
+/* ln(predicted / measured); 1 if there is no prediction. `rule` and `call_bytes` as in pto_score_price. */
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
-                           const pto_library_rule_t *rule, pto_request_t *request);
+                           const pto_library_rule_t *rule, int64_t *call_bytes);
 
 /* Badness of a cell, given the misses of its candidates: the mean of |miss| plus the regret of the pick that
  * they lead to. */

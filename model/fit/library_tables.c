@@ -90,10 +90,7 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
                 snprintf(name, sizeof name, "%s", trials->algorithm[a]->name);
                 pto_library_rule_t rule = {
                     .below_bytes = INT64_MAX, .algorithm = name, .staged = staged && on_gpu};
-                pto_request_t request = {0};
-                miss_at(trials, a, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, &request);
-                if (request.strategy)
-                    *bytes = pto_request_call(&request).bytes;
+                miss_at(trials, a, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, bytes);
             }
             note_size(trials, *bytes);
         }

@@ -12,7 +12,7 @@ typedef struct {
     bool leave_one_out;
     bool baselines;
     bool model_error; /* nothing but the machine file's key */
-    bool in_sample; /* terms were fitted to these cells */
+    bool in_sample;   /* terms were fitted to these cells */
 } score_print_t;
 
 /* Print a predicted score to standard output. Errors: PTO_ERR_MEMORY. */

@@ -134,10 +134,10 @@ pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine,
                                pto_error_t *err);
 
 /* The model's time for one candidate, 0 if it has none. With `rule`, as if the library followed that rule at
- * every size. `request` (may be NULL) is set to the priced request; its pointers to counts are invalid.
- * Errors: those of pto_score_predict. */
+ * every size. `call_bytes` (may be NULL) is set to the bytes by which a library picks its algorithm, if there
+ * is a time. Errors: those of pto_score_predict. */
 pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
-                             const pto_library_rule_t *rule, pto_request_t *request, double *seconds,
+                             const pto_library_rule_t *rule, int64_t *call_bytes, double *seconds,
                              pto_error_t *err);
 
 /* Let the baselines learn from the cells of `train` and pick in those cells of `score` that have `nodes`

@@ -174,7 +174,7 @@ pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine,
 }
 
 pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
-                             const pto_library_rule_t *rule, pto_request_t *request, double *seconds,
+                             const pto_library_rule_t *rule, int64_t *call_bytes, double *seconds,
                              pto_error_t *err) {
     int64_t nodes, bytes;
     const pto_strategy_t *strategy = cell->candidate[candidate].strategy;
@@ -193,8 +193,8 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
         status = pto_scenario_bind(&scenario, machine, &cause);
     if (status == PTO_OK)
         status = pto_plan_choose(&scenario, machine, 0, strategy, &plan, &price, NULL, &cause);
-    if (status == PTO_OK && request)
-        *request = *pto_plan_request(plan);
+    if (status == PTO_OK && call_bytes)
+        *call_bytes = pto_request_call(pto_plan_request(plan)).bytes;
     pto_plan_destroy(plan);
     *seconds = price.seconds;
     if (status != PTO_OK && !is_reason(status) && err)

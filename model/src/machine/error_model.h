@@ -29,12 +29,12 @@ typedef struct {
 
 /* Measured on predictions that no parameter's interval explains (docs/model.md, "Intervals"). */
 typedef struct {
-    char *source;    /* NULL: the file has no model error */
+    char *source;       /* NULL: the file has no model error */
     pto_covered_t node; /* of the cells: numbers of nodes, */
     pto_covered_t proc; /* processes per node */
     pto_covered_t byte; /* and bytes */
-    double doubling; /* each doubling above these widens the error by this share of it; 0: not known */
-    double tie;      /* standard deviation of ln(ratio of two strategies), measured over predicted */
+    double doubling;    /* each doubling above these widens the error by this share of it; 0: not known */
+    double tie;         /* standard deviation of ln(ratio of two strategies), measured over predicted */
     int row_count;
     pto_error_row_t *row;
 } pto_model_error_t;
