@@ -104,8 +104,8 @@ static void assert_held(const scored_t *scored, double share) {
                  (long long)summary.intervals);
 }
 
-/* Fitted to 8 nodes, scored on 2: better than every baseline, and 90 percent of the times in their intervals.
- */
+/* Fitted to 8 nodes, scored on 2: 97 percent of clear cells, 0.5 percent, better than every baseline, and 90
+ * percent of the times in their intervals. */
 static void summit_is_predicted_from_its_larger_runs(void **state) {
     (void)state;
     static const pto_node_counts_t train = {.count = 1, .value = {8}};
@@ -122,6 +122,7 @@ static void summit_is_predicted_from_its_larger_runs(void **state) {
     pto_machine_t *machine =
         fitted(shared_file("summit-spectrum/samples.csv", samples), &scored.collectives, &train);
     score_on(&scored, machine, &train);
+    assert_bars(&scored, 0.97, 0.005);
     assert_held(&scored, 0.9);
     for (int b = 0; b < PTO_BASELINE_COUNT; b++)
         assert_true(summary_of(&scored, PTO_PICKER_MODEL).regret_mean <
