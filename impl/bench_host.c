@@ -93,8 +93,7 @@ static pto_status_t host_store_all(void *const *target, int target_count, const 
     return status;
 }
 
-/* --- ping-pong --------------------------------------------------------------------------------------------
- */
+/* --- ping-pong ------------------------------------------------------------------------------------------ */
 
 /* Memory of one side. */
 typedef struct {
@@ -150,8 +149,7 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- empty kernels and graphs: there is nothing to do, and it is done at once ---------------------
- */
+/* --- empty kernels and graphs: there is nothing to do, and it is done at once --------------------------- */
 
 static char nothing;
 

@@ -100,7 +100,7 @@ static void look(pto_exec_t *exec, pto_exec_either_t *either) {
     tell(exec, either);
 }
 
-/* What a member took while nobody waited for it tells nothing. */
+/* A time counts only if this process had to wait for a member. */
 static void end_timing(pto_exec_either_t *either) {
     double seconds = (double)(pto_now_ns() - either->began_ns) * 1e-9;
     if (either->began_ns != 0)

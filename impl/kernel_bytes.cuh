@@ -82,8 +82,7 @@ static __device__ void move(const part *operands, const op &now) {
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
 }
 
-/* --- copies of rows --------------------------------------------------------------------------------------
- */
+/* --- copies of rows ------------------------------------------------------------------------------------- */
 
 /* Byte `offset` of a part in rows, counted without the gaps. */
 static __device__ char *in_rows(const part &own, uint32_t offset) {

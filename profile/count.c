@@ -9,7 +9,17 @@
 
 prof_t prof;
 
-enum { FIRST_CELLS = 256 };
+enum { FIRST_CELLS = 256, FIRST_ITEMS = 16 };
+
+void *prof_with_room(void *list, size_t count, size_t *capacity, size_t item_size) {
+    if (count < *capacity)
+        return list;
+    size_t larger = *capacity > 0 ? 2 * *capacity : FIRST_ITEMS;
+    void *grown = realloc(list, larger * item_size);
+    if (grown)
+        *capacity = larger;
+    return grown;
+}
 
 int64_t prof_now_ns(void) {
     struct timespec now;

@@ -52,7 +52,7 @@ static inline void prof_unlock(void) {
         return code;                                                                                         \
     }
 
-/* A function that is counted. `plain` are its arguments; `before` may declare what stands in `args` instead;
+/* A function that is counted. `plain` are its arguments; `before` may declare other arguments for `args`;
  * `after` sees `call` and `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
     PROF_EXPORT int symbol params;                                                                           \

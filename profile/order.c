@@ -89,14 +89,10 @@ static stream_t *stream_of(streams_t *streams, int32_t peer, uint64_t group, int
 static run_t *new_run(stream_t *stream) {
     if (run_count >= RUNS_MAX)
         return NULL;
-    if (stream->count == stream->capacity) {
-        size_t capacity = stream->capacity > 0 ? 2 * stream->capacity : 1;
-        run_t *larger = realloc(stream->run, capacity * sizeof *larger);
-        if (!larger)
-            return NULL;
-        stream->run = larger;
-        stream->capacity = capacity;
-    }
+    run_t *run = prof_with_room(stream->run, stream->count, &stream->capacity, sizeof *run);
+    if (!run)
+        return NULL;
+    stream->run = run;
     run_count++;
     return &stream->run[stream->count++];
 }

@@ -57,15 +57,9 @@ prof_kept_t *prof_keep_parts(void) {
 void prof_keep_no_parts(void) { is_keeping = false; }
 
 static bool has_room(prof_kept_t *list) {
-    if (list->count < list->capacity)
-        return true;
-    size_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-    kept_part_t *larger = realloc(list->part, capacity * sizeof *larger);
-    if (!larger)
-        return false;
-    list->part = larger;
-    list->capacity = capacity;
-    return true;
+    kept_part_t *part = prof_with_room(list->part, list->count, &list->capacity, sizeof *part);
+    list->part = part ? part : list->part;
+    return part != NULL;
 }
 
 static void keep(const prof_group_t *group, kept_part_t part) {

@@ -72,7 +72,7 @@ static int kind_of(const pto_algorithm_t *algorithm) {
 typedef struct {
     prof_part_t *part;
     int count;
-    int capacity;
+    size_t capacity;
 } list_t;
 
 static bool add(list_t *list, prof_part_t part) {
@@ -81,14 +81,10 @@ static bool add(list_t *list, prof_part_t part) {
         last->messages++;
         return true;
     }
-    if (list->count == list->capacity) {
-        int capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-        prof_part_t *larger = realloc(list->part, (size_t)capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        list->part = larger;
-        list->capacity = capacity;
-    }
+    prof_part_t *parts = prof_with_room(list->part, (size_t)list->count, &list->capacity, sizeof *parts);
+    if (!parts)
+        return false;
+    list->part = parts;
     list->part[list->count++] = part;
     return true;
 }

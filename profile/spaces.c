@@ -31,14 +31,10 @@ __attribute__((visibility("default"))) void portolan_profile_memory(const void *
         named[i] = named[--named_count];
     if (bytes == 0)
         return;
-    if (named_count == named_capacity) {
-        size_t capacity = named_capacity > 0 ? 2 * named_capacity : 16;
-        range_t *larger = realloc(named, capacity * sizeof *larger);
-        if (!larger)
-            return;
-        named = larger;
-        named_capacity = capacity;
-    }
+    range_t *ranges = prof_with_room(named, named_count, &named_capacity, sizeof *ranges);
+    if (!ranges)
+        return;
+    named = ranges;
     named[named_count++] = (range_t){first, first + bytes};
     prof_spaces_differ = true;
 }

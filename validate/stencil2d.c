@@ -29,8 +29,7 @@ static size_t local_bytes(const settings_t *settings, const pto_request_t *reque
     return (size_t)pto_halo_cells(&request->halo) * sizeof(double);
 }
 
-/* --- the serial field ------------------------------------------------------------------------------------
- */
+/* --- the serial field ----------------------------------------------------------------------------------- */
 
 /* A part of the whole field: the cells of an owner and `margin` more on every side. */
 typedef struct {
@@ -97,8 +96,7 @@ static void step_part(serial_t *serial, int64_t done) {
     serial->next = now;
 }
 
-/* --- the pattern -----------------------------------------------------------------------------------------
- */
+/* --- the pattern ---------------------------------------------------------------------------------------- */
 
 static pto_status_t fill(const work_t *work, uint64_t seed, pto_error_t *err) {
     serial_t part;

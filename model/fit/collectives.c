@@ -352,8 +352,7 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
     return PTO_OK;
 }
 
-/* --- borrowing -------------------------------------------------------------------------------------------
- */
+/* --- borrowing ------------------------------------------------------------------------------------------ */
 
 /* The key of a machine file that holds a number. */
 static const char *key_of(const number_t *number) {

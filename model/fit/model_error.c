@@ -35,8 +35,7 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a model's error");
 }
 
-/* --- residuals -------------------------------------------------------------------------------------------
- */
+/* --- residuals ------------------------------------------------------------------------------------------ */
 
 static int64_t candidate_total(const pto_score_t *score) {
     int64_t total = 0;
@@ -126,8 +125,7 @@ static pto_status_t score_once(work_t *work, const pto_machine_t *machine,
     return status == PTO_ERR_NOT_APPLICABLE && !known ? PTO_OK : status; /* a single node count */
 }
 
-/* --- quantiles -------------------------------------------------------------------------------------------
- */
+/* --- quantiles ------------------------------------------------------------------------------------------ */
 
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
@@ -187,8 +185,7 @@ static pto_status_t summarise(work_t *work) {
     return status;
 }
 
-/* --- into the machine ------------------------------------------------------------------------------------
- */
+/* --- into the machine ----------------------------------------------------------------------------------- */
 
 static int64_t count_left_out(const work_t *work) {
     int64_t count = 0;

@@ -37,8 +37,7 @@ _Noreturn static void fail(const char *what) {
     abort();
 }
 
-/* --- by hand ---------------------------------------------------------------------------------------------
- */
+/* --- by hand -------------------------------------------------------------------------------------------- */
 
 /* A row's buffers. Where the strategy stages, `from` and `to` are host memory, else `in` and `out`. */
 typedef struct {
@@ -125,8 +124,7 @@ static void allreduce_by_ring(const hand_t *hand) {
     }
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *strategy;
@@ -211,8 +209,7 @@ static pto_plan_t *plan_of(const row_t *row, int64_t bytes) {
     return plan;
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------
- */
+/* --- measuring ------------------------------------------------------------------------------------------ */
 
 static int rising(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

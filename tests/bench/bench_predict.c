@@ -46,8 +46,7 @@ static const char *sizes_of(pto_collective_t collective) {
     return collective == PTO_COLLECTIVE_ALLREDUCE ? "4:131072" : "1:4096";
 }
 
-/* --- the whole process ------------------------------------------------------------------------------------
- */
+/* --- the whole process ---------------------------------------------------------------------------------- */
 
 static double process_s(const char *program, const char *collective, const char *sizes, const char *nodes,
                         double *peak_mib) {
@@ -69,8 +68,7 @@ static double process_s(const char *program, const char *collective, const char 
     return now_s() - start_s;
 }
 
-/* --- the call alone ---------------------------------------------------------------------------------------
- */
+/* --- the call alone ------------------------------------------------------------------------------------- */
 
 static void fill_scenario(pto_scenario_t *scenario, pto_collective_t collective, int64_t nodes) {
     int64_t from = collective == PTO_COLLECTIVE_ALLREDUCE ? 4 : 1;

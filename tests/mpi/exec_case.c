@@ -49,8 +49,7 @@ _Noreturn void case_die(const case_t *test, const pto_error_t *err) {
     abort();
 }
 
-/* --- making a case ---------------------------------------------------------------------------------------
- */
+/* --- making a case -------------------------------------------------------------------------------------- */
 
 /* A random way to write `size` as nodes x GPUs x cores, with at most 4 cores. */
 static pto_layout_t random_layout(int size) {
@@ -203,8 +202,7 @@ pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm)
     abort();
 }
 
-/* --- running it ------------------------------------------------------------------------------------------
- */
+/* --- running it ----------------------------------------------------------------------------------------- */
 
 /* A user's buffer on the host, or one whose case has plain memory. Plain memory is no device's own: the
  * executor must put its own in that memory's place. */

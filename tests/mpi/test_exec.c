@@ -60,8 +60,7 @@ _Noreturn static void die(const char *what) {
     abort();
 }
 
-/* --- many cases ------------------------------------------------------------------------------------------
- */
+/* --- many cases ----------------------------------------------------------------------------------------- */
 
 /* Strategies and algorithms that were run together, by any group: a byte each pair. */
 static unsigned char *met;
@@ -149,8 +148,7 @@ static void run_cases(const job_t *job) {
     check_coverage(job->count);
 }
 
-/* --- shapes ----------------------------------------------------------------------------------------------
- */
+/* --- shapes --------------------------------------------------------------------------------------------- */
 
 /* Give the parts of a layout to random nodes, GPUs of them and processes of these: the logical rank of each
  * process of the job, or -1. A process keeps to the GPU that it selected at start. */
@@ -228,8 +226,7 @@ static void run_shapes(const job_t *job) {
     check_coverage(cases);
 }
 
-/* --- one plan --------------------------------------------------------------------------------------------
- */
+/* --- one plan ------------------------------------------------------------------------------------------- */
 
 static void ask(case_t *test, const pto_layout_t *layout) {
     *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY, .on_timeout = PTO_TIMEOUT_ABORT}};
@@ -291,8 +288,7 @@ static void run_repeats(const job_t *job) {
     pto_plan_destroy(plan);
 }
 
-/* --- what goes wrong -------------------------------------------------------------------------------------
- */
+/* --- what goes wrong ------------------------------------------------------------------------------------ */
 
 /* A case with its plan, buffers and executor. */
 typedef struct {

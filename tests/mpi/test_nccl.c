@@ -51,8 +51,7 @@ static void ask(case_t *test, pto_collective_t collective, const pto_layout_t *l
 
 static pto_plan_t *made(case_t *test) { return case_plan(test, "nccl", "nccl"); }
 
-/* --- right results ---------------------------------------------------------------------------------------
- */
+/* --- right results -------------------------------------------------------------------------------------- */
 
 static int cases;
 
@@ -119,8 +118,7 @@ static void run_cases(const pto_device_t *device, int size) {
         printf("test_nccl: %d cases right with NCCL %s\n", cases, device->nccl->version());
 }
 
-/* --- what fails ------------------------------------------------------------------------------------------
- */
+/* --- what fails ----------------------------------------------------------------------------------------- */
 
 /* Returns the exit code: 1 where an error was told. */
 static int run_once(const pto_device_t *device, int size, bool run) {

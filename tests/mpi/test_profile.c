@@ -303,8 +303,7 @@ static void run_messages(int64_t count) {
     MPI_Pcontrol(0);
 }
 
-/* --- collectives whose parts are exact -------------------------------------------------------------------
- */
+/* --- collectives whose parts are exact ------------------------------------------------------------------ */
 
 enum { BLOCK = 8, BLOCKS = RANKS_MAX * BLOCK };
 
@@ -416,8 +415,7 @@ static void run_reused(void) {
                 all ? "is" : "cannot be had");
 }
 
-/* --- collectives that are decomposed by a plan -----------------------------------------------------------
- */
+/* --- collectives that are decomposed by a plan ---------------------------------------------------------- */
 
 enum { ELEMENTS = 1001 };
 
@@ -431,8 +429,7 @@ static void run_vectors(int root) {
     MPI_Pcontrol(0);
 }
 
-/* --- ends ------------------------------------------------------------------------------------------------
- */
+/* --- ends ----------------------------------------------------------------------------------------------- */
 
 /* The last process ends; the others would wait for it. */
 static void run_end(const char *how) {

@@ -170,8 +170,7 @@ static void the_text_of_an_option_is_the_last_given_or_the_standard_one(void **s
     pto_arguments_fini(&arguments);
 }
 
-/* --- the programs' own tables -----------------------------------------------------------------------------
- */
+/* --- the programs' own tables --------------------------------------------------------------------------- */
 
 static void check_options(const pto_syntax_t *of) {
     const pto_option_t *option;

@@ -407,8 +407,7 @@ static void staged_plans_are_right(void **state) {
     assert_true(proved > 150);
 }
 
-/* --- order among the members of an alltoallv -------------------------------------------------------------
- */
+/* --- order among the members of an alltoallv ------------------------------------------------------------ */
 
 /* The member that reads what another one wrote in its GPU memory before the call. */
 static struct { int64_t reader, writer; } overheard;

@@ -88,8 +88,7 @@ static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine
     return cost_on(pattern, 1, strategy, machine);
 }
 
-/* --- patterns of the thesis (chapter 6) -------------------------------------------------------------------
- */
+/* --- patterns of the thesis (chapter 6) ----------------------------------------------------------------- */
 
 typedef struct {
     int dims[3];

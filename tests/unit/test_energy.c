@@ -170,8 +170,7 @@ static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
     drop(&asked);
 }
 
-/* --- the machine file -------------------------------------------------------------------------------------
- */
+/* --- the machine file ----------------------------------------------------------------------------------- */
 
 static void powers_survive_writing_and_reading(void **state) {
     (void)state;

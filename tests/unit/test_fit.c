@@ -308,8 +308,7 @@ static void coefficients_are_never_negative(void **unused) {
     pto_samples_fini(&samples);
 }
 
-/* --- other parameters ------------------------------------------------------------------------------------
- */
+/* --- other parameters ----------------------------------------------------------------------------------- */
 
 static void a_slow_job_is_left_out_entirely(void **unused) {
     (void)unused;
@@ -464,8 +463,7 @@ static void a_message_rate_is_found_where_many_processes_are_slower(void **unuse
     pto_samples_fini(&samples);
 }
 
-/* --- what cannot be fitted -------------------------------------------------------------------------------
- */
+/* --- what cannot be fitted ------------------------------------------------------------------------------ */
 
 static void too_little_data_is_an_error_that_names_the_parameter(void **unused) {
     (void)unused;

@@ -71,8 +71,7 @@ static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name
     return entry;
 }
 
-/* --- further inputs ---------------------------------------------------------------------------------------
- */
+/* --- further inputs ------------------------------------------------------------------------------------- */
 
 static double two_s(int64_t bytes) {
     double s = (double)bytes;
@@ -174,8 +173,7 @@ static void additional_inputs_need_the_cost_of_two(void **unused) {
     pto_samples_fini(&samples);
 }
 
-/* --- another GPU's memory ---------------------------------------------------------------------------------
- */
+/* --- another GPU's memory ------------------------------------------------------------------------------- */
 
 static const double alpha_true = 1.5e-6, store_beta = 3e-12, all_beta = 2.5e-12;
 enum { ALL_BLOCKS = 1056 };
@@ -294,8 +292,7 @@ static void all_at_once_have_a_rate_of_their_own(void **unused) {
     pto_samples_fini(&samples);
 }
 
-/* --- times ------------------------------------------------------------------------------------------------
- */
+/* --- times ---------------------------------------------------------------------------------------------- */
 
 static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
     (void)unused;

@@ -177,7 +177,7 @@ static void a_process_that_sends_and_receives_at_once_does_both_slower(void **st
     pto_machine_fini(&machine);
 }
 
-/* In a tree, a class stands for processes that send and others that receive. */
+/* In a tree, a class contains processes that send and others that receive. */
 static void nobody_in_a_tree_does_both(void **state) {
     (void)state;
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");

@@ -37,8 +37,7 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 
 #define ASSERT_ALL_REFUSED(bad) assert_all_refused((bad), sizeof(bad) / sizeof *(bad))
 
-/* --- what is read ------------------------------------------------------------------------------------------
- */
+/* --- what is read --------------------------------------------------------------------------------------- */
 
 static void a_whole_machine_is_read(void **state) {
     (void)state;
@@ -199,8 +198,7 @@ static void the_recorded_machines_are_read(void **state) {
     }
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------
- */
+/* --- what is refused ------------------------------------------------------------------------------------ */
 
 static void malformed_yaml_is_refused(void **state) {
     (void)state;

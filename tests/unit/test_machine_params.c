@@ -75,8 +75,7 @@ static void what_if(given_t *given, const char *change) {
         fail_msg("%s: %s", change, err.message);
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------------------------------------- */
 
 static void keys_are_unique_and_groups_hold_their_rows(void **state) {
     given_t *given = *state;
@@ -122,8 +121,7 @@ static void explanations_name_parameters(void **state) {
     pto_predictions_fini(&predictions);
 }
 
-/* --- one value, by its key ---------------------------------------------------------------------------------
- */
+/* --- one value, by its key ------------------------------------------------------------------------------ */
 
 static double value_of(const pto_machine_t *machine, const char *key) {
     pto_error_t err = {0};
@@ -211,8 +209,7 @@ static void a_value_that_no_machine_has_is_not_set(void **state) {
     assert_null(pto_machine_what_if(machine));
 }
 
-/* --- changes -----------------------------------------------------------------------------------------------
- */
+/* --- changes -------------------------------------------------------------------------------------------- */
 
 static void a_value_replaces_the_parameter_and_its_interval(void **state) {
     given_t *given = *state;

@@ -13,8 +13,7 @@
 #include "portolan/strategy.h"
 #include "sample.h"
 
-/* --- changing one thing ----------------------------------------------------------------------------------
- */
+/* --- changing one thing --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *field;

@@ -80,8 +80,7 @@ static void expect(int64_t source, int64_t destination, pto_space_t space, pto_t
     assert_int_equal(matrix.bytes[source][destination][space][space][kind], bytes);
 }
 
-/* --- formulas --------------------------------------------------------------------------------------------
- */
+/* --- formulas ------------------------------------------------------------------------------------------- */
 
 static const pto_layout_t eight = {2, 4, 1, 1, 4};
 
@@ -172,8 +171,7 @@ static void what_nccl_replaces_is_marked(void **state) {
             expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 0, 0);
 }
 
-/* --- receives of two spaces in one stage ------------------------------------------------------------------
- */
+/* --- receives of two spaces in one stage ---------------------------------------------------------------- */
 
 /* Rank 0 sends a message from the GPU and one from the host; rank 1 receives them the other way round. */
 static void build_crossed(pto_builder_t *builder, const pto_request_t *request) {
@@ -207,8 +205,7 @@ static void messages_of_a_pair_match_in_their_order(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- every plan ------------------------------------------------------------------------------------------
- */
+/* --- every plan ----------------------------------------------------------------------------------------- */
 
 /* What the receives of a plan expect, by source, destination and the receiver's space. */
 static int64_t received[RANKS_MAX][RANKS_MAX][SPACES];

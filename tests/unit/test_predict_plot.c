@@ -248,8 +248,7 @@ static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **stat
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* --- measurements ------------------------------------------------------------------------------------------
- */
+/* --- measurements --------------------------------------------------------------------------------------- */
 
 static pto_status_t read_points(const asked_t *asked, const char *text, pto_plot_point_t **point,
                                 size_t *count, pto_error_t *err) {

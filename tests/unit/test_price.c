@@ -86,8 +86,7 @@ static double copies_s(const pto_machine_t *machine, double out_bytes, double in
            postal_s(&machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], in_bytes);
 }
 
-/* --- the paper's formulas ---------------------------------------------------------------------------------
- */
+/* --- the paper's formulas ------------------------------------------------------------------------------- */
 
 static void one_gpu_message_costs_the_postal_model(void **state) {
     (void)state;

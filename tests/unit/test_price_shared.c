@@ -31,8 +31,7 @@ static double random_between(double low, double high) {
     return low * pow(high / low, (double)random_below(1 << 20) / (1 << 20));
 }
 
-/* --- machines with random rows ---------------------------------------------------------------------------
- */
+/* --- machines with random rows -------------------------------------------------------------------------- */
 
 static pto_machine_t base;
 static pto_cost_row_t rows[PTO_COPY_COUNT][ROWS_MAX];
@@ -83,8 +82,7 @@ static pto_machine_t random_machine(uint64_t seed) {
     return machine;
 }
 
-/* --- what is priced --------------------------------------------------------------------------------------
- */
+/* --- what is priced ------------------------------------------------------------------------------------- */
 
 static pto_request_t random_request(void) {
     static const struct {
@@ -176,8 +174,7 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
     }
 }
 
-/* --- what waits for what ---------------------------------------------------------------------------------
- */
+/* --- what waits for what -------------------------------------------------------------------------------- */
 
 enum { PROCS = 8 };
 

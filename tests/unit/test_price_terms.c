@@ -118,8 +118,7 @@ static void a_library_posts_empty_messages_too(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* --- copies ----------------------------------------------------------------------------------------------
- */
+/* --- copies --------------------------------------------------------------------------------------------- */
 
 /* One process after another asks for a copy; where it stood, and where it stands at the end. */
 static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
@@ -243,8 +242,7 @@ static void a_queue_overlaps_with_the_collective(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* --- limits of a node --------------------------------------------------------------------------------------
- */
+/* --- limits of a node ----------------------------------------------------------------------------------- */
 
 static void receivers_are_contended_for_from_three_nodes_on(void **state) {
     (void)state;
@@ -412,8 +410,7 @@ static void in_place_sets_the_data_aside(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* --- explanations ----------------------------------------------------------------------------------------
- */
+/* --- explanations --------------------------------------------------------------------------------------- */
 
 static void a_stage_explains_any_number_of_addends(void **state) {
     (void)state;

@@ -58,8 +58,7 @@ static void fold_price(fold_t *fold, pto_status_t status, const pto_price_t *pri
     }
 }
 
-/* --- every strategy and algorithm on a machine -------------------------------------------------------------
- */
+/* --- every strategy and algorithm on a machine ---------------------------------------------------------- */
 
 static const pto_layout_t layouts[] = {
     {.nodes = 1, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 2},
@@ -139,8 +138,7 @@ static void price_machine(const char *path, FILE *out) {
     pto_machine_destroy(machine);
 }
 
-/* --- a scenario as `predict` prices it ---------------------------------------------------------------------
- */
+/* --- a scenario as `predict` prices it ------------------------------------------------------------------ */
 
 static void fold_prediction(fold_t *fold, const pto_prediction_t *prediction) {
     fold_price(fold, prediction->applicable ? PTO_OK : PTO_ERR_NOT_APPLICABLE, &prediction->price,
@@ -170,8 +168,7 @@ static void price_scenario(const char *path, FILE *out) {
     pto_scenario_fini(&scenario);
 }
 
-/* --- both, against the file --------------------------------------------------------------------------------
- */
+/* --- both, against the file ----------------------------------------------------------------------------- */
 
 static void for_each_file(const char *pattern, void (*price)(const char *path, FILE *out), FILE *out) {
     glob_t found;

@@ -54,8 +54,7 @@ static void mentions(pto_request_t request, int64_t rank, bool unroll, const cha
     free(text);
 }
 
-/* --- whole texts -----------------------------------------------------------------------------------------
- */
+/* --- whole texts ---------------------------------------------------------------------------------------- */
 
 static void loops_are_printed_once_as_arithmetic(void **state) {
     (void)state;
@@ -141,8 +140,7 @@ static void a_helper_sees_its_share_and_its_signals(void **state) {
            "    signal 'output written' to core 0\n");
 }
 
-/* --- phrases ---------------------------------------------------------------------------------------------
- */
+/* --- phrases -------------------------------------------------------------------------------------------- */
 
 static void steps_of_some_iterations_say_which(void **state) {
     (void)state;
@@ -208,8 +206,7 @@ static void skewed_counts_show_their_range(void **state) {
     mentions(request, 2, true, "rank 3 (1 0 0)");
 }
 
-/* --- bounds ----------------------------------------------------------------------------------------------
- */
+/* --- bounds --------------------------------------------------------------------------------------------- */
 
 static void a_million_gpus_make_a_short_text(void **state) {
     (void)state;

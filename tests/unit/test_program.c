@@ -26,8 +26,7 @@ static const char *operand_at(const pto_program_t *program, int index) {
     return ((pto_operand_t *)program->operands.item)[index].spot.at;
 }
 
-/* --- merging ---------------------------------------------------------------------------------------------
- */
+/* --- merging -------------------------------------------------------------------------------------------- */
 
 static void copies_of_one_source_to_several_targets_load_it_once(void **state) {
     (void)state;
@@ -241,8 +240,7 @@ static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
     pto_program_fini(&program);
 }
 
-/* --- parts -----------------------------------------------------------------------------------------------
- */
+/* --- parts ---------------------------------------------------------------------------------------------- */
 
 static void parts_cover_a_piece_once_in_whole_units(void **state) {
     (void)state;

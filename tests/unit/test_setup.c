@@ -52,8 +52,7 @@ static double allocate_gpu_s(double bytes) { return bytes < 2097152 ? 2e-6 : 1e-
 static double allocate_cpu_s(double bytes) { return 2e-5 + 2e-10 * bytes; }
 static const double segment_s = 5e-5;
 
-/* --- closed forms -----------------------------------------------------------------------------------------
- */
+/* --- closed forms --------------------------------------------------------------------------------------- */
 
 /* The root allocates n inputs and the result in one piece; each other process opens that piece, once. */
 static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **state) {
@@ -150,8 +149,7 @@ static void many_nodes_cost_no_more_than_one(void **state) {
     assert_near(of_many.seconds, of_few.seconds);
 }
 
-/* --- terms -------------------------------------------------------------------------------------------------
- */
+/* --- terms ---------------------------------------------------------------------------------------------- */
 
 static void terms_add_up_and_point_into_the_machine(void **state) {
     (void)state;
@@ -193,8 +191,7 @@ static void every_cost_that_is_missing_is_named(void **state) {
     assert_true(lacks(&setup, "setup.segment_s"));
 }
 
-/* --- when it has paid back ---------------------------------------------------------------------------------
- */
+/* --- when it has paid back ------------------------------------------------------------------------------ */
 
 static pto_prediction_t prediction(double setup_s, double seconds) {
     return (pto_prediction_t){
@@ -249,8 +246,7 @@ static void more_expensive_calls_never_pay_off_a_setup(void **state) {
     assert_false(pto_payback(&a, &unknown, &calls));
 }
 
-/* --- machine files -----------------------------------------------------------------------------------------
- */
+/* --- machine files -------------------------------------------------------------------------------------- */
 
 #define BODY                                                                                                 \
     "machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n"                                         \

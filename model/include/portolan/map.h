@@ -112,8 +112,7 @@ pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err);
 pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t *problem, int64_t *place,
                             pto_error_t *err);
 
-/* --- the places of a layout ------------------------------------------------------------------------------
- */
+/* --- the places of a layout ----------------------------------------------------------------------------- */
 
 /* What a unit costs between two places. The first three are the metrics of Faraji's thesis (6.3.1), as costs:
  * SCOTCH and every mapper here minimise volume times cost. */

@@ -319,8 +319,7 @@ pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, in
     return found;
 }
 
-/* --- digests ---------------------------------------------------------------------------------------------
- */
+/* --- digests -------------------------------------------------------------------------------------------- */
 
 /* FNV-1a of a text with its end. */
 static uint64_t add_text(uint64_t hash, const char *text) {

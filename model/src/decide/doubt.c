@@ -93,8 +93,7 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
     return doubt;
 }
 
-/* --- what to measure -------------------------------------------------------------------------------------
- */
+/* --- what to measure ------------------------------------------------------------------------------------ */
 
 /* The benchmark of portolan-calibrate that determines the parameters whose keys begin so. The first match
  * counts; %s is the next word of the key. */

@@ -8,8 +8,7 @@
 
 enum { NEIGHBORS = 3 };
 
-/* --- cells that resemble each other ----------------------------------------------------------------------
- */
+/* --- cells that resemble each other --------------------------------------------------------------------- */
 
 /* The same collective, whatever the size and the layout. */
 static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
@@ -47,7 +46,8 @@ typedef struct {
     int candidate;
 } example_t;
 
-/* The example of a candidate that is nearest in nodes, then in shape. With `nodes`, of those with so many. */
+/* The example of a candidate that is nearest in nodes, then in shape; among those on `nodes` nodes, if given.
+ */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};
@@ -69,8 +69,7 @@ static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
 
 static double measured_s(example_t example) { return example.cell->candidate[example.candidate].measured_s; }
 
-/* --- times -----------------------------------------------------------------------------------------------
- */
+/* --- times ---------------------------------------------------------------------------------------------- */
 
 static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
     example_t example = nearest(train, cell, &cell->candidate[candidate], 0);
@@ -127,8 +126,7 @@ static double residual_s(const pto_score_t *train, const pto_score_cell_t *cell,
     return here->price.seconds * measured_s(example) / there->price.seconds;
 }
 
-/* --- picks -----------------------------------------------------------------------------------------------
- */
+/* --- picks ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t learn_times(const pto_score_t *train, pto_score_cell_t *cell,
                                 double (*time)(const pto_score_t *, const pto_score_cell_t *, int),

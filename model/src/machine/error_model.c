@@ -9,8 +9,7 @@
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
-/* --- use -------------------------------------------------------------------------------------------------
- */
+/* --- use ------------------------------------------------------------------------------------------------ */
 
 double pto_covered_doublings(const pto_covered_t *covered, int64_t value) {
     return covered->most > 0 && value > covered->most ? log2((double)value / (double)covered->most) : 0;
@@ -27,8 +26,7 @@ const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const
     return found;
 }
 
-/* --- ownership -------------------------------------------------------------------------------------------
- */
+/* --- ownership ------------------------------------------------------------------------------------------ */
 
 pto_error_row_t *pto_model_error_add(pto_model_error_t *error, const char *strategy) {
     pto_error_row_t *grown = realloc(error->row, ((size_t)error->row_count + 1) * sizeof *grown);
@@ -91,8 +89,7 @@ void pto_fitted_to_free(pto_fitted_to_t *fitted, int count) {
     free(fitted);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 /* pto_covered_t: [least, most]. */
 static pto_status_t read_span(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

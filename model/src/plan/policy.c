@@ -58,8 +58,8 @@ static bool is_told(const pto_policy_t *policy) {
 
 enum {
     TRIES = 2,       /* of each number at first */
-    RETRY_RUNS = 16, /* then every so many runs a number near the best is tried, */
-    RETRIED = 4      /* one of the nearest so many in turn */
+    RETRY_RUNS = 16, /* runs between two trials of a number near the best, afterwards */
+    RETRIED = 4      /* numbers near the best, tried in turn */
 };
 
 /* The i-th number by its distance from `from`, which is the 0-th. */

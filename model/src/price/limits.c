@@ -26,8 +26,7 @@ pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err)
     return pto_walk_check_size(plan, "byte counts from a table are priced", err);
 }
 
-/* --- places ----------------------------------------------------------------------------------------------
- */
+/* --- places --------------------------------------------------------------------------------------------- */
 
 /* What a process does with its peers without a message, of which a node has as many as it has pairs. */
 static bool is_with_peers(const pto_step_t *step) {

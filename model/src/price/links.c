@@ -1,6 +1,6 @@
 /* What the processes of a node share, in the price: what each link, and the memory of each socket, carries in
  * a stage, and what the busiest of an actor's adds to its own costs. Bytes are counted on every node that has
- * actors; where an actor stands for processes of all nodes, on the first node, or on as many as can differ.
+ * actors; if an actor represents processes of all nodes, on the first node, or on as many as can differ.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
             (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
-/* The GPUs of its node that an actor stands for, from its own on. */
+/* How many GPUs of its node an actor represents, beginning with its own. */
 static int64_t gpus_of(const pto_pricing_t *pricing, pto_rank_t place) {
     return pricing->kind == PTO_ACTORS_CLASSES ? pricing->plan->request.layout.gpus_per_node - place.gpu : 1;
 }

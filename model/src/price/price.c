@@ -145,7 +145,7 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_
     costs->in.at_once = costs->out.at_once;
 }
 
-/* A class may stand for some that send and others that receive, as in a tree. */
+/* In a tree, a class may contain processes that send and others that receive. */
 static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     const pto_param_t *cost = pricing->machine->both_ways;
     bool known = pto_param_known(&cost[PTO_SPACE_CPU]) || pto_param_known(&cost[PTO_SPACE_GPU]);

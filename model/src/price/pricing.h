@@ -176,7 +176,7 @@ void pto_links_release(pto_pricing_t *pricing);
 void pto_links_begin(pto_pricing_t *pricing);
 
 /* Count a message of a rank to the current peer, on its node or between nodes; the messages of a step within
- * the nodes, where actors stand for several processes. */
+ * the nodes, if actors represent several processes. */
 void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes);
 void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
