@@ -122,7 +122,9 @@ static arena_t arena_of(const pto_exec_t *exec, int buffer) {
     return exec->bound[buffer].shared >= 0 ? ARENA_SEGMENT : ARENA_STAGING;
 }
 
-/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. */
+/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. An
+ * empty buffer takes room as well: messages without bytes are sent from its address, which must lie in its
+ * space. */
 static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
@@ -131,7 +133,8 @@ static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
             continue;
         if (memory)
             exec->bound[b].memory = memory + total;
-        total += aligned(memory_bytes(exec, b, exec->job.logical)) +
+        int64_t bytes = memory_bytes(exec, b, exec->job.logical);
+        total += aligned(bytes > 0 ? bytes : 1) +
                  (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
