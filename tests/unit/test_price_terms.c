@@ -93,6 +93,41 @@ static void messages_in_flight_cost_a_start_and_gaps(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* The first message of each distance costs a whole start. Host messages within the node have no gap. */
+static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
+    (void)state;
+    pto_machine_t machine =
+        machine_with("gap:\n"
+                     "  within:\n"
+                     "    gpu:\n"
+                     "      on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 1e-10}]\n"
+                     "      on_node: [{protocol: eager, alpha_s: 7e-6, beta_s_per_byte: 0}]\n",
+                     "");
+    const double s = 4096, whole = 2e-5 + 1e-9 * s, near = 5e-6 + 1e-10 * s, far = 7e-6;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 4, 1, 4096);
+    request.layout.gpus_per_socket = 4;
+    assert_close(seconds_of(&request, &machine), whole + 2 * near);
+    request.layout.gpus_per_node = 8;
+    assert_close(seconds_of(&request, &machine), 2 * whole + 2 * near + 3 * far);
+    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    assert_close(seconds_of(&request, &machine), 2 * (1e-5 + 1e-9 * 8 * s) + 7 * (1e-6 + 1e-9 * s));
+    pto_machine_fini(&machine);
+}
+
+/* Processes of one GPU have the gap of their messages' cost. */
+static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
+    (void)state;
+    static const char gap[] =
+        "gap: {within: {gpu: {on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 0}]}}}\n";
+    pto_machine_t machine = machine_with(gap, "");
+    assert_ptr_equal(pto_machine_gap(&machine, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU),
+                     &machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET]);
+    machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 1;
+    assert_null(pto_machine_gap(&machine, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU));
+    machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 0;
+    pto_machine_fini(&machine);
+}
+
 /* Rounds wait for each other, so that none of their messages is a further one. */
 static void rounds_know_no_gaps(void **state) {
     (void)state;
@@ -443,6 +478,8 @@ static void a_stage_explains_any_number_of_addends(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
+        cmocka_unit_test(gpu_messages_within_the_node_have_gaps_by_distance),
+        cmocka_unit_test(a_gap_on_the_gpu_falls_back_with_the_message),
         cmocka_unit_test(rounds_know_no_gaps),
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),

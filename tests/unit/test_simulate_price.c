@@ -90,10 +90,15 @@ static bool mixes_neighbors(const pto_plan_t *plan) {
     return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.layout.gpus_per_node > 1;
 }
 
+static void assert_agreement(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                             const char *what) {
+    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+}
+
 static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
     if (mixes_levels(plan) || mixes_neighbors(plan) || comes_from_one(plan))
         return; /* a_mixed_stage_..., what_comes_from_one_... */
-    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    assert_agreement(plan, machine, price_s, what);
     visited++;
 }
 
@@ -105,6 +110,21 @@ static void what_does_not_contend_takes_its_price(void **state) {
     machine = unlimited(&refit);
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     assert_true(visited > 1000);
+}
+
+/* Each of a node's GPUs has messages to all others in flight. */
+static void gpu_messages_in_flight_agree(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
+    assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
+    for (int64_t gpus = 2; gpus <= 4; gpus++)
+        for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 64) {
+            pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 1, gpus, 1, bytes);
+            request.layout.gpus_per_socket = gpus;
+            visit_request(&request, &machine, assert_agreement);
+        }
+    pto_machine_fini(&machine);
 }
 
 static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
@@ -273,6 +293,7 @@ static void processes_of_a_gpu_share_injection_as_priced(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_contend_takes_its_price),
+        cmocka_unit_test(gpu_messages_in_flight_agree),
         cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
         cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
         cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),

@@ -86,12 +86,12 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
     pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
-/* `count` messages at the cost of one row of `cost`, or of its substitute. */
-static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_cost_row_t *row,
-                          pto_space_t space, bool off_node, int64_t bytes, double count) {
+/* `count` messages at a cost of `cost`, or of its substitute. */
+static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
+                             pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
-    double beta_s = total_bytes * row->postal.beta_s_per_byte.value;
-    double alpha_s = count * row->postal.alpha_s.value;
+    double beta_s = total_bytes * postal->beta_s_per_byte.value;
+    double alpha_s = count * postal->alpha_s.value;
     charge->alpha_s += alpha_s;
     if (off_node) {
         charge->off_node_alpha_s += alpha_s;
@@ -100,8 +100,8 @@ static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, co
         charge->on_node_s += beta_s;
         charge->within_s[space] += beta_s;
     }
-    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
-                 count, total_bytes);
+    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, postal, count,
+                 total_bytes);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -112,14 +112,14 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 "machine %s has no messages.%s.%s, which the plan needs", machine->name,
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
-    const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t additional = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    const pto_cost_table_t *gap = charge->at_once ? pto_machine_gap(machine, space, level) : NULL;
+    int64_t additional = gap ? count - (charge->moved[level] ? 0 : 1) : 0;
     if (count > additional)
-        charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
-                      (double)(count - additional));
+        charge_postal_of(charge, &machine->messages[space][level], &row->postal, space, off_node, bytes,
+                         (double)(count - additional));
     if (additional > 0)
-        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
-    charge->off_node = charge->off_node || off_node;
+        charge_postal_of(charge, gap, pto_cost_at(gap, bytes), space, off_node, bytes, (double)additional);
+    charge->moved[level] = true;
     return PTO_OK;
 }
 
@@ -385,7 +385,7 @@ typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
                           const pto_outflow_t *outflow, double *seconds) {
     *seconds = charge->off_node_alpha_s + charge->off_node_s;
-    if (!charge->off_node)
+    if (!charge->moved[PTO_LEVEL_OFF_NODE])
         return BOUND_OWN;
     limits_t limits = limits_of(machine, outflow);
     double bytes_s = limits.bytes_s + limits.contended_s * machine->contention.value;

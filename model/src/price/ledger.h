@@ -37,7 +37,7 @@ typedef struct {
     double most_on_node_s;            /* of a class, that of the member for which it is most */
     double within_s[PTO_SPACE_COUNT]; /* on_node_s by the messages' memory */
     double off_node_s;
-    bool off_node; /* whether any message leaves the node */
+    bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
     double other_s;
 } pto_charge_t;
 

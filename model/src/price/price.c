@@ -187,7 +187,8 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
     pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
     pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
-    if (!pto_param_known(both_ways) || longer->off_node || longer->within_s[PTO_SPACE_CPU] == 0)
+    if (!pto_param_known(both_ways) || longer->moved[PTO_LEVEL_OFF_NODE] ||
+        longer->within_s[PTO_SPACE_CPU] == 0)
         return;
     pto_charge_t charge;
     pto_charge_begin(&charge, longer->stage, terms_of(pricing, 3));

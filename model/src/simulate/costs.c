@@ -1,6 +1,7 @@
 /* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
  * the model applies to both. */
 #include <math.h>
+#include <string.h>
 
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
@@ -21,7 +22,7 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge.at_once = proc->walk.stage->order == PTO_ORDER_AT_ONCE;
-    charge.off_node = side->off_node;
+    memcpy(charge.moved, side->moved, sizeof charge.moved);
     pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
                                               (pto_level_t)message->level, message->bytes, 1, sim->err);
     pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
@@ -61,7 +62,7 @@ static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messa
     pto_outflow_t outflow = {0};
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    charge.off_node = true;
+    charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
     return pto_charge_seconds(&charge, sim->machine, &outflow);
 }

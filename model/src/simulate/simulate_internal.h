@@ -120,9 +120,9 @@ typedef struct {
 
 /* One side, sending or receiving, of a rank. */
 typedef struct {
-    uint32_t message;      /* the current message; 0: none */
-    pto_link_kind_t waits; /* the link it waits for; PTO_LINKS_PER_NODE: none */
-    bool off_node;         /* whether it has moved an off-node message in this stage */
+    uint32_t message;            /* the current message; 0: none */
+    pto_link_kind_t waits;       /* the link it waits for; PTO_LINKS_PER_NODE: none */
+    bool moved[PTO_LEVEL_COUNT]; /* whether it has moved a message of that distance in this stage */
     double start_s;
     pto_sim_cost_t cost; /* of the message, to this side */
     pto_fabric_path_t fabric;
