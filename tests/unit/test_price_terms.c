@@ -155,6 +155,38 @@ static void a_library_posts_empty_messages_too(void **state) {
 
 /* --- copies --------------------------------------------------------------------------------------------- */
 
+/* A halo's two sides are copied to the host and, after their messages, back: the second copy of each stage is
+ * in the stream when the first one ends. */
+static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
+    (void)state;
+    pto_machine_t with = machine_with("  queued: {h2d: 3e-6, d2h: 2e-6}\n", "");
+    pto_machine_t without = machine_with("", "");
+    pto_request_t halo = request_for(PTO_COLLECTIVE_HALO, "three_step", "neighbors", 1, 2, 1, 4);
+    halo.halo = (pto_halo_t){
+        .dim_count = 2, .dims = {2, 1}, .wrap = {true, false}, .extent = {4, 64}, .width = 1};
+    assert_close(seconds_of(&halo, &without) - seconds_of(&halo, &with), (1e-5 - 2e-6) + (1e-5 - 3e-6));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
+/* Messages come between the copies of cut blocks by hand; the library waits for each of its copies. */
+static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state) {
+    (void)state;
+    pto_machine_t with = machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n"
+                                      "  queued: {h2d: 3e-6, d2h: 2e-6, d2d: 4e-6}\n",
+                                      "");
+    pto_machine_t without =
+        machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n", "");
+    pto_request_t staged = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 1, 1, 64);
+    assert_close(seconds_of(&staged, &with), seconds_of(&staged, &without));
+    pto_request_t rotated = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "bruck", 5, 1, 1, 64);
+    assert_close(seconds_of(&rotated, &with), seconds_of(&rotated, &without));
+    rotated.by_library = false;
+    assert_true(seconds_of(&rotated, &with) < seconds_of(&rotated, &without));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
 /* One process after another asks for a copy; where it stood, and where it stands at the end. */
 static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
                          double arrival_s, int64_t bytes) {
@@ -480,6 +512,8 @@ int main(void) {
         cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
         cmocka_unit_test(gpu_messages_within_the_node_have_gaps_by_distance),
         cmocka_unit_test(a_gap_on_the_gpu_falls_back_with_the_message),
+        cmocka_unit_test(a_copy_behind_another_costs_its_place_in_the_stream),
+        cmocka_unit_test(copies_that_are_waited_for_have_no_place_in_the_stream),
         cmocka_unit_test(rounds_know_no_gaps),
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),

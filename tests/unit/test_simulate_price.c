@@ -102,12 +102,21 @@ static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double 
     visited++;
 }
 
+/* Copies that a process puts into its stream one after another. */
+static pto_machine_t with_streams(pto_machine_t machine) {
+    for (int kind = 0; kind <= PTO_COPY_D2D; kind++)
+        machine.queued_copy_s[kind] = (pto_param_t){.value = 1e-6 * (kind + 1), .line = 1};
+    return machine;
+}
+
 static void what_does_not_contend_takes_its_price(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     machine = unlimited(&refit);
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    machine = with_streams(unlimited(&refit));
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     assert_true(visited > 1000);
 }
@@ -167,9 +176,10 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
 
 static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
     (void)state;
-    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
+    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit), with_streams(unlimited(&summit)),
+                                      with_streams(unlimited(&refit))};
     visited = 0;
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < 4; m++)
         visit_sharing(&machines[m], sharing_agrees);
     assert_true(visited > 500);
 }

@@ -145,8 +145,21 @@ double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
     return seconds * machine->staged_message.value;
 }
 
+static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
+}
+
+/* `times` a copy's place in the queue. */
+static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                         pto_behind_t behind, double times) {
+    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
+    if (behind == PTO_BEHIND_CHUNK && pto_param_known(&machine->event_s))
+        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
+}
+
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
+                                  pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
+                                  pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
     if (!pto_postal_known(&machine->peer[reach]))
@@ -154,7 +167,10 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     if (!pto_postal_known(&machine->peer[reach]))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no peer.on_socket, which the plan needs", machine->name);
-    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, 1,
+    bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
+    if (queued)
+        charge_place(charge, machine, PTO_COPY_D2D, behind, 1);
+    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, queued ? 0 : 1,
                       (double)link_bytes);
     return PTO_OK;
 }
@@ -169,22 +185,10 @@ static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, 
         charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
 }
 
-static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
-    return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
-}
-
-/* `times` a copy's place in the queue. */
-static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                         double times) {
-    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
-    if (pto_param_known(&machine->event_s))
-        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
-}
-
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
     if (pto_param_known(share) && has_queued_cost(machine, kind))
-        charge_place(charge, machine, kind, share->value);
+        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, share->value);
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
@@ -202,7 +206,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         !pto_copy_is_queued(machine, copy.kind))
         charge_unshared(charge, machine, copy.kind);
     if (queued)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -286,9 +290,10 @@ static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int
  * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
-    copy.behind = copy.behind && waiting == 0 && has_queued_cost(machine, copy.kind);
+    if (waiting > 0 || !has_queued_cost(machine, copy.kind))
+        copy.behind = PTO_BEHIND_NOTHING;
     if (copy.behind)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
@@ -298,7 +303,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
-    copy.behind = false;
+    copy.behind = PTO_BEHIND_NOTHING;
     pto_charge_begin(&alone, "", NULL);
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);

@@ -86,8 +86,8 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
     if (proc->copy_in_kernel)
         return pto_charge_remote(charge, sim->machine, access, sim->err);
     if (proc->copy_between_gpus)
-        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
-                                    sim->err);
+        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->behind, proc->copy_bytes,
+                                    engine_bytes, sim->err);
     pto_charge_rows(charge, sim->machine, proc->copy_kind, proc->copy_rows);
     return pto_charge_one_copy(charge, sim->machine,
                                (pto_one_copy_t){.kind = proc->copy_kind,
