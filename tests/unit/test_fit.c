@@ -401,6 +401,33 @@ static void what_processes_of_a_node_share_is_fitted(void **unused) {
     }
 }
 
+/* Two processes of a socket of 64 cores slow each other down, but do not fill its memory. */
+static void too_few_processes_do_not_show_the_memory(void **unused) {
+    (void)unused;
+    for (int cores = 4; cores <= 64; cores *= 16) {
+        uint64_t state = 12;
+        pto_samples_t samples = {0};
+        pto_sample_t copy = h2d_row;
+        pto_fit_options_t node = any_node;
+        copy.benchmark = PTO_BENCHMARK_MEMCPY_H2H;
+        copy.where = PTO_IN_CPU;
+        node.node.sockets = 1;
+        node.node.cores = cores;
+        add_messages(&samples, 20, &state);
+        add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
+        copy.procs = 2;
+        add_line(&samples, copy, 2e-6, 1.6e-10, 200, &state);
+        pto_fit_t fit = must_fit(&samples, &node);
+        bool told = false;
+        for (int i = 0; i < fit.entry_count; i++)
+            told = told || strstr(fit.entry[i].note, "half of its 64 cores");
+        assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (cores == 4));
+        assert_true(told == (cores == 64));
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
@@ -592,6 +619,7 @@ int main(void) {
         cmocka_unit_test(a_slow_job_is_left_out_entirely),
         cmocka_unit_test(copies_reductions_and_times_are_fitted),
         cmocka_unit_test(what_processes_of_a_node_share_is_fitted),
+        cmocka_unit_test(too_few_processes_do_not_show_the_memory),
         cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
