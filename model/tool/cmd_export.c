@@ -68,9 +68,10 @@ static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage
 /* --- the question ----------------------------------------------------------------------------------------
  */
 
+/* The option's words are the targets' names. */
 static const pto_export_target_t *find_target(const char *name) {
     int i = 0;
-    while (strcmp(targets[i]->name, name) != 0)
+    while (pto_export_target_at(i + 1) && strcmp(targets[i]->name, name) != 0)
         i++;
     return targets[i];
 }
@@ -101,7 +102,7 @@ static pto_status_t make_tables(pto_export_t *export, const pto_export_target_t 
     int count = 0;
     while (collective[count].name)
         count++;
-    export->table = calloc((size_t)(count * export->nodes.count), sizeof *export->table);
+    export->table = calloc((size_t)(count * export->nodes.count) + 1, sizeof *export->table);
     if (!export->table)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     for (; collective->name; collective++)
@@ -242,7 +243,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
            rule->algorithm   ? rule->algorithm->name
            : *rule->unpriced ? rule->unpriced
                              : "Open MPI decides");
-    if (!isfinite(own_s)) {
+    if (!rule->algorithm || !isfinite(own_s)) {
         printf(" %12s   %-20s %12.2f\n", "-", best->name, best_s * 1e6);
         return PTO_OK;
     }

@@ -129,7 +129,7 @@ pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *t
     table->rule_count = 0;
     for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
         status = decide_at(export, table, i, err);
-    if (status == PTO_OK && table->rule[table->rule_count - 1].algorithm)
+    if (status == PTO_OK && table->rule_count > 0 && table->rule[table->rule_count - 1].algorithm)
         status = add_rule(table, export->bytes.value[export->bytes.count - 1] + 1, NULL, err);
     return status;
 }

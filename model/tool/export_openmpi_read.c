@@ -92,7 +92,7 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
                                const pto_export_collective_t *collective, int64_t ranks, bool first) {
     static const char *const what[] = {"a size in bytes", "an algorithm's number", "a fan-out",
                                        "a segment's size"};
-    int64_t count, number[4], last = -1;
+    int64_t count = 0, number[4] = {0}, last = -1;
     pto_status_t status = read_number(reader, PTO_EXPORT_RULES_MAX, "a number of sizes", &count);
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
         for (int k = 0; k < 4 && status == PTO_OK; k++)
@@ -115,7 +115,7 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
 }
 
 static pto_status_t read_collective(reader_t *reader, pto_export_t *export) {
-    int64_t id, count, ranks, last = 0;
+    int64_t id = 0, count = 0, ranks = 0, last = 0;
     pto_status_t status = read_number(reader, COLLECTIVES_MAX - 1, "a collective's number", &id);
     if (status == PTO_OK)
         status = read_number(reader, INT32_MAX, "how many numbers of ranks follow", &count);
@@ -132,7 +132,7 @@ static pto_status_t read_collective(reader_t *reader, pto_export_t *export) {
 }
 
 static pto_status_t read_all(reader_t *reader, pto_export_t *export) {
-    int64_t count;
+    int64_t count = 0;
     if (strncmp(reader->at, "rule-file-version", strlen("rule-file-version")) == 0)
         return fault(reader, PTO_ERR_SYNTAX, "a file of five columns (5.0.7), which 4.1 ignores");
     pto_status_t status = read_number(reader, COLLECTIVES_MAX, "the number of collectives", &count);
