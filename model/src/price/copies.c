@@ -77,8 +77,7 @@ bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step) {
 }
 
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step)) &&
-           !pto_step_is_pageable(plan, step);
+    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step));
 }
 
 pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
@@ -97,6 +96,7 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
                                                     .engine_bytes = to->engine[gpu].bytes[kind]},
                                    to->err);
     pto_queued_copy_t copy = {.kind = kind,
+                              .pageable = pto_step_is_pageable(to->plan, step),
                               .reach = reach,
                               .behind = to->behind,
                               .strided = pto_step_is_strided(step, action->k, action->core),

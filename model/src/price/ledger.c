@@ -292,6 +292,11 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
                        int64_t waiting) {
     if (waiting > 0 || !has_queued_cost(machine, copy.kind))
         copy.behind = PTO_BEHIND_NOTHING;
+    if (copy.pageable && waiting == 0) {
+        const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, true);
+        pto_charge_postal(charge, alone, alone, space_of(copy.kind), 1, (double)copy.bytes);
+        return;
+    }
     if (copy.behind)
         charge_place(charge, machine, copy.kind, copy.behind, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
@@ -304,6 +309,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
     copy.behind = PTO_BEHIND_NOTHING;
+    copy.pageable = false;
     pto_charge_begin(&alone, "", NULL);
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);

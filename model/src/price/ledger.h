@@ -116,7 +116,8 @@ void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine,
 /* A copy that may have to queue with those of other processes of its GPU. */
 typedef struct {
     pto_copy_kind_t kind;
-    bool strided; /* its bytes don't lie together on the GPU */
+    bool strided;  /* its bytes don't lie together on the GPU */
+    bool pageable; /* its host side, whose own cost it has unless it waits */
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
     pto_reach_t reach;   /* matters to a copy alone only */

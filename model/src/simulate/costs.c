@@ -108,13 +108,14 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_byt
     return charge.other_s;
 }
 
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable) {
-    return !pageable && pto_copy_is_queued(sim->machine, kind);
+bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
+    return pto_copy_is_queued(sim->machine, kind);
 }
 
 static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
     return (pto_queued_copy_t){.kind = proc->copy_kind,
                                .strided = proc->copy_strided,
+                               .pageable = proc->copy_pageable,
                                .bytes = proc->copy_bytes,
                                .piece_bytes = proc->copy_bytes / proc->copy_pieces,
                                .reach = proc->copy_reach,

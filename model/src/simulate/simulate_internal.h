@@ -377,7 +377,7 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
+bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind);
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
