@@ -23,9 +23,9 @@ typedef struct {
     int id;
     const char *name;
     const char *strategy; /* what the library runs if it is told nothing; NULL: unknown */
+    bool needs_all;       /* no rule where an algorithm has no price; else that one is left out */
     bool total;           /* the library compares the bytes of all ranks; else those that portolan counts */
     pto_export_algorithm_t algorithm[PTO_EXPORT_ALGORITHMS_MAX + 1];
-    bool needs_all; /* no rule where one of them has no price; else it is left out */
 } pto_export_collective_t;
 
 /* From this size on, as portolan counts it. Without an algorithm the library decides, or `unpriced` says what

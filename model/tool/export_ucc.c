@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define ROW(collective_, name_, total_) \
-    {.collective = PTO_COLLECTIVE_##collective_, .name = name_, .strategy = "cuda_aware", .total = total_, .needs_all = true, \
+    {.collective = PTO_COLLECTIVE_##collective_, .name = (name_), .strategy = "cuda_aware", .total = (total_), .needs_all = true, \
      .algorithm = {{.name = "NCCL", .strategy = "nccl"}, {.name = "UCP", .strategy = "cuda_aware"}}}
 /* clang-format on */
 
