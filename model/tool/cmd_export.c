@@ -16,7 +16,7 @@
 static const char usage[] =
     "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n"
     "\n"
-    "Writes the tuning file of an MPI library: which of its algorithms it should run for each collective, "
+    "Writes the tuning file of another library: which of its algorithms it should run for each collective, "
     "size\n"
     "and communicator, by the prices of those that portolan knows. Communicators of other sizes and "
     "messages\n"
@@ -31,9 +31,11 @@ static const char usage[] =
     "\n"
     "targets:\n"
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
-    "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n";
+    "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
+    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n";
 
-static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6};
+static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
+                                                     &pto_export_ucc};
 
 const pto_export_target_t *pto_export_target_at(int i) {
     return i < (int)(sizeof targets / sizeof *targets) ? targets[i] : NULL;
@@ -234,8 +236,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     char text[PTO_BYTES_TEXT_MAX];
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
-        status = pto_export_price(export, table, table->collective->strategy, rule->algorithm->algorithm,
-                                  bytes, &own_s, err);
+        status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
     if (status != PTO_OK || !best)
         return status;
     pto_bytes_format(bytes, text, sizeof text);
@@ -309,6 +310,6 @@ static int run(const pto_arguments_t *given) {
 }
 
 const pto_command_t pto_command_export = {.name = "export",
-                                          .summary = "write the tuning file of an MPI library, or price one",
+                                          .summary = "write the tuning file of another library, or price one",
                                           .syntax = &syntax,
                                           .run = run};

@@ -9,19 +9,21 @@
 
 enum { PTO_EXPORT_ALGORITHMS_MAX = 4, PTO_EXPORT_RULES_MAX = 128 };
 
-/* An algorithm of the library's that portolan can price. */
+/* What a library can be told to run and portolan can price. */
 typedef struct {
-    const char *algorithm; /* portolan's name; NULL behind the last one */
-    int id;                /* the library's number, and its name where files can use one */
-    const char *name;
+    const char *algorithm; /* portolan's name; NULL: the strategy's cheapest */
+    int id;                /* the library's number */
+    const char *name;      /* its name; NULL behind the last one */
     bool commutative; /* a file applies it to operations that are not commutative too, with wrong results */
+    const char *strategy; /* whose inner collective it is; NULL: that of the collective */
 } pto_export_algorithm_t;
 
 typedef struct {
     pto_collective_t collective;
     int id;
     const char *name;
-    const char *strategy; /* whose inner collective the library's algorithm runs */
+    const char *strategy; /* what the library runs if it is told nothing; NULL: unknown */
+    bool needs_all;       /* no rule where an algorithm has no price; else that one is left out */
     bool total;           /* the library compares the bytes of all ranks; else those that portolan counts */
     pto_export_algorithm_t algorithm[PTO_EXPORT_ALGORITHMS_MAX + 1];
 } pto_export_collective_t;
@@ -65,7 +67,7 @@ typedef struct {
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
-extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6;
+extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc;
 
 /* Open MPI's, with the numbers and names of its component `tuned`. */
 extern const pto_export_collective_t pto_openmpi_collectives[];
@@ -74,10 +76,15 @@ pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_
 /* NULL behind the last one. */
 const pto_export_target_t *pto_export_target_at(int i);
 
-/* The seconds of a strategy with this algorithm of the library's (NULL: the cheapest) at a size; INFINITY if
- * it does not apply. Errors: those of pto_plan_choose. */
+/* The seconds of a strategy with this algorithm (NULL: the cheapest) at a size; INFINITY if it does not
+ * apply. Errors: those of pto_plan_choose. */
+pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
+                                       const char *strategy, const char *algorithm, int64_t bytes,
+                                       double *seconds, pto_error_t *err);
+
+/* The same of what a library can be told to run. */
 pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table_t *table,
-                              const char *strategy, const char *algorithm, int64_t bytes, double *seconds,
+                              const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                               pto_error_t *err);
 
 /* The cheapest of the algorithms that may be named at a size, NULL if none applies, and its seconds. */

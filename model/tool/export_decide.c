@@ -17,9 +17,9 @@ static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_t
     return scenario;
 }
 
-pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table_t *table,
-                              const char *strategy, const char *algorithm, int64_t bytes, double *seconds,
-                              pto_error_t *err) {
+pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
+                                       const char *strategy, const char *algorithm, int64_t bytes,
+                                       double *seconds, pto_error_t *err) {
     char name[64];
     int64_t nodes = table->nodes;
     pto_scenario_t scenario =
@@ -44,23 +44,33 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
     return pto_error_set(err, status, "%s", reason.message);
 }
 
+pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table_t *table,
+                              const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
+                              pto_error_t *err) {
+    const char *strategy = algorithm->strategy ? algorithm->strategy : table->collective->strategy;
+    return pto_export_price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
+}
+
 pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                              const pto_export_algorithm_t **best, double *seconds, pto_error_t *err) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
     pto_status_t status = PTO_OK;
+    bool priced = true;
     *best = NULL;
     *seconds = INFINITY;
-    for (; algorithm->algorithm && status == PTO_OK; algorithm++) {
+    for (; algorithm->name && status == PTO_OK; algorithm++) {
         double own = INFINITY;
         if (algorithm->commutative && !export->options.commutative)
             continue;
-        status = pto_export_price(export, table, table->collective->strategy, algorithm->algorithm, bytes,
-                                  &own, err);
+        status = pto_export_price(export, table, algorithm, bytes, &own, err);
+        priced = priced && isfinite(own);
         if (own < *seconds) {
             *best = algorithm;
             *seconds = own;
         }
     }
+    if (!priced && table->collective->needs_all)
+        *best = NULL;
     return status;
 }
 
@@ -70,14 +80,13 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
-    const char *strategy = table->collective->strategy;
     pto_status_t status = PTO_OK;
     while (fast - slow > 1 + fast / 64 && status == PTO_OK) {
         int64_t middle = slow + (fast - slow) / 2;
         double last_s, next_s = 0;
-        status = pto_export_price(export, table, strategy, last->algorithm, middle, &last_s, err);
+        status = pto_export_price(export, table, last, middle, &last_s, err);
         if (status == PTO_OK)
-            status = pto_export_price(export, table, strategy, next->algorithm, middle, &next_s, err);
+            status = pto_export_price(export, table, next, middle, &next_s, err);
         if (status == PTO_OK && next_s <= last_s)
             fast = middle;
         else
@@ -100,9 +109,7 @@ static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_
 static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                           const pto_export_algorithm_t *last, double best_s, bool *stay, pto_error_t *err) {
     double last_s = INFINITY;
-    pto_status_t status = last ? pto_export_price(export, table, table->collective->strategy, last->algorithm,
-                                                  bytes, &last_s, err)
-                               : PTO_OK;
+    pto_status_t status = last ? pto_export_price(export, table, last, bytes, &last_s, err) : PTO_OK;
     *stay = isfinite(last_s) && last_s <= best_s * (1 + export->options.tolerance / 100);
     return status;
 }
@@ -117,6 +124,7 @@ static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *ta
     pto_status_t status = pto_export_best(export, table, bytes[at], &best, &best_s, err);
     if (status == PTO_OK)
         status = stays(export, table, bytes[at], last, best_s, &stay, err);
+    stay = stay && best;
     if (status != PTO_OK || (at > 0 && (stay || best == last)))
         return status;
     if (last && best)
@@ -152,9 +160,9 @@ static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_tabl
                                const char *strategy, const char *other, int64_t bytes, bool *as_fast,
                                pto_error_t *err) {
     double own_s, other_s = 0;
-    pto_status_t status = pto_export_price(export, table, strategy, NULL, bytes, &own_s, err);
+    pto_status_t status = pto_export_price_strategy(export, table, strategy, NULL, bytes, &own_s, err);
     if (status == PTO_OK)
-        status = pto_export_price(export, table, other, NULL, bytes, &other_s, err);
+        status = pto_export_price_strategy(export, table, other, NULL, bytes, &other_s, err);
     *as_fast = status == PTO_OK && own_s <= other_s;
     return status;
 }
@@ -191,9 +199,9 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
          i++) {
         const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, predictions->point[i])->algorithm;
         double own_s = INFINITY, best_s = pto_prediction_at(predictions, i, range->winner)->price.seconds;
-        status =
-            pto_export_price(export, table, table->collective->strategy,
-                             algorithm ? algorithm->algorithm : NULL, predictions->point[i], &own_s, err);
+        status = algorithm ? pto_export_price(export, table, algorithm, predictions->point[i], &own_s, err)
+                           : pto_export_price_strategy(export, table, table->collective->strategy, NULL,
+                                                       predictions->point[i], &own_s, err);
         gain = fmax(gain, own_s / best_s);
     }
     if (status != PTO_OK || gain <= 1 + export->options.tolerance / 100)
@@ -210,6 +218,13 @@ static bool is_named(const pto_strategy_t *strategy, const char *name) {
     return name && strcmp(strategy->name, name) == 0;
 }
 
+static bool can_run(const pto_export_collective_t *collective, const pto_strategy_t *strategy) {
+    bool found = is_named(strategy, collective->strategy);
+    for (const pto_export_algorithm_t *algorithm = collective->algorithm; algorithm->name; algorithm++)
+        found = found || is_named(strategy, algorithm->strategy);
+    return found;
+}
+
 static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table, const char *but,
                                 FILE *stream, const char *prefix, pto_error_t *err) {
     int64_t nodes = table->nodes;
@@ -223,7 +238,7 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
     status = pto_pick(&predictions, &range, &count, err);
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
         const pto_strategy_t *winner = range[i].winner >= 0 ? predictions.strategy[range[i].winner] : NULL;
-        if (winner && !is_named(winner, table->collective->strategy) && !is_named(winner, but))
+        if (winner && !can_run(table->collective, winner) && !is_named(winner, but))
             status = write_range(export, table, &predictions, &range[i], stream, prefix, err);
     }
     free(range);

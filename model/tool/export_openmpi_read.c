@@ -67,9 +67,9 @@ static const pto_export_collective_t *collective_of(int64_t id) {
 
 static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t *collective, int64_t id) {
     const pto_export_algorithm_t *found = collective->algorithm;
-    while (found->algorithm && found->id != id)
+    while (found->name && found->id != id)
         found++;
-    return found->algorithm ? found : NULL;
+    return found->name ? found : NULL;
 }
 
 /* A size of the file is that of all ranks' blocks, of which portolan counts one. */

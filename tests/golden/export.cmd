@@ -3,6 +3,7 @@ export SOURCE_DATE_EPOCH=0
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2:4 --bytes 4:4MiB | sed 's/cksum [0-9]*/cksum .../'
 portolan export --for openmpi-6 --machine lassen-spectrum-refit --nodes 1:2 --collective alltoall --bytes 4:1MiB 2>&1 | sed 's/cksum [0-9]*/cksum .../'
+portolan export --for ucc --machine h200-x2 --nodes 1 --bytes 4:4MiB | sed 's/cksum [0-9]*/cksum .../'
 portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --collective allreduce --bytes 4:64KiB --out "$dir/rules"
 portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --collective allreduce --bytes 4:128KiB:4 --check "$dir/rules" | sed "s|$dir/||"
 check() {
