@@ -32,7 +32,7 @@ static void build_signal(pto_builder_t *builder, int gpu, const char *name, bool
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    pto_exchange_t who; /* in, out: each process's units of the phase, one after another */
+    pto_exchange_t who; /* in, out: a process's units of borders and of halos, one after another */
     int field;
     int gpu; /* the group of one GPU's processes */
     int count;
@@ -40,21 +40,23 @@ typedef struct {
     pto_side_t side[2 * PTO_SHIFTS_MAX];
 } phase_t;
 
-/* Each process takes one unit of a border, the last of them what is left. */
+/* Each process takes one unit of a border, the last of them what is left. (That is a whole unit if there is
+ * only one.) */
 static void share_border(pto_builder_t *builder, phase_t *phase, const int *shift, int64_t first_cell) {
     const pto_request_t *request = pto_builder_request(builder);
     int64_t parts = request->layout.procs_per_gpu;
     pto_units_t units = pto_halo_units(&request->halo, shift, parts);
-    for (int last = units.count > 1 ? 0 : 1; last < 2; last++) {
+    int64_t alike = units.last_cells == units.cells ? units.count : units.count - 1;
+    for (int last = alike > 0 ? 0 : 1; last < (alike < units.count ? 2 : 1); last++) {
         pto_expr_t unit = last ? pto_constant(units.count - 1) : (pto_expr_t){.core = 1};
         int64_t cells = last ? units.last_cells : units.cells;
         pto_side_t side = pto_side_towards(builder, phase->field, shift, parts, unit);
         side.core_first = last ? units.count - 1 : 0;
-        side.core_count = last ? 1 : units.count - 1;
+        side.core_count = last ? 1 : alike;
         side.border.holder = side.halo.holder = PTO_HOLDER_OWNER;
         side.packs = true;
-        side.packed_out = pto_side_packed(phase->who.out, pto_constant(first_cell), cells);
-        side.packed_in = pto_side_packed(phase->who.in, pto_constant(first_cell), cells);
+        side.packed_out = pto_side_packed(phase->who.in, pto_constant(first_cell), cells);
+        side.packed_in = pto_side_packed(phase->who.out, pto_constant(first_cell), cells);
         phase->side[phase->count++] = side;
     }
 }
@@ -120,9 +122,9 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     buffer.core_count = request->layout.procs_per_gpu;
     buffer.block_count = most_cells(request);
     buffer.name = "share";
-    phase.who.out = pto_build_buffer(builder, buffer);
-    buffer.name = "share in";
     phase.who.in = pto_build_buffer(builder, buffer);
+    buffer.name = "share out";
+    phase.who.out = pto_build_buffer(builder, buffer);
     for (int number = 0; number < pto_halo_phases(&request->halo); number++)
         build_phase(builder, &phase, number);
 }

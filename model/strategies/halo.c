@@ -48,13 +48,14 @@ void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const
         messages = messages || !s->own;
     if (!messages)
         return;
-    pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
+    pto_build_messages(builder, who, "messages");
     for (const pto_side_t *s = side; s < end; s++)
         if (!s->own)
             add_step(builder, who, s, PTO_STEP_SEND, s->to, s->packs ? s->packed_out : s->border, s->halo);
     for (const pto_side_t *s = side; s < end; s++)
         if (!s->own)
             add_step(builder, who, s, PTO_STEP_RECV, s->from, s->border, s->packs ? s->packed_in : s->halo);
+    pto_build_end_messages(builder);
 }
 
 void pto_sides_unpack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count) {

@@ -38,7 +38,8 @@ static void prove_one(const pto_request_t *request) {
     proved++;
 }
 
-/* Every route that applies to the grid. In seven chunks, a ring of four slots goes round. */
+/* Every route that applies to the grid; also by the MPI library, or in seven chunks, so that a ring of four
+ * slots goes round. */
 static void prove(pto_request_t request) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++) {
@@ -47,10 +48,11 @@ static void prove(pto_request_t request) {
             if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << PTO_COLLECTIVE_HALO))
                 continue;
             prove_one(&request);
-            request.chunks = 7;
-            if (pto_request_may_be_cut(&request))
-                prove_one(&request);
-            request.chunks = 0;
+            pto_request_t other = request;
+            other.chunks = 7;
+            other.by_library = !request.strategy->direct;
+            if (request.halo.width == 1 && (other.by_library || pto_request_may_be_cut(&other)))
+                prove_one(&other);
         }
 }
 
@@ -174,6 +176,27 @@ static void a_border_that_is_not_exchanged_is_found(void **state) {
     }
 }
 
+static void a_call_of_other_messages_is_found(void **state) {
+    (void)state;
+    for (int fault = 0; fault < 4; fault++) {
+        pto_request_t request = ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1});
+        request.by_library = true;
+        pto_plan_t *plan = plan_of(request);
+        pto_node_t *node = plan->nodes.item;
+        pto_step_t *step = plan->steps.item;
+        assert_int_equal(node[0].kind, PTO_NODE_COLLECTIVE);
+        if (fault == 0)
+            node[0].by = PTO_DONE_BY_NCCL;
+        else if (fault == 1)
+            node[0].core_count = 0;
+        else if (fault == 2)
+            step[0].peers = pto_peers_at(pto_constant(1), 1);
+        else
+            ((pto_call_slices_t *)plan->calls.item)[0].in.buffer = 1;
+        refused_for(plan, fault == 3 ? "names buffer 1" : "a phase of messages");
+    }
+}
+
 /* --- prices --------------------------------------------------------------------------------------------- */
 
 static pto_machine_t *summit(void) {
@@ -281,6 +304,7 @@ int main(void) {
         cmocka_unit_test(shapes_that_make_no_grid_are_refused),
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
+        cmocka_unit_test(a_call_of_other_messages_is_found),
         cmocka_unit_test(prices_follow_the_formulas),
         cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),
         cmocka_unit_test(the_price_does_not_depend_on_the_number_of_nodes),

@@ -112,6 +112,11 @@ pto_slice_t pto_slice_border_unit(const pto_builder_t *builder, int buffer, cons
 pto_slice_t pto_slice_halo_unit(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX],
                                 int64_t parts, pto_expr_t unit);
 
+/* The stage of a phase's messages between neighbors, up to pto_build_end_messages: a call of the MPI library
+ * (MPI_Neighbor_alltoallw) if the request wants that and the strategy has an inner collective. */
+void pto_build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name);
+void pto_build_end_messages(pto_builder_t *builder);
+
 /* A halo exchange in one phase: the peers of a step for all neighbors, and its slices. Corners have messages
  * of their own. Beyond an edge that does not wrap, a border includes the sender's halo there if the corners
  * are PTO_CORNERS_TWO_PHASE, so that the result is the same. pto_build_own_cells builds the steps like `copy`

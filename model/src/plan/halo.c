@@ -64,6 +64,21 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
     return peers;
 }
 
+static bool calls_library(const pto_request_t *request) {
+    return request->by_library && !request->strategy->direct;
+}
+
+void pto_build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name) {
+    if (calls_library(pto_builder_request(builder)))
+        pto_build_collective(builder, exchange, PTO_DONE_BY_LIBRARY);
+    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
+}
+
+void pto_build_end_messages(pto_builder_t *builder) {
+    if (calls_library(pto_builder_request(builder)))
+        pto_build_end(builder);
+}
+
 /* --- slices --------------------------------------------------------------------------------------------- */
 
 /* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
