@@ -199,7 +199,7 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
         status = pto_members_comm(exec, &member, &call->comm, err);
-    if (status == PTO_OK && call->neighbors)
+    if (status == PTO_OK && call && call->neighbors)
         status = connect_neighbors(call, err);
     return pto_agree(exec->job.comm, status, err);
 }
