@@ -28,7 +28,7 @@ typedef struct {
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
     pto_ledger_t *mine;   /* of the actor that copies */
     pto_charge_t *charge;
-    bool behind;     /* as in pto_one_copy_t */
+    pto_behind_t behind;
     unsigned queued; /* resources whose queues its copies entered, a bit each: left at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;

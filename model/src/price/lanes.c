@@ -33,6 +33,8 @@ static void fork(pto_pricing_t *pricing, int lanes) {
         pto_pricing_remember(pricing, lane_at(pricing, lane));
     count_from_here(pricing);
     pricing->in_lanes = true;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] = PTO_BEHIND_NONE;
 }
 
 /* A resource that several lanes ask for longer than the slowest lane takes decides instead. */
@@ -54,7 +56,7 @@ static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->behind[actor] = false;
+        pricing->behind[actor] = PTO_BEHIND_NONE;
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -79,7 +81,9 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         pricing->behind[actor] =
-            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds);
+            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds)
+                ? PTO_BEHIND_CHUNK
+                : PTO_BEHIND_NONE;
 }
 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this

@@ -175,16 +175,16 @@ static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) 
 
 /* `times` a copy's place in the queue. */
 static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                         double times) {
+                         pto_behind_t behind, double times) {
     pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
-    if (pto_param_known(&machine->event_s))
+    if (behind == PTO_BEHIND_CHUNK && pto_param_known(&machine->event_s))
         pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
 }
 
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
     if (pto_param_known(share) && has_queued_cost(machine, kind))
-        charge_place(charge, machine, kind, share->value);
+        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, share->value);
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
@@ -202,7 +202,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         !pto_copy_is_queued(machine, copy.kind))
         charge_unshared(charge, machine, copy.kind);
     if (queued)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -286,9 +286,10 @@ static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int
  * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
-    copy.behind = copy.behind && waiting == 0 && has_queued_cost(machine, copy.kind);
+    if (waiting > 0 || !has_queued_cost(machine, copy.kind))
+        copy.behind = PTO_BEHIND_NONE;
     if (copy.behind)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
@@ -298,7 +299,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
-    copy.behind = false;
+    copy.behind = PTO_BEHIND_NONE;
     pto_charge_begin(&alone, "", NULL);
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);

@@ -85,16 +85,19 @@ double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
  * the machine does not know that messages ask for it too. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
+/* Whether a copy follows another one of its process at once. By then it is in the stream, so that it costs
+ * `copies.queued`, if that is known, instead of a start; in a pipeline also `signals.event_s`, since an event
+ * tells when it has ended. */
+typedef enum { PTO_BEHIND_NONE, PTO_BEHIND_COPY, PTO_BEHIND_CHUNK } pto_behind_t;
+
 /* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
  * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
- * without has that noted where others copy at once. `behind`: it follows another copy of its lane at once. By
- * then it is in the stream, so that it costs `copies.queued`, if that is known, instead of a start, and
- * `signals.event_s`, since an event tells when it has ended. */
+ * without has that noted where others copy at once. */
 typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
     bool pageable;
-    bool behind;
+    pto_behind_t behind;
     int64_t own_bytes;
     int64_t engine_bytes;
 } pto_one_copy_t;
@@ -114,7 +117,7 @@ typedef struct {
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
     pto_reach_t reach;   /* matters to a copy alone only */
-    bool behind;         /* the same; as in pto_one_copy_t */
+    pto_behind_t behind; /* the same */
 } pto_queued_copy_t;
 
 /* What one more copy adds while `waiting` others have not ended: the difference between the measured times of

@@ -99,7 +99,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .engine = pricing->engine,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
-                        .behind = pricing->in_lanes && pricing->behind[action->rank],
+                        .behind = pricing->behind[action->rank],
                         .queued = costs->queued,
                         .err = pricing->err};
     double before_s = costs->other.other_s;
@@ -308,6 +308,24 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
     return false;
 }
 
+static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    pto_action_t action;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+        if (pto_actor_acts(pricing, pto_plan_step(pricing->plan, i), actor, k, &action))
+            return true;
+    return false;
+}
+
+/* Outside of lanes: before a stage, whose copies are queued behind others; after it, whose will be. */
+static void note_queued(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k, bool after) {
+    bool copies = pto_stage_only_copies(pricing->plan, stage);
+    for (int64_t actor = 0; actor < pricing->actor_count && !pricing->in_lanes; actor++)
+        if (!copies)
+            pricing->behind[actor] = PTO_BEHIND_NONE;
+        else if (after && acts_in(pricing, stage, actor, k))
+            pricing->behind[actor] = PTO_BEHIND_COPY;
+}
+
 static bool uses_memory(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -374,11 +392,13 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
         demand_memory(pricing, stage);
     pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing);
+    note_queued(pricing, stage, k, false);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
             if (has_wait(pricing, stage, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
+    note_queued(pricing, stage, k, true);
     if (memory)
         follow_memory(pricing, stage, k);
     return status;
@@ -401,6 +421,7 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
             last = &pricing->ledger[actor];
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_ledger_t *mine = &pricing->ledger[actor];
+        pricing->behind[actor] = PTO_BEHIND_NONE;
         if (mine == last || !in_nccl(pricing, node, actor))
             continue;
         pto_pricing_follow(pricing, mine, last);
@@ -455,6 +476,9 @@ static bool allocate(pto_pricing_t *pricing) {
         calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
+    pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
+    if (!pricing->behind)
+        return false;
     if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow)
         return false;
     pricing->ledger = pricing->lane;
@@ -466,8 +490,7 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
         pricing->askers =
             calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
-        return pricing->askers && pricing->behind;
+        return pricing->askers != NULL;
     }
     return true;
 }

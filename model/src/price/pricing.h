@@ -82,8 +82,9 @@ typedef struct {
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
     unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
-    bool *behind; /* per actor: whether the current stage follows the same one of the chunk before
-                     without a gap */
+    pto_behind_t *behind; /* per actor: whether the stage's copies are queued behind others: in a pipeline if
+                     it follows the same stage of the chunk before without a gap, outside of lanes if it
+                     follows another stage of nothing but copies */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;

@@ -210,6 +210,20 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
     return gate == PTO_SIM_PASSES;
 }
 
+/* Whether the stage's copies are queued behind others, as in the price's note_gaps and note_queued. */
+static void note_queued(const pto_sim_t *sim, pto_proc_t *proc) {
+    const pto_stage_t *stage = proc->walk.stage;
+    bool copies = proc->walk.lanes < 0 && pto_stage_only_copies(sim->plan, stage);
+    pto_action_t action;
+    proc->behind = pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK
+                   : copies && proc->has_copied      ? PTO_BEHIND_COPY
+                                                     : PTO_BEHIND_NONE;
+    proc->has_copied = copies && proc->has_copied;
+    for (int i = stage->step_first; copies && i < stage->step_first + stage->step_count; i++)
+        proc->has_copied = proc->has_copied || pto_step_acts(sim->plan, pto_plan_step(sim->plan, i),
+                                                             proc->rank, proc->walk.k, &action);
+}
+
 /* Advance a rank as far as possible without time passing. */
 static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -225,6 +239,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
             }
             pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
             if (pto_walk_in_nccl(&proc->walk)) {
+                proc->has_copied = false;
                 pto_sim_nccl_enter(sim, rank);
                 continue;
             }
@@ -234,7 +249,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                     return;
                 continue;
             }
-            proc->behind = pto_sim_is_later_chunk(sim, proc);
+            note_queued(sim, proc);
             open_stage(sim, rank);
         }
         if (proc->state == PTO_PROC_NCCL)
@@ -257,7 +272,8 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->local_waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc);
+        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK
+                                                                                        : PTO_BEHIND_NONE;
         open_stage(sim, rank);
     } else {
         proc->state = PTO_PROC_LOCAL;

@@ -164,8 +164,9 @@ typedef struct {
     double ejected_s;             /* when that message was through the ejection; INFINITY: unknown */
     /* Local steps of the current stage. */
     int local_step;
-    int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
-    bool behind;        /* as in pto_one_copy_t, for the copies of the stage */
+    int64_t local_peer;  /* of a copy or reduction done for each peer: the next peer's number */
+    pto_behind_t behind; /* of the copies of the stage */
+    bool has_copied;     /* outside of lanes: the stages before were of nothing but copies, and it acted */
     int64_t copy_bytes;
     int64_t copy_pieces;
     int64_t copy_rows;
