@@ -78,10 +78,16 @@ typedef struct {
     int64_t round;          /* number of iterations of loops so far */
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
     bool in_lanes;
+    bool in_branches;            /* of a parallel node */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
     unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    /* In branches; NULL in plans without. */
+    pto_ledger_t *first_ask; /* per resource and actor: before any lane asked */
+    pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
+    size_t ask_count;        /* of both */
+    bool *asks;              /* per resource and actor: the current stage does */
     pto_behind_t *behind; /* per actor: whether the stage's copies are queued behind others: in a pipeline if
                      it follows the same stage of the chunk before without a gap, outside of lanes if it
                      follows another stage of nothing but copies */
@@ -125,6 +131,9 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
+/* What branches need; false: out of memory. */
+bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
+void pto_lanes_release(pto_pricing_t *pricing);
 /* A parallel node or a pipeline. */
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
 /* Copy `demand`; add `times` what it has grown by since. */
@@ -134,6 +143,8 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, double seconds);
+/* An actor has ended a stage, or a part of one, in a lane. */
+void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
