@@ -125,9 +125,6 @@ int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
-/* Whether a stage has nothing but copies of the GPU, which a process starts and does not wait for: a stage
- * after it that is like it finds them in the stream, and its copies are queued behind them. */
-bool pto_stage_only_copies(const pto_plan_t *plan, const pto_stage_t *stage);
 
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no
  * peers. INT64_MAX if the count does not fit. */

@@ -494,16 +494,6 @@ bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
            pto_plan_buffer(plan, step->target.buffer)->pageable;
 }
 
-bool pto_stage_only_copies(const pto_plan_t *plan, const pto_stage_t *stage) {
-    bool only = stage->step_count > 0;
-    for (int i = 0; i < stage->step_count && only; i++) {
-        const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-        only = step->kind == PTO_STEP_COPY && !step->in_kernel && !pto_step_is_pageable(plan, step) &&
-               pto_step_copy_kind(plan, step) != PTO_COPY_H2H;
-    }
-    return only;
-}
-
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 bool pto_plan_has_tables(const pto_plan_t *plan) {

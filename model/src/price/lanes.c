@@ -68,13 +68,17 @@ static void count_from_here(pto_pricing_t *pricing) {
     }
 }
 
+static void follow_nothing(pto_pricing_t *pricing) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+}
+
 static void fork(pto_pricing_t *pricing, int lanes) {
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         pto_pricing_remember(pricing, lane_at(pricing, lane));
     count_from_here(pricing);
     pricing->in_lanes = true;
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->behind[actor] = PTO_BEHIND_NONE;
 }
 
 /* The lane that takes the least time after it has asked for the last time; lane 0's end is in `before`. */
@@ -124,8 +128,7 @@ static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
     pto_pricing_remember(pricing, pricing->before);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->behind[actor] = PTO_BEHIND_NONE;
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -153,7 +156,7 @@ static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool 
         pricing->behind[actor] =
             !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds)
                 ? PTO_BEHIND_CHUNK
-                : PTO_BEHIND_NONE;
+                : PTO_BEHIND_NOTHING;
 }
 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this

@@ -79,6 +79,8 @@ typedef struct {
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
     bool in_lanes;
     bool in_branches;            /* of a parallel node */
+    bool in_library;             /* whether the current stage is of a collective that the library runs; */
+    int library_end;             /* the last node of the last such one; -1: there was none */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
@@ -88,9 +90,8 @@ typedef struct {
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
     size_t ask_count;        /* of both */
     bool *asks;              /* per resource and actor: the current stage does */
-    pto_behind_t *behind; /* per actor: whether the stage's copies are queued behind others: in a pipeline if
-                     it follows the same stage of the chunk before without a gap, outside of lanes if it
-                     follows another stage of nothing but copies */
+    pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
+                             one of the chunk before without a gap */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
