@@ -100,7 +100,7 @@ static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t ind
 static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = asked_at(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->demand[index], *from = &pricing->base[actor];
-    unsigned askers = pricing->askers[index];
+    uint64_t askers = pricing->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
@@ -374,7 +374,7 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
     bool first = pricing->askers[index] == 0;
     const pto_ledger_t *mine = &pricing->ledger[actor];
     if (seconds > 0)
-        pricing->askers[index] |= 1u << current_lane(pricing);
+        pricing->askers[index] |= UINT64_C(1) << current_lane(pricing);
     if (seconds > 0 && pricing->in_branches) {
         if (first || mine->seconds < pricing->first_ask[index].seconds)
             copy_ledger(pricing, &pricing->first_ask[index], mine);
