@@ -94,15 +94,12 @@ typedef struct {
 
 static bool pair_of(const pto_machine_t *machine, const cell_t *cell, const pto_cost_row_t *base,
                     pair_t *pair) {
-    pto_charge_t charge;
     pto_nccl_job_t from = {base->gpus, base->nodes};
     if (base->from_bytes > 0 || from.nodes != cell->job.nodes || from.gpus >= cell->job.gpus ||
         !pto_nccl_route(machine, cell->kind, PTO_NCCL_ALGORITHM_RING, from, cell->job, (double)cell->bytes,
                         &pair->route))
         return false;
-    pto_charge_begin(&charge, "", NULL);
-    pto_charge_nccl_route(&charge, machine, cell->kind, &pair->route);
-    pair->seconds = charge.other_s;
+    pair->seconds = pto_nccl_route_s(machine, cell->kind, &pair->route);
     return true;
 }
 

@@ -169,8 +169,8 @@ static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto
                           PTO_SPACE_GPU, 0, route->net_bytes);
 }
 
-void pto_charge_nccl_route(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
-                           const pto_nccl_route_t *route) {
+static void charge_route(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
+                         const pto_nccl_route_t *route) {
     static const char *const stage[][PTO_NCCL_PROTOCOL_COUNT] = {
         [PTO_NCCL_ALGORITHM_RING] = {"NCCL ring, LL", "NCCL ring, LL128", "NCCL ring, Simple"},
         [PTO_NCCL_ALGORITHM_TREE] = {"NCCL tree, LL", "NCCL tree, LL128", "NCCL tree, Simple"},
@@ -184,6 +184,13 @@ void pto_charge_nccl_route(pto_charge_t *charge, const pto_machine_t *machine, p
     pto_charge_param(charge, &machine->nccl_net_hop_s[route->algorithm][route->protocol], PTO_SPACE_GPU,
                      route->net_hops);
     pto_charge_param(charge, &machine->nccl_channel_s_per_byte, PTO_SPACE_GPU, route->chunk_bytes);
+}
+
+double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, pto_nccl_stage, NULL);
+    charge_route(&charge, machine, kind, route);
+    return charge.other_s;
 }
 
 /* Doublings of GPUs per node and of nodes between two jobs. */
@@ -208,22 +215,16 @@ static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_j
  * from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
+    bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
+    pto_nccl_route_t tree;
     pto_nccl_job_t base;
-    double best_s = INFINITY;
-    if (!nearest(&machine->nccl[kind], job, &base))
+    if (!nearest(&machine->nccl[kind], job, &base) ||
+        !pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_RING, base, job, bytes, best))
         return false;
-    for (int a = 0; a < (kind == PTO_NCCL_ALLREDUCE && job.nodes > 1 ? PTO_NCCL_ALGORITHM_COUNT : 1); a++) {
-        pto_nccl_route_t route;
-        pto_charge_t alone;
-        pto_charge_begin(&alone, charge->stage, NULL);
-        if (!pto_nccl_route(machine, kind, (pto_nccl_algorithm_t)a, base, job, bytes, &route))
-            return false;
-        pto_charge_nccl_route(&alone, machine, kind, &route);
-        if (alone.other_s < best_s)
-            *best = route;
-        best_s = smaller(alone.other_s, best_s);
-    }
-    pto_charge_nccl_route(charge, machine, kind, best);
+    if (has_tree && pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_TREE, base, job, bytes, &tree) &&
+        pto_nccl_route_s(machine, kind, &tree) < pto_nccl_route_s(machine, kind, best))
+        *best = tree;
+    charge_route(charge, machine, kind, best);
     return true;
 }
 

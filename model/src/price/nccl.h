@@ -31,9 +31,8 @@ typedef struct {
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 
-/* Charge all of a route. */
-void pto_charge_nccl_route(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
-                           const pto_nccl_route_t *route);
+/* What the call takes by this route. */
+double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route);
 
 /* The collective of a node that NCCL runs, and from what it is extrapolated. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no rows for it, with what to measure. */
