@@ -91,9 +91,9 @@ static pto_status_t note_unknown(fit_work_t *work) {
 /* In this order: some build on what those before them have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
     static pto_status_t (*const parts[])(fit_work_t *) = {
-        set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
-        fit_all_reductions, fit_remote,         fit_times,        fit_host_memory, fit_staged_messages,
-        fit_setup,          fit_nccl,           note_unknown};
+        set_node,           fit_skip_slow_jobs, fit_all_messages,   fit_copies,      fit_shared_copies,
+        fit_all_reductions, fit_remote,         fit_times,          fit_host_memory, fit_staged_messages,
+        fit_setup,          fit_nccl,           fit_nccl_structure, note_unknown};
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
         status = parts[i](work);

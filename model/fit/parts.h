@@ -23,6 +23,7 @@ pto_status_t fit_staged_messages(fit_work_t *work);
 pto_status_t fit_setup(fit_work_t *work);
 
 pto_status_t fit_nccl(fit_work_t *work);
+pto_status_t fit_nccl_structure(fit_work_t *work);
 
 /* Append a row like `row` to `cost`, with the cost fitted to the points in its range. A row that cannot be
  * fitted stays unknown. */

@@ -72,6 +72,16 @@ static void print_settle(const pto_predictions_t *predictions, const pto_range_t
         printf("%s by %s\n", settle->key, settle->benchmark);
 }
 
+/* Whether the winner's price is extrapolated at some point of the range. */
+static bool is_extrapolated(const pto_predictions_t *predictions, const pto_range_t *range) {
+    bool any = false;
+    for (int64_t i = 0; i < range->point_count && range->winner >= 0; i++)
+        any = any ||
+              pto_prediction_at(predictions, range->point_first + i, range->winner)->price.extrapolated.gpus >
+                  0;
+    return any;
+}
+
 static void print_margin(const pto_predictions_t *predictions, const pto_range_t *range) {
     printf("  %.1f%% to %.1f%%", 100 * range->margin_low, 100 * range->margin_high);
     if (pto_machine_error_source(predictions->machine))
@@ -92,6 +102,8 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
         if (range[i].runner_up >= 0)
             print_margin(predictions, &range[i]);
         print_tied(predictions, &range[i], "  tied with ", ", ", "");
+        if (is_extrapolated(predictions, &range[i]))
+            printf("  extrapolated");
         if (range[i].unpriced)
             printf("  unsure: %s is not priced", range[i].unpriced);
         putchar('\n');
@@ -106,6 +118,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
+    pto_print_extrapolated(stdout, predictions);
     printf(
         "from,below,winner,runner_up,margin_low,margin_high,near_tie,tied,unpriced,regret,settle,benchmark,"
         "benchmark_bytes\n");
@@ -151,6 +164,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
         print_tied(predictions, &range[i], "", ", ", "\"");
         printf("], \"unpriced\": ");
         printf(range[i].unpriced ? "\"%s\"" : "null", range[i].unpriced);
+        if (is_extrapolated(predictions, &range[i]))
+            printf(", \"extrapolated\": true");
         printf(", \"regret\": %.6g, \"settle\": \"%s\", \"benchmark\": \"%s\", \"benchmark_bytes\": %lld}",
                range[i].regret, range[i].settle.key, range[i].settle.benchmark,
                (long long)range[i].settle.bytes);

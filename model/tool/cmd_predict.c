@@ -57,6 +57,7 @@ static void print_csv(const pto_predictions_t *predictions) {
     bool energy = predictions->by == PTO_BY_ENERGY;
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
+    pto_print_extrapolated(stdout, predictions);
     pto_print_unpriced(stdout, predictions);
     printf("%s,strategy,algorithm,seconds,low_s,high_s,chunks%s\n", pto_sweep_kind_name(predictions->sweep),
            energy ? ",joules,low_joules,high_joules" : "");

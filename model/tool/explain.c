@@ -221,6 +221,9 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
            pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members,
                            choice),
            prediction->price.seconds * 1e6);
+    char from[PTO_EXTRAPOLATED_MAX];
+    if (pto_extrapolated_text(&prediction->price, from))
+        printf("  extrapolated from %s\n", from);
     explain_chunks(explained, point, strategy);
     for (int t = 0; t < prediction->explanation.count; t++)
         explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);

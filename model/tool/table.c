@@ -125,6 +125,33 @@ void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
     fputc('\n', stream);
 }
 
+bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
+    const pto_extrapolation_t *from = &price->extrapolated;
+    int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPUs on %lld node%s", (long long)from->gpus,
+                          (long long)from->nodes, from->nodes == 1 ? "" : "s");
+    if (from->bytes > 0)
+        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %lld bytes",
+                 (long long)from->bytes);
+    return from->gpus > 0;
+}
+
+void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
+        for (int64_t point = 0; point < predictions->point_count; point++) {
+            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
+            if (!prediction->applicable || !pto_extrapolated_text(&prediction->price, text)) {
+                said[0] = '\0';
+                continue;
+            }
+            if (strcmp(text, said) != 0)
+                fprintf(stream, "# from %lld: %s is extrapolated from %s\n",
+                        (long long)predictions->point[point], predictions->strategy[i]->name, text);
+            memcpy(said, text, sizeof said);
+        }
+    }
+}
+
 static bool is_known(const pto_machine_t *machine, const char *key) {
     double value;
     return pto_machine_get(machine, key, &value, NULL) == PTO_OK;
@@ -203,6 +230,7 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
             print_bound(stream, predictions, i);
         }
     print_hidden(stream, predictions);
+    pto_print_extrapolated(stream, predictions);
     pto_print_unpriced(stream, predictions);
 }
 
@@ -258,9 +286,9 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
         any_unsure = any_unsure || unsure;
         const pto_prediction_t *won = winner >= 0 ? pto_prediction_at(predictions, point, winner) : NULL;
         if (won)
-            fprintf(stream, "   %s (%s%s)%s", predictions->strategy[winner]->name, won->algorithm->name,
+            fprintf(stream, "   %s (%s%s)%s%s", predictions->strategy[winner]->name, won->algorithm->name,
                     pto_choice_text(predictions->strategy[winner], won->chunks, won->staged_members, choice),
-                    unsure ? ", unsure" : "");
+                    won->price.extrapolated.gpus > 0 ? ", extrapolated" : "", unsure ? ", unsure" : "");
         fputc('\n', stream);
         if (ci)
             print_intervals(stream, predictions, point, energy ? 1e3 : 1e6);
@@ -284,6 +312,9 @@ void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_
         if (prediction->applicable) {
             fprintf(stream, "\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
                     prediction->price.seconds);
+            char text[PTO_EXTRAPOLATED_MAX];
+            if (pto_extrapolated_text(&prediction->price, text))
+                fprintf(stream, ", \"extrapolated_from\": \"%s\"", text);
             print(cell, context);
         } else {
             fputs("\"reason\": ", stream);

@@ -27,6 +27,13 @@ void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int6
 
 /* A comment line with the parameters that plans use and the machine file lacks; nothing if there are
  * none. */
+/* Prices that were extrapolated, once for each range of points. */
+void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions);
+
+/* "4 GPUs on 1 node", what a price was extrapolated from; false: it was not. */
+enum { PTO_EXTRAPOLATED_MAX = 96 };
+bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
+
 void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
 
 /* The comment lines below: strategies that do not apply, and parameters that are not priced. */

@@ -17,6 +17,11 @@ static inline pto_param_t made_param(double scale) {
         .value = value, .low = value * 0.9, .high = value * 1.1, .has_interval = true, .line = 1};
 }
 
+/* Without an interval. */
+static inline pto_param_t made_exactly(double value) {
+    return (pto_param_t){.value = value, .low = value, .high = value, .line = 1};
+}
+
 static inline pto_postal_t made_postal(void) {
     return (pto_postal_t){.alpha_s = made_param(1e-6), .beta_s_per_byte = made_param(1e-10)};
 }
@@ -50,7 +55,7 @@ static inline void fill_cost(pto_cost_table_t *cost, const pto_family_t *family)
     case PTO_ROWS_BY_GPUS:
         add_made_row(cost, family, (pto_cost_row_t){.gpus = 4, .nodes = 1, .below_bytes = 4096});
         add_made_row(cost, family, (pto_cost_row_t){.gpus = 4, .nodes = 1});
-        add_made_row(cost, family, (pto_cost_row_t){.gpus = 16, .nodes = 4});
+        add_made_row(cost, family, (pto_cost_row_t){.gpus = 8, .nodes = 4});
         break;
     case PTO_ROWS_COUNT:
         break;
@@ -76,11 +81,14 @@ static inline void fill_cell(const pto_cell_t *cell) {
                                                                            : 4;
         break;
     case PTO_FORM_VALUE:
-        *param = cell->family->unit == PTO_UNIT_BYTES
-                     ? (pto_param_t){.value = 0x1p34, .low = 0x1p34, .high = 0x1p34, .line = 1}
-                     : made_param(scale[cell->family->unit]);
+        *param = cell->family->unit == PTO_UNIT_BYTES ? made_exactly(0x1p34)
+                                                      : made_param(scale[cell->family->unit]);
         if (strcmp(key_of(cell), "memory.host_s_per_byte") == 0)
             *param = made_param(1e-10); /* as slow as all else, it would hide the cost of copies */
+        if (strncmp(key_of(cell), "nccl.", 5) == 0 && cell->family->unit == PTO_UNIT_BYTES)
+            *param = made_exactly(1e5); /* among the sizes that tests ask for */
+        if (strcmp(key_of(cell), "nccl.channels") == 0)
+            *param = made_exactly(4);
         break;
     case PTO_FORM_POSTAL:
         *(pto_postal_t *)cell->at = made_postal();

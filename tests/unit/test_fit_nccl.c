@@ -102,11 +102,52 @@ static void unequal_nodes_are_refused_or_left_out(void **state) {
     pto_samples_fini(&samples);
 }
 
+/* A ring or a chain of these GPUs: LL below 2 MiB, then Simple, whose chain waits for 32 channels' chunks. */
+static double structured_s(bool chain, double gpus, double bytes) {
+    double steps = (chain ? 1 : 2) * (gpus - 1), link_bytes = chain ? bytes : 2 * (gpus - 1) / gpus * bytes;
+    if (bytes < 2097152)
+        return 1.5e-5 + 4e-7 * steps + 6e-12 * link_bytes;
+    return 2.5e-5 + 2e-6 * steps + 3e-12 * link_bytes +
+           (chain ? steps * fmin(bytes / 32, 524288) * 5e-11 : 0);
+}
+
+static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
+    (void)state;
+    pto_samples_t samples = new_samples();
+    uint64_t random = 1;
+    for (int chain = 0; chain < 2; chain++)
+        for (int32_t gpus = 2; gpus <= 5; gpus++)
+            for (int64_t bytes = 64; bytes <= 1 << 28; bytes *= 2)
+                for (int i = 0; i < REPEATS; i++)
+                    add(&samples, (pto_sample_t){.benchmark = (uint8_t)(chain ? PTO_BENCHMARK_NCCL_BROADCAST
+                                                                              : PTO_BENCHMARK_NCCL_ALLREDUCE),
+                                                 .where = PTO_IN_GPU,
+                                                 .procs = gpus,
+                                                 .messages = 1,
+                                                 .bytes = bytes,
+                                                 .seconds = structured_s(chain == 1, gpus, (double)bytes) *
+                                                            (1 + 0.002 * shake(&random))});
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_machine_t *machine = fit.machine;
+    assert_true(machine->nccl_simple_bytes.value == 2097152);
+    assert_true(machine->nccl_sampled_bytes.value == 1 << 28);
+    assert_within(machine->nccl_channels.value, 32, 0.05);
+    assert_within(machine->nccl_channel_s_per_byte.value, 5e-11, 0.05);
+    assert_within(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.1);
+    assert_within(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE].value, 2e-6, 0.1);
+    assert_true(machine->nccl_doubling.value < 0.1);
+    /* not to be seen in the samples: NCCL's own */
+    assert_true(machine->nccl_net_hop_s[PTO_NCCL_ALGORITHM_TREE][PTO_NCCL_PROTOCOL_LL].value == 5e-6);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_and_parameters_are_recovered),
         cmocka_unit_test(rows_are_in_the_order_of_a_machine_file),
         cmocka_unit_test(unequal_nodes_are_refused_or_left_out),
+        cmocka_unit_test(the_structure_is_recovered_from_the_numbers_of_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,6 +255,132 @@ static void numbers_that_were_not_measured_have_no_price(void **state) {
     pto_machine_fini(&m);
 }
 
+/* --- beyond what was measured -----------------------------------------------------------------------------
+ */
+
+#define STRUCTURE                                                                                            \
+    "  hop:\n"                                                                                               \
+    "    ring: {ll: 1e-6, ll128: 1.05e-6, simple: 4e-6}\n"                                                   \
+    "    tree: {ll: 1e-6, ll128: 1.1e-6, simple: 5e-6}\n"                                                    \
+    "  net_hop:\n"                                                                                           \
+    "    ring: {ll: 1e-5, ll128: 1.5e-5, simple: 2e-5}\n"                                                    \
+    "    tree: {ll: 1.2e-5, ll128: 1.7e-5, simple: 2.2e-5}\n"                                                \
+    "  peer_s: 2e-6\n  simple_bytes: 1MiB\n  channels: 4\n  chunk_bytes: 64KiB\n"                            \
+    "  channel_s_per_byte: 1e-10\n  sampled_bytes: 4MiB\n  doubling: 0.25\n"
+
+/* From 4 GPUs on one node or on two. Messages between nodes take 1e-10 s/byte. */
+static void other_numbers_follow_from_the_nearest_row(void **state) {
+    (void)state;
+    const struct {
+        pto_collective_t collective;
+        int64_t nodes, gpus, bytes;
+        double seconds;
+    } priced[] = {
+        /* a ring of 8: 14 steps instead of 6; its links carry 1.75 s instead of 1.5 s */
+        {PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600, 8e-6 + 700 * 2e-11 + 8 * 1e-6},
+        {PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600000, 1.2e-5 + 700000 * 4e-12 + 8 * 1.05e-6},
+        {PTO_COLLECTIVE_ALLREDUCE, 1, 8, 6000000, 1.2e-5 + 7000000 * 4e-12 + 8 * 4e-6},
+        /* fewer GPUs: nothing less than what was measured, but the bytes */
+        {PTO_COLLECTIVE_ALLREDUCE, 1, 3, 9000000, 1.2e-5 + 8000000 * 4e-12},
+        /* a chain of 8: 4 more hops, each after a chunk of 64 KiB in every channel */
+        {PTO_COLLECTIVE_REDUCE, 1, 8, 4000, 7e-6 + 4000 * 5e-12 + 4 * 1e-6},
+        {PTO_COLLECTIVE_REDUCE, 1, 8, 4000000, 7e-6 + 4000000 * 5e-12 + 4 * (4e-6 + 65536 * 1e-10)},
+        /* a chain over 4 nodes: 12 hops within them and 3 between; the network is slower */
+        {PTO_COLLECTIVE_BROADCAST, 4, 4, 4000, 6e-6 + 4000 * 1e-10 + 9 * 1e-6 + 3 * 1e-5},
+        /* 7 peers instead of 3, and 4 GPUs of a node send to 4 of another */
+        {PTO_COLLECTIVE_ALLTOALL, 1, 8, 3000, 1e-5 + 7000 * 2e-11 + 4 * 2e-6},
+        {PTO_COLLECTIVE_ALLTOALL, 2, 4, 3000, 1e-5 + 16 * 3000 * 1e-10 + 4 * 2e-6 + 1e-5},
+        /* a tree over 8 nodes: up and down 3 levels instead of 1; a ring would pass 12 more network links */
+        {PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000, 3e-5 + 4000 * 6e-11 + 4 * 1.2e-5},
+    };
+    pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
+    for (size_t i = 0; i < sizeof priced / sizeof *priced; i++)
+        costs(&m, ask(priced[i].collective, priced[i].nodes, priced[i].gpus, priced[i].bytes),
+              priced[i].seconds);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65536), 1.2e-5 + 65536 * 4e-12); /* as measured */
+    pto_machine_fini(&m);
+}
+
+static pto_price_t explained(const pto_machine_t *machine, pto_request_t request,
+                             pto_explanation_t *explanation) {
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    pto_error_t err = {0};
+    if (pto_price(plan, machine, &price, explanation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+    return price;
+}
+
+/* Above the 4 MiB that were sampled the row still holds, but is extrapolated too. */
+static void doublings_widen_the_interval(void **state) {
+    (void)state;
+    static const struct {
+        int64_t gpus, bytes, from_gpus, from_bytes;
+        double doublings;
+    } asked[] = {{4, 4 << 20, 0, 0, 0},
+                 {4, 16 << 20, 4, 4 << 20, 2},
+                 {8, 4 << 20, 4, 0, 1},
+                 {16, 4 << 20, 4, 0, 2},
+                 {8, 32 << 20, 4, 4 << 20, 1 + 3.0}};
+    pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
+    pto_explanation_t explanation = {0};
+    m.node.gpus = 16;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        pto_price_t price =
+            explained(&m, ask(PTO_COLLECTIVE_REDUCE, 1, asked[i].gpus, asked[i].bytes), &explanation);
+        assert_int_equal(price.extrapolated.gpus, asked[i].from_gpus);
+        assert_int_equal(price.extrapolated.bytes, asked[i].from_bytes);
+        assert_close(price.extrapolated.doublings, asked[i].doublings);
+        assert_close(log(price.high_s / price.seconds) + 1, 0.25 * asked[i].doublings + 1);
+        assert_close(log(price.seconds / price.low_s) + 1, 0.25 * asked[i].doublings + 1);
+    }
+    pto_explanation_fini(&explanation);
+    pto_machine_fini(&m);
+}
+
+static void an_extrapolated_price_names_its_algorithm_protocol_and_hops(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        double count;
+        int line;
+    } wanted[] = {{"nccl.reduce.4.alpha_s", 1, 12},
+                  {"nccl.reduce.4.beta_s_per_byte", 4e6, 12},
+                  {"nccl.hop.ring.simple", 4, 19},
+                  {"nccl.channel_s_per_byte", 4 * 65536, 28}};
+    pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
+    pto_explanation_t explanation = {0};
+    explained(&m, ask(PTO_COLLECTIVE_REDUCE, 1, 8, 4000000), &explanation);
+    assert_int_equal(explanation.count, sizeof wanted / sizeof *wanted);
+    for (int i = 0; i < explanation.count; i++) {
+        assert_string_equal(explanation.term[i].stage, "NCCL ring, Simple");
+        assert_string_equal(explanation.term[i].key, wanted[i].key);
+        assert_close(explanation.term[i].count, wanted[i].count);
+        assert_int_equal(explanation.term[i].param->line, wanted[i].line);
+    }
+    explained(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 64), &explanation);
+    assert_string_equal(explanation.term[0].stage, "NCCL tree, LL");
+    explained(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 8, 64), &explanation);
+    assert_string_equal(explanation.term[0].stage, "NCCL sends, LL");
+    pto_explanation_fini(&explanation);
+    pto_machine_fini(&m);
+}
+
+static void a_network_of_unknown_cost_is_not_priced(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
+    pto_explanation_t explanation = {0};
+    pto_cost_fini(&m.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE]);
+    explained(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000), &explanation);
+    const pto_term_t *term = &explanation.term[2];
+    assert_string_equal(term->key, "injection.gpu.s_per_byte");
+    assert_null(term->param);
+    assert_close(term->count, 4000);
+    pto_explanation_fini(&explanation);
+    pto_machine_fini(&m);
+}
+
 static void a_price_is_traced_to_its_lines(void **state) {
     (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
@@ -429,6 +555,10 @@ int main(void) {
         cmocka_unit_test(the_price_is_the_row_of_its_gpus_nodes_and_bytes),
         cmocka_unit_test(unequal_counts_cost_the_busiest),
         cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
+        cmocka_unit_test(other_numbers_follow_from_the_nearest_row),
+        cmocka_unit_test(doublings_widen_the_interval),
+        cmocka_unit_test(an_extrapolated_price_names_its_algorithm_protocol_and_hops),
+        cmocka_unit_test(a_network_of_unknown_cost_is_not_priced),
         cmocka_unit_test(a_price_is_traced_to_its_lines),
         cmocka_unit_test(its_bytes_draw_a_kernels_power),
         cmocka_unit_test(rows_are_found_by_their_numbers),

@@ -1,5 +1,5 @@
-/* Every parameter of a machine changes some price, energy, setup time or applicability, unless it is marked
- * as measured only; a parameter so marked changes nothing. */
+/* Every parameter of a machine changes some price or its interval, energy, setup time or applicability,
+ * unless it is marked as measured only; a parameter so marked changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "made_machine.h"
 #include "portolan/pick.h"
 
-enum { REQUESTS = 40 };
+enum { REQUESTS = 48 };
 
 typedef struct {
     pto_scenario_t scenario;
@@ -56,9 +56,12 @@ static void add_requests(void) {
         "nodes: 4, gpus_per_node: 4, procs_per_gpu: 4",
         "nodes: 1, gpus_per_node: 2, procs_per_gpu: 1",
     };
+    static const char nccl_only[] = "nodes: 8, gpus_per_node: 4, procs_per_gpu: 1";
     for (size_t i = 0; i < sizeof collective / sizeof *collective; i++)
         for (size_t j = 0; j < sizeof layout / sizeof *layout; j++)
             add_request(collective[i], layout[j], "");
+    add_request("allreduce", nccl_only, "strategies: [nccl]\n");
+    add_request("reduce", nccl_only, "strategies: [nccl]\n");
     add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
     add_request("alltoall", layout[3], "library: [{algorithm: pairwise, staged: true}]\n");
     add_request("alltoall", "nodes: 4, gpus_per_node: 1, procs_per_gpu: 4, owners_per_gpu: 4", "");
@@ -95,7 +98,8 @@ static int free_machine(void **state) {
 
 static bool is_same(const pto_prediction_t *a, const pto_prediction_t *b) {
     return a->applicable == b->applicable && a->price.seconds == b->price.seconds &&
-           a->energy.joules == b->energy.joules && a->setup.seconds == b->setup.seconds;
+           a->price.high_s == b->price.high_s && a->energy.joules == b->energy.joules &&
+           a->setup.seconds == b->setup.seconds;
 }
 
 static bool changes_request(const request_t *asked) {

@@ -319,7 +319,8 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
     for (int i = 0; i < 2; i++) {
         pto_score_cell_t *cell = &scored.score.cell[i];
         predict(cell, predicted);
-        cell->prediction[0].price = (pto_price_t){1.0, true, 0.9, i == 0 ? 1.1 : 1.3, 0};
+        cell->prediction[0].price =
+            (pto_price_t){.seconds = 1.0, .has_interval = true, .low_s = 0.9, .high_s = i == 0 ? 1.1 : 1.3};
         assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
         assert_int_equal(cell->near_tie, i == 1);
     }

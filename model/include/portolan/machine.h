@@ -105,6 +105,22 @@ typedef enum {
 
 const char *pto_nccl_name(pto_nccl_kind_t value);
 
+/* The algorithms and protocols of NCCL that extrapolated prices tell apart. */
+typedef enum {
+    PTO_NCCL_ALGORITHM_RING,
+    PTO_NCCL_ALGORITHM_TREE,
+    PTO_NCCL_ALGORITHM_COUNT
+} pto_nccl_algorithm_t;
+typedef enum {
+    PTO_NCCL_PROTOCOL_LL,
+    PTO_NCCL_PROTOCOL_LL128,
+    PTO_NCCL_PROTOCOL_SIMPLE,
+    PTO_NCCL_PROTOCOL_COUNT
+} pto_nccl_protocol_t;
+
+const char *pto_nccl_algorithm_name(pto_nccl_algorithm_t value);
+const char *pto_nccl_protocol_name(pto_nccl_protocol_t value);
+
 /* Powers in watts. Each GPU power is the total draw of one GPU in that state. */
 typedef enum {
     PTO_POWER_GPU_IDLE,   /* idle, held by a process */

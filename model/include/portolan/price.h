@@ -37,12 +37,21 @@ typedef struct {
 
 void pto_explanation_fini(pto_explanation_t *explanation);
 
+/* What a price was extrapolated from: NCCL's, measured on these GPUs and nodes. */
+typedef struct {
+    int64_t gpus; /* of all nodes; 0: nothing was extrapolated */
+    int64_t nodes;
+    int64_t bytes;    /* the largest size measured, if the price is beyond it; else 0 */
+    double doublings; /* of GPUs, nodes and bytes from there */
+} pto_extrapolation_t;
+
 typedef struct {
     double seconds;
     bool has_interval; /* only with an explanation, if the machine has intervals or a model error */
     double low_s;      /* 95 percent; parameters taken as independent */
     double high_s;
     double tie_log_sd; /* the model's standard deviation of ln(ratio) to another strategy; 0: not known */
+    pto_extrapolation_t extrapolated;
 } pto_price_t;
 
 /* Limits of pricing rank by rank: ranks and messages of plans with a table of byte counts, and the copies,

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Half-width of a 95 percent interval, in standard deviations. */
-static const double deviations_95 = 1.96;
+#include "machine/error_model.h"
 
 /* A normal difference this many standard deviations from 0 has the other sign once in three times. */
 static const double deviations_of_a_third = 0.4307;
@@ -34,7 +33,7 @@ static double param_sd(const pto_prediction_t *best, const pto_prediction_t *oth
                    uses(&best->explanation, param) / best->price.seconds;
     /* the difference shrinks as the parameter falls, or as it rises */
     double reach = slope > 0 ? param->value - param->low : param->high - param->value;
-    return fabs(slope) * reach / deviations_95;
+    return fabs(slope) * reach / pto_deviations_95;
 }
 
 static bool seen_before(const pto_explanation_t *explanation, int index) {
@@ -66,7 +65,7 @@ static double add_variance(const pto_prediction_t *best, const pto_prediction_t 
 static double independent_sd(pto_cost_t best, pto_cost_t other) {
     double above = best.value > 0 ? log(best.high / best.value) : 0;
     double below = other.low > 0 ? log(other.value / other.low) : INFINITY;
-    return hypot(above, below) / deviations_95;
+    return hypot(above, below) / pto_deviations_95;
 }
 
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by) {
@@ -80,9 +79,9 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
     if (explained)
         variance = add_variance(best, other, &best->explanation, NULL, &doubt) +
                    add_variance(best, other, &other->explanation, &best->explanation, &doubt);
-    doubt.model_sd = explained ? best->price.tie_log_sd : 0;
+    doubt.model_sd = explained ? fmax(best->price.tie_log_sd, other->price.tie_log_sd) : 0;
     doubt.sd = explained ? sqrt(variance + doubt.model_sd * doubt.model_sd) : independent_sd(low, high);
-    double limit = doubt.model_sd > 0 ? deviations_of_a_third : deviations_95;
+    double limit = doubt.model_sd > 0 ? deviations_of_a_third : pto_deviations_95;
     doubt.near_tie = doubt.margin <= limit * doubt.sd;
     if (doubt.sd > 0) /* E[max(0, best / other - 1)] of a lognormal ratio */
         doubt.regret =

@@ -51,7 +51,8 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
     cell->prediction->algorithm = plan->request.algorithm;
     cell->prediction->chunks = plan->request.chunks;
     cell->prediction->staged_members = plan->request.staged_members;
-    cell->prediction->price = (pto_price_t){.seconds = simulation.seconds};
+    cell->prediction->price =
+        (pto_price_t){.seconds = simulation.seconds, .extrapolated = price.extrapolated};
     *cell->simulation = simulation;
     return PTO_OK;
 }

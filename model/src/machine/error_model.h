@@ -7,6 +7,9 @@
 
 enum { PTO_FITTED_NODES_MAX = 16 };
 
+/* Half-width of a 95 percent interval, in standard deviations. */
+static const double pto_deviations_95 = 1.96;
+
 /* One file of collectives that terms were fitted to. */
 typedef struct {
     char *file;

@@ -32,6 +32,14 @@ PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
 PTO_NAME_FUNCTION(pto_nccl_name, pto_nccl_kind_t, PTO_NCCL_COUNT, "no collective", {PTO_NCCL_TABLE(NAME)});
 #undef NAME
 
+PTO_NAME_FUNCTION(pto_nccl_algorithm_name, pto_nccl_algorithm_t, PTO_NCCL_ALGORITHM_COUNT, "no algorithm",
+                  {[PTO_NCCL_ALGORITHM_RING] = "ring", [PTO_NCCL_ALGORITHM_TREE] = "tree"});
+
+PTO_NAME_FUNCTION(pto_nccl_protocol_name, pto_nccl_protocol_t, PTO_NCCL_PROTOCOL_COUNT, "no protocol",
+                  {[PTO_NCCL_PROTOCOL_LL] = "ll",
+                   [PTO_NCCL_PROTOCOL_LL128] = "ll128",
+                   [PTO_NCCL_PROTOCOL_SIMPLE] = "simple"});
+
 PTO_NAME_FUNCTION(pto_mps_name, pto_mps_t, PTO_MPS_COUNT, "unknown",
                   {[PTO_MPS_UNKNOWN] = "unknown", [PTO_MPS_NO] = "no", [PTO_MPS_YES] = "yes"});
 

@@ -136,6 +136,33 @@
     MEMBER(COST, nccl, [PTO_NCCL_COUNT],                                                                     \
            .key = "nccl.*", .dim = {PTO_ALL(NCCL)}, .by = PTO_ROWS_BY_GPUS, .term = "nccl",                  \
            .power = PTO_POWER_GPU_KERNEL, .what = "one call of NCCL's own collective")                       \
+    MEMBER(VALUE, nccl_hop_s, [PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT],                          \
+           .key = "nccl.hop.*.*", .dim = {PTO_ALL(NCCL_ALGORITHM), PTO_ALL(NCCL_PROTOCOL)}, .unit = PTO_UNIT_S, .term = "nccl",\
+           .power = PTO_POWER_GPU_KERNEL, .what = "a hop between GPUs of a node, beyond those of the measured GPUs")\
+    MEMBER(VALUE, nccl_net_hop_s, [PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT],                      \
+           .key = "nccl.net_hop.*.*", .dim = {PTO_ALL(NCCL_ALGORITHM), PTO_ALL(NCCL_PROTOCOL)}, .unit = PTO_UNIT_S, .term = "nccl",\
+           .power = PTO_POWER_GPU_KERNEL, .what = "a hop between nodes, beyond those of the measured nodes")\
+    MEMBER(VALUE, nccl_peer_s, ,                                                                            \
+           .key = "nccl.peer_s", .unit = PTO_UNIT_S, .term = "nccl",                                        \
+           .power = PTO_POWER_GPU_KERNEL, .what = "each peer of an alltoall beyond those of the measured GPUs")\
+    MEMBER(VALUE, nccl_simple_bytes, ,                                                                      \
+           .key = "nccl.simple_bytes", .unit = PTO_UNIT_BYTES, .term = "nccl",                              \
+           .power = PTO_POWER_GPU_KERNEL, .what = "protocol Simple from this size on")                      \
+    MEMBER(VALUE, nccl_channels, ,                                                                          \
+           .key = "nccl.channels", .unit = PTO_UNIT_NONE, .term = "nccl",                                   \
+           .power = PTO_POWER_GPU_KERNEL, .positive = true, .what = "channels, among which the bytes are split")\
+    MEMBER(VALUE, nccl_chunk_bytes, ,                                                                       \
+           .key = "nccl.chunk_bytes", .unit = PTO_UNIT_BYTES, .term = "nccl",                               \
+           .power = PTO_POWER_GPU_KERNEL, .what = "a chunk, which one channel sends on as a whole")         \
+    MEMBER(VALUE, nccl_channel_s_per_byte, ,                                                                \
+           .key = "nccl.channel_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .term = "nccl",                   \
+           .power = PTO_POWER_GPU_KERNEL, .what = "each byte of a chunk that a channel passes on")          \
+    MEMBER(VALUE, nccl_sampled_bytes, ,                                                                     \
+           .key = "nccl.sampled_bytes", .unit = PTO_UNIT_BYTES, .term = "nccl",                             \
+           .power = PTO_POWER_GPU_KERNEL, .what = "the largest size measured; above, prices are extrapolated")\
+    MEMBER(VALUE, nccl_doubling, ,                                                                          \
+           .key = "nccl.doubling", .unit = PTO_UNIT_RATIO, .term = "nccl",                                  \
+           .power = PTO_POWER_GPU_KERNEL, .what = "each doubling beyond what was measured widens the interval by this, in log time")\
     MEMBER(VALUE, power_w, [PTO_POWER_COUNT],                                                                \
            .key = "energy.!gpu.!idle_w", .dim = {PTO_ONE(POWER, GPU_IDLE)}, .unit = PTO_UNIT_W,              \
            .positive = true, .what = "a GPU that waits, with a process on it")                               \

@@ -29,6 +29,8 @@ static const int dim_size[PTO_DIM_COUNT] = {
     [PTO_DIM_REACH] = PTO_REACH_COUNT,
     [PTO_DIM_REMOTE] = PTO_REMOTE_COUNT,
     [PTO_DIM_NCCL] = PTO_NCCL_COUNT,
+    [PTO_DIM_NCCL_ALGORITHM] = PTO_NCCL_ALGORITHM_COUNT,
+    [PTO_DIM_NCCL_PROTOCOL] = PTO_NCCL_PROTOCOL_COUNT,
     [PTO_DIM_POWER] = PTO_POWER_COUNT,
 };
 
@@ -46,6 +48,10 @@ static const char *dim_name(pto_dim_kind_t kind, int index) {
         return pto_remote_name((pto_remote_t)index);
     case PTO_DIM_NCCL:
         return pto_nccl_name((pto_nccl_kind_t)index);
+    case PTO_DIM_NCCL_ALGORITHM:
+        return pto_nccl_algorithm_name((pto_nccl_algorithm_t)index);
+    case PTO_DIM_NCCL_PROTOCOL:
+        return pto_nccl_protocol_name((pto_nccl_protocol_t)index);
     case PTO_DIM_NONE:
     case PTO_DIM_POWER:
     case PTO_DIM_COUNT:

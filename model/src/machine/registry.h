@@ -35,6 +35,8 @@ typedef enum {
     PTO_DIM_REACH,
     PTO_DIM_REMOTE,
     PTO_DIM_NCCL,
+    PTO_DIM_NCCL_ALGORITHM,
+    PTO_DIM_NCCL_PROTOCOL,
     PTO_DIM_POWER,
     PTO_DIM_COUNT
 } pto_dim_kind_t;

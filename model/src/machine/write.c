@@ -178,16 +178,21 @@ static section_t look_at(const pto_machine_t *machine, const char *path) {
     return section;
 }
 
+/* Bytes have no exponent and no interval. */
+static void put_value(pto_text_t *writer, const char *key, const pto_cell_t *cell, const char *separator) {
+    if (cell->family->unit == PTO_UNIT_BYTES)
+        pto_text_add(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
+    else
+        put_number(writer, key, cell->at, separator);
+}
+
 static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
         pto_text_add(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
         return;
     case PTO_FORM_VALUE:
-        if (cell->family->unit == PTO_UNIT_BYTES) /* without an exponent */
-            pto_text_add(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
-        else
-            put_number(writer, key, cell->at, ", ");
+        put_value(writer, key, cell, ", ");
         return;
     case PTO_FORM_POSTAL:
         pto_text_add(writer, "%*s%s: {", indent, "", key);
@@ -202,11 +207,11 @@ static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_
 }
 
 /* A number between mappings, and its interval, each on a line of its own. */
-static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_param_t *param) {
+static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     char separator[PLACE_MAX];
     snprintf(separator, sizeof separator, "\n%*s", indent, "");
     put(writer, separator + 1);
-    put_number(writer, key, param, separator);
+    put_value(writer, key, cell, separator);
     put(writer, "\n");
 }
 
@@ -241,7 +246,7 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
             if (pto_cell_is_first(machine, &cell, child))
                 put_section(writer, machine, child, indent);
         } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
-            put_number_lines(writer, indent, rest, cell.at);
+            put_number_lines(writer, indent, rest, &cell);
         } else if (pto_cell_known(&cell)) {
             put(writer, separator);
             put_leaf(writer, indent, rest, &cell);

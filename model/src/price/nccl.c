@@ -1,8 +1,10 @@
 /* What NCCL's own collective costs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the row for
- * as many GPUs on as many nodes. Nothing is interpolated: with another number NCCL takes other rings, trees
- * and protocols. */
+ * as many GPUs on as many nodes. For other numbers, the nearest measured row is extrapolated by NCCL's own
+ * structure (its src/graph/tuning.cc, 2.28.3): the hops of rings and trees, by protocol, and the bytes that
+ * links and nodes carry. */
 #include "price/nccl.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "plan/plan_internal.h"
@@ -25,6 +27,9 @@ static double busiest_bytes(const pto_request_t *request) {
     }
     return (double)most_bytes / (double)owners;
 }
+
+/* From one GPU to the next, in chunks. */
+static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
 static double call_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
@@ -55,19 +60,199 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
+/* --- beyond what was measured -----------------------------------------------------------------------------
+ */
+
+/* Flags for each byte of data: LL has 4 bytes of them in 8, LL128 8 in 128, Simple none. */
+static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
+    [PTO_NCCL_PROTOCOL_LL] = 1, [PTO_NCCL_PROTOCOL_LL128] = 8.0 / 120};
+
+/* What the bytes of one call pass, one after the other, and what links and nodes carry of each byte. */
+typedef struct {
+    double hops; /* alltoall: peers */
+    double net_hops;
+    double per_link;
+    double per_node;
+} shape_t;
+
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double above_zero(double value) { return value > 0 ? value : 0; }
+
+/* NCCL's own counts (tuning.cc): a ring's slowest block passes all of its links between nodes. */
+static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pto_nccl_job_t job) {
+    double gpus = (double)job.gpus, nodes = (double)job.nodes, steps = gpus - 1, rounds = 1;
+    shape_t shape = {.per_link = 1, .per_node = 1};
+    if (kind == PTO_NCCL_ALLREDUCE && algorithm == PTO_NCCL_ALGORITHM_TREE && nodes > 1)
+        return (shape_t){2 * (gpus / nodes - 1), 2 * ceil(log2(nodes)), 2, 2};
+    if (kind == PTO_NCCL_ALLREDUCE) {
+        rounds = 2;
+        shape.per_link = shape.per_node = 2 * steps / gpus;
+    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_ALLTOALL) {
+        shape.per_link = shape.per_node = steps;
+    }
+    shape.hops = rounds * steps;
+    if (nodes > 1)
+        shape.net_hops = smaller(rounds * (is_chain(kind) ? nodes - 1 : nodes), shape.hops);
+    shape.hops -= shape.net_hops;
+    if (kind == PTO_NCCL_ALLTOALL) { /* all peers at once */
+        shape.hops = steps;
+        shape.net_hops = nodes > 1;
+        shape.per_node = gpus / nodes * (gpus - gpus / nodes);
+    }
+    return shape;
+}
+
+/* Below Simple, NCCL takes what latency and flags together make the cheapest. */
+static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
+                                       const shape_t *shape, double bytes, double link_s) {
+    double seconds[PTO_NCCL_PROTOCOL_SIMPLE];
+    if (bytes >= machine->nccl_simple_bytes.value)
+        return PTO_NCCL_PROTOCOL_SIMPLE;
+    for (int p = 0; p < PTO_NCCL_PROTOCOL_SIMPLE; p++)
+        seconds[p] = shape->hops * machine->nccl_hop_s[algorithm][p].value +
+                     shape->net_hops * machine->nccl_net_hop_s[algorithm][p].value +
+                     flags_per_byte[p] * link_s;
+    return seconds[PTO_NCCL_PROTOCOL_LL128] < seconds[PTO_NCCL_PROTOCOL_LL] ? PTO_NCCL_PROTOCOL_LL128
+                                                                            : PTO_NCCL_PROTOCOL_LL;
+}
+
+bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
+                    pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route) {
+    const pto_cost_row_t *last = pto_machine_nccl(machine, kind, base.gpus, base.nodes, INT64_MAX);
+    if (!last || !pto_param_known(&machine->nccl_simple_bytes))
+        return false;
+    shape_t measured = shape_of(kind, algorithm, base), asked = shape_of(kind, algorithm, job);
+    bool between_nodes = base.nodes > 1 && job.nodes > 1; /* where the measured bytes were held up */
+    double row_bytes =
+        bytes * (between_nodes ? asked.per_node / measured.per_node : asked.per_link / measured.per_link);
+    pto_nccl_protocol_t protocol =
+        protocol_of(machine, algorithm, &asked, bytes, row_bytes * last->postal.beta_s_per_byte.value);
+    bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
+    *route = (pto_nccl_route_t){
+        .base = base,
+        .algorithm = algorithm,
+        .protocol = protocol,
+        .row = pto_machine_nccl(machine, kind, base.gpus, base.nodes, (int64_t)row_bytes),
+        .row_bytes = row_bytes,
+        .hops = above_zero(asked.hops - measured.hops),
+        .net_hops = above_zero(asked.net_hops - measured.net_hops),
+        .net_bytes = job.nodes > 1 && base.nodes == 1 ? bytes * asked.per_node : 0,
+    };
+    bool split = pto_param_known(&machine->nccl_channels);
+    if (pipelined)
+        route->chunk_bytes =
+            route->hops *
+            (split ? smaller(bytes / machine->nccl_channels.value, machine->nccl_chunk_bytes.value) : bytes);
+    return true;
+}
+
+/* The network holds up what a node sends, the links within nodes what each of them carries: the slower of the
+ * two counts. A machine without injection.gpu has the cost of one process's message. */
+static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
+                         const pto_nccl_route_t *route) {
+    const pto_cost_row_t *message =
+        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)route->net_bytes);
+    const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
+    double net_s_per_byte = pto_param_known(limit) ? limit->value
+                            : message              ? message->postal.beta_s_per_byte.value
+                                                   : 0;
+    bool net_is_slower =
+        route->net_bytes * net_s_per_byte > route->row_bytes * route->row->postal.beta_s_per_byte.value;
+    pto_charge_postal(charge, &machine->nccl[kind], &route->row->postal, PTO_SPACE_GPU, 1,
+                      net_is_slower ? 0 : route->row_bytes);
+    if (route->net_bytes == 0 || (net_s_per_byte > 0 && !net_is_slower))
+        return;
+    if (pto_param_known(limit) || !message)
+        pto_charge_param(charge, limit, PTO_SPACE_GPU, route->net_bytes);
+    else
+        pto_charge_postal(charge, &machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE], &message->postal,
+                          PTO_SPACE_GPU, 0, route->net_bytes);
+}
+
+static void charge_route(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
+                         const pto_nccl_route_t *route) {
+    static const char *const stage[][PTO_NCCL_PROTOCOL_COUNT] = {
+        [PTO_NCCL_ALGORITHM_RING] = {"NCCL ring, LL", "NCCL ring, LL128", "NCCL ring, Simple"},
+        [PTO_NCCL_ALGORITHM_TREE] = {"NCCL tree, LL", "NCCL tree, LL128", "NCCL tree, Simple"},
+        [PTO_NCCL_ALGORITHM_COUNT] = {"NCCL sends, LL", "NCCL sends, LL128", "NCCL sends, Simple"}};
+    bool direct = kind == PTO_NCCL_ALLTOALL;
+    charge->stage = stage[direct ? PTO_NCCL_ALGORITHM_COUNT : route->algorithm][route->protocol];
+    charge_bytes(charge, machine, kind, route);
+    pto_charge_param(charge,
+                     direct ? &machine->nccl_peer_s : &machine->nccl_hop_s[route->algorithm][route->protocol],
+                     PTO_SPACE_GPU, route->hops);
+    pto_charge_param(charge, &machine->nccl_net_hop_s[route->algorithm][route->protocol], PTO_SPACE_GPU,
+                     route->net_hops);
+    pto_charge_param(charge, &machine->nccl_channel_s_per_byte, PTO_SPACE_GPU, route->chunk_bytes);
+}
+
+double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, pto_nccl_stage, NULL);
+    charge_route(&charge, machine, kind, route);
+    return charge.other_s;
+}
+
+/* Doublings of GPUs per node and of nodes between two jobs. */
+static double distance(pto_nccl_job_t a, pto_nccl_job_t b) {
+    double per_node = (double)a.gpus / (double)a.nodes / ((double)b.gpus / (double)b.nodes);
+    return fabs(log2(per_node)) + fabs(log2((double)a.nodes / (double)b.nodes));
+}
+
+/* The measured job that is nearest; false: the collective was measured on none. */
+static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_job_t *found) {
+    bool any = false;
+    for (int i = 0; i < cost->count; i++) {
+        pto_nccl_job_t here = {cost->row[i].gpus, cost->row[i].nodes};
+        if (!any || distance(here, job) <= distance(*found, job))
+            *found = here;
+        any = true;
+    }
+    return any;
+}
+
+/* The cheaper of ring and tree; sends stand for both in an alltoall. False: nothing is known to extrapolate
+ * from. */
+static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
+                        pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
+    bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
+    pto_nccl_route_t tree;
+    pto_nccl_job_t base;
+    if (!nearest(&machine->nccl[kind], job, &base) ||
+        !pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_RING, base, job, bytes, best))
+        return false;
+    if (has_tree && pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_TREE, base, job, bytes, &tree) &&
+        pto_nccl_route_s(machine, kind, &tree) < pto_nccl_route_s(machine, kind, best))
+        *best = tree;
+    charge_route(charge, machine, kind, best);
+    return true;
+}
+
+static pto_extrapolation_t extrapolation(const pto_machine_t *machine, pto_nccl_job_t base,
+                                         pto_nccl_job_t job, double bytes) {
+    const pto_param_t *most = &machine->nccl_sampled_bytes;
+    bool larger = pto_param_known(most) && bytes > most->value;
+    double doublings = distance(base, job) + (larger ? log2(bytes / most->value) : 0);
+    if (doublings == 0)
+        return (pto_extrapolation_t){0};
+    return (pto_extrapolation_t){base.gpus, base.nodes, larger ? (int64_t)most->value : 0, doublings};
+}
+
 pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
-                             const pto_node_t *node, pto_error_t *err) {
-    const pto_layout_t *layout = &plan->request.layout;
-    int64_t gpus = pto_plan_group(plan, node->group)->size;
+                             const pto_node_t *node, pto_extrapolation_t *extrapolated, pto_error_t *err) {
+    pto_nccl_job_t job = {pto_plan_group(plan, node->group)->size, plan->request.layout.nodes};
     pto_nccl_kind_t kind = pto_collective_nccl(node->collective);
     if (kind == PTO_NCCL_COUNT)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no %s",
                              pto_collective_name(node->collective));
-    if (!pto_machine_nccl(machine, kind, gpus, layout->nodes, 0))
-        return refuse(machine, kind, gpus, layout->nodes, err);
     double bytes = call_bytes(plan);
-    const pto_cost_row_t *row = pto_machine_nccl(machine, kind, gpus, layout->nodes, (int64_t)bytes);
-    pto_charge_postal(charge, &machine->nccl[kind], &row->postal, PTO_SPACE_GPU, 1, bytes);
+    pto_nccl_route_t route = {.base = job};
+    const pto_cost_row_t *row = pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes);
+    if (row)
+        pto_charge_postal(charge, &machine->nccl[kind], &row->postal, PTO_SPACE_GPU, 1, bytes);
+    else if (!extrapolate(charge, machine, kind, job, bytes, &route))
+        return refuse(machine, kind, job.gpus, job.nodes, err);
+    *extrapolated = extrapolation(machine, route.base, job, bytes);
     return PTO_OK;
 }
 

@@ -405,7 +405,8 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, terms_of(pricing, 0));
-    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->err);
+    pto_status_t status =
+        pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, &pricing->extrapolated, pricing->err);
     if (status != PTO_OK)
         return status;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -539,6 +540,8 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(&pricing, price, explanation);
+    if (status == PTO_OK)
+        price->extrapolated = pricing.extrapolated;
     if (status == PTO_OK && explanation)
         pto_price_widen(&plan->request, machine, price);
     release(&pricing);

@@ -98,6 +98,7 @@ typedef struct {
     pto_outflow_t *outflow; /* one per node that has actors */
     pto_link_loads_t loads;
     pto_traffic_cache_t traffic;
+    pto_extrapolation_t extrapolated;
     bool out_of_memory;
     pto_error_t *err;
 } pto_pricing_t;

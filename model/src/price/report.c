@@ -99,19 +99,20 @@ static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
 void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price) {
     const pto_model_error_t *error = &machine->model_error;
     const pto_error_row_t *row = pto_model_error_row(error, request->strategy->name);
-    if (!row || price->seconds <= 0)
+    double more = price->extrapolated.doublings * machine->nccl_doubling.value;
+    if ((!row && more == 0) || price->seconds <= 0)
         return;
     const pto_layout_t *layout = &request->layout;
     double doublings = pto_covered_doublings(&error->node, layout->nodes) +
                        pto_covered_doublings(&error->proc, layout->gpus_per_node * layout->procs_per_gpu) +
                        pto_covered_doublings(&error->byte, request->bytes);
-    double half = row->log_95 * (1 + error->doubling * doublings);
+    double half = (row ? row->log_95 * (1 + error->doubling * doublings) : 0) + more;
     double below = price->low_s > 0 ? log(price->seconds / price->low_s) : INFINITY;
     double above = log(price->high_s / price->seconds);
     price->has_interval = true;
     price->low_s = price->seconds * exp(-hypot(below, half));
     price->high_s = price->seconds * exp(hypot(above, half));
-    price->tie_log_sd = error->tie * (1 + error->doubling * doublings);
+    price->tie_log_sd = hypot(error->tie * (1 + error->doubling * doublings), more / pto_deviations_95);
 }
 
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,

@@ -1,0 +1,281 @@
+/* What NCCL's prices are extrapolated by (docs/model.md, 'NCCL's own collectives'): hops, peers and channels,
+ * from how the measured numbers of GPUs differ. What the samples do not tell is NCCL's own. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "parts.h"
+#include "price/nccl.h"
+#include "select.h"
+
+/* A size of one job with fewer samples is left out: the first of a job has few, and pays for connecting. */
+enum { SAMPLES_LEAST = 5, SLOPES_LEAST = 5, ERRORS_LEAST = 19, FITTED_HOPS = PTO_NCCL_PROTOCOL_COUNT + 1 };
+
+static const double held_share = 0.95;
+static const double clear_step = 0.2; /* a change of protocol stands out of the noise by this share */
+
+/* NCCL 2.28.3, src/graph/tuning.cc: latencies of NVLink and of the network. A chunk is one of the 8 steps of
+ * NCCL_BUFFSIZE's 4 MiB. */
+static const double own_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {{0.6e-6, 1.9e-6, 3.4e-6},
+                                                                                    {0.6e-6, 1.25e-6, 4e-6}};
+static const double own_net_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
+    {2.7e-6, 4e-6, 14e-6}, {5e-6, 8.5e-6, 14e-6}};
+static const double own_chunk_bytes = 524288;
+
+/* As four H200s have it (docs/validation.md). */
+static const double usual_simple_bytes = 2097152;
+static const double usual_doubling = 0.28;
+
+/* The median of one size of a job. */
+typedef struct {
+    pto_nccl_kind_t kind;
+    pto_nccl_job_t job;
+    int64_t bytes;
+    double seconds;
+} cell_t;
+
+typedef struct {
+    size_t count;
+    cell_t *cell;
+} cells_t;
+
+static pto_param_t known(double value) {
+    return (pto_param_t){.value = value, .low = value, .high = value, .line = 1};
+}
+
+/* --- the cells ------------------------------------------------------------------------------------------ */
+
+static pto_status_t grow(cells_t *cells, size_t count, pto_error_t *err) {
+    cell_t *grown = realloc(cells->cell, (cells->count + count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
+    cells->cell = grown;
+    return PTO_OK;
+}
+
+static bool same_size(const fit_point_t *a, const fit_point_t *b) {
+    return a->procs == b->procs && a->messages == b->messages && a->bytes == b->bytes;
+}
+
+static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *scratch, cells_t *cells) {
+    for (size_t first = 0, past; first < points->count; first = past) {
+        const fit_point_t *point = &points->point[first];
+        for (past = first; past < points->count && same_size(&points->point[past], point); past++)
+            scratch[past - first] = points->point[past].seconds;
+        if (past - first >= SAMPLES_LEAST)
+            cells->cell[cells->count++] = (cell_t){
+                kind, {point->procs, point->messages}, point->bytes, fit_median(scratch, past - first)};
+    }
+}
+
+static pto_status_t find_cells(const fit_work_t *work, cells_t *cells) {
+    pto_status_t status = PTO_OK;
+    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
+        pto_benchmark_t benchmark = (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind);
+        fit_points_t points;
+        status = fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+        double *scratch = malloc((points.count + 1) * sizeof *scratch);
+        if (status == PTO_OK)
+            status = grow(cells, points.count, work->err);
+        if (status == PTO_OK && scratch != NULL)
+            add_cells((pto_nccl_kind_t)kind, &points, scratch, cells);
+        free(scratch);
+        free(points.point);
+    }
+    return status;
+}
+
+/* --- pairs of jobs -------------------------------------------------------------------------------------- */
+
+/* A cell, and its price from the rows of a job with fewer GPUs on as many nodes. */
+typedef struct {
+    pto_nccl_route_t route;
+    double seconds;
+} pair_t;
+
+static bool pair_of(const pto_machine_t *machine, const cell_t *cell, const pto_cost_row_t *base,
+                    pair_t *pair) {
+    pto_nccl_job_t from = {base->gpus, base->nodes};
+    if (base->from_bytes > 0 || from.nodes != cell->job.nodes || from.gpus >= cell->job.gpus ||
+        !pto_nccl_route(machine, cell->kind, PTO_NCCL_ALGORITHM_RING, from, cell->job, (double)cell->bytes,
+                        &pair->route))
+        return false;
+    pair->seconds = pto_nccl_route_s(machine, cell->kind, &pair->route);
+    return true;
+}
+
+/* A number for each pair, from its price without hops or with them; NAN leaves it out. */
+typedef double (*measure_t)(const cell_t *cell, const pair_t *pair, int which);
+
+/* Fills `value`, which has room for all pairs; returns their number. */
+static size_t of_pairs(const pto_machine_t *machine, const cells_t *cells, measure_t measure, int which,
+                       double *value) {
+    size_t count = 0;
+    for (size_t i = 0; i < cells->count; i++) {
+        const pto_cost_table_t *cost = &machine->nccl[cells->cell[i].kind];
+        for (int r = 0; r < cost->count; r++) {
+            pair_t pair;
+            if (!pair_of(machine, &cells->cell[i], &cost->row[r], &pair))
+                continue;
+            value[count] = measure(&cells->cell[i], &pair, which);
+            count += isnan(value[count]) ? 0 : 1;
+        }
+    }
+    return count;
+}
+
+static double peer_slope(const cell_t *cell, const pair_t *pair, int which) {
+    (void)which;
+    return cell->kind == PTO_NCCL_ALLTOALL ? (cell->seconds - pair->seconds) / pair->route.hops : NAN;
+}
+
+static double hop_slope(const cell_t *cell, const pair_t *pair, int protocol) {
+    bool counts = cell->kind != PTO_NCCL_ALLTOALL && (int)pair->route.protocol == protocol;
+    return counts ? (cell->seconds - pair->seconds) / pair->route.hops : NAN;
+}
+
+static double error_per_doubling(const cell_t *cell, const pair_t *pair, int which) {
+    double from = (double)pair->route.base.gpus;
+    (void)which;
+    return fabs(log(cell->seconds / pair->seconds)) / log2((double)cell->job.gpus / from);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/* --- the parameters ------------------------------------------------------------------------------------- */
+
+/* Keep the median slope as the parameter's value beyond what it has. */
+static pto_status_t keep_slope(fit_work_t *work, double *slope, size_t count, double least_s,
+                               pto_param_t *param) {
+    char key[PTO_PARAM_KEY_MAX];
+    if (count < SLOPES_LEAST)
+        return PTO_OK;
+    *param = known(fmax(fit_round(param->value + fit_median(slope, count)), least_s));
+    return fit_note(work, fit_key(work, param, key), count,
+                    "from pairs of numbers of GPUs, each at one size");
+}
+
+/* The protocol of each pair is chosen by the hops so far, so all slopes are found before any is kept. No hop
+ * takes less than by a protocol with lower latency. */
+static pto_status_t fit_hops(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
+    pto_machine_t *machine = work->fit->machine;
+    pto_param_t *param[FITTED_HOPS] = {
+        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL],
+        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL128],
+        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE], &machine->nccl_peer_s};
+    size_t count[FITTED_HOPS];
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < FITTED_HOPS; i++)
+        count[i] = of_pairs(machine, cells, i < PTO_NCCL_PROTOCOL_COUNT ? hop_slope : peer_slope, i,
+                            scratch + (size_t)i * room);
+    for (int i = 0; status == PTO_OK && i < FITTED_HOPS; i++)
+        status = keep_slope(work, scratch + (size_t)i * room, count[i],
+                            i == 1 || i == 2 ? param[i - 1]->value : 0, param[i]);
+    return status;
+}
+
+/* NCCL changes to Simple where a doubling of bytes costs more than the next one, which it never does along
+ * one line: the median of such sizes; 0: there are none. */
+static double find_simple(const cells_t *cells, double *scratch) {
+    size_t count = 0;
+    for (size_t i = 1; i + 1 < cells->count; i++) {
+        const cell_t *at = &cells->cell[i];
+        bool one_job = at[-1].kind == at[1].kind && at[-1].job.gpus == at[1].job.gpus &&
+                       at[-1].job.nodes == at[1].job.nodes && at[-1].bytes * 4 == at[1].bytes;
+        double before_s = at[0].seconds - at[-1].seconds, after_s = at[1].seconds - at[0].seconds;
+        if (one_job && at->kind != PTO_NCCL_ALLTOALL && before_s > clear_step * at->seconds &&
+            before_s > after_s)
+            scratch[count++] = (double)at->bytes;
+    }
+    return fit_median(scratch, count);
+}
+
+/* A chain's last two lines meet where the chunks of its channels are full; each hop waits for these. */
+static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
+    static const pto_nccl_kind_t chains[] = {PTO_NCCL_REDUCE, PTO_NCCL_BROADCAST};
+    pto_machine_t *machine = work->fit->machine;
+    size_t count = 0, room = (size_t)(machine->nccl[chains[0]].count + machine->nccl[chains[1]].count);
+    double *full_bytes = scratch, *s_per_byte = scratch + room;
+    for (int c = 0; c < 2; c++)
+        for (int r = 1; r < machine->nccl[chains[c]].count; r++) {
+            const pto_cost_row_t *row = &machine->nccl[chains[c]].row[r];
+            double slower = row[-1].postal.beta_s_per_byte.value - row->postal.beta_s_per_byte.value;
+            double later_s = row->postal.alpha_s.value - row[-1].postal.alpha_s.value;
+            if (row->below_bytes != INT64_MAX || row->nodes > 1 || slower <= 0 || later_s <= 0 ||
+                (double)row->from_bytes <= machine->nccl_simple_bytes.value)
+                continue;
+            full_bytes[count] = later_s / slower;
+            s_per_byte[count++] = slower / (double)(row->gpus - 1);
+        }
+    if (count == 0)
+        return fit_note(work, "nccl.channels", 0,
+                        "no limit of reduce or broadcast above Simple's shows them");
+    double channels = fmax(1, round(fit_median(full_bytes, count) / own_chunk_bytes));
+    machine->nccl_channels = known(channels);
+    machine->nccl_channel_s_per_byte = known(fit_round(fit_median(s_per_byte, count) * channels));
+    return fit_note(work, "nccl.channel_s_per_byte", 0, "%.3g GB/s for each of %.0f channels, of %zu chains",
+                    1e-9 / machine->nccl_channel_s_per_byte.value, channels, count);
+}
+
+/* From leaving out: what each doubling of GPUs adds to the error of all but 5 percent. */
+static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
+    pto_machine_t *machine = work->fit->machine;
+    size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);
+    double rank = ceil(held_share * (double)(count + 1));
+    qsort(scratch, count, sizeof *scratch, by_value);
+    if (count < ERRORS_LEAST) {
+        machine->nccl_doubling = known(usual_doubling);
+        return fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");
+    }
+    machine->nccl_doubling = known(round(scratch[(size_t)rank - 1] * 1000) / 1000);
+    return fit_note(work, "nccl.doubling", count, "holds 95%% of times predicted from fewer GPUs");
+}
+
+static void set_own(pto_machine_t *machine, const cells_t *cells, double simple_bytes) {
+    double most = 0;
+    for (int a = 0; a < PTO_NCCL_ALGORITHM_COUNT; a++)
+        for (int p = 0; p < PTO_NCCL_PROTOCOL_COUNT; p++) {
+            machine->nccl_hop_s[a][p] = known(own_hop_s[a][p]);
+            machine->nccl_net_hop_s[a][p] = known(own_net_hop_s[a][p]);
+        }
+    for (size_t i = 0; i < cells->count; i++)
+        most = fmax(most, (double)cells->cell[i].bytes);
+    machine->nccl_peer_s = known(own_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL]);
+    machine->nccl_simple_bytes = known(simple_bytes > 0 ? simple_bytes : usual_simple_bytes);
+    machine->nccl_chunk_bytes = known(own_chunk_bytes);
+    machine->nccl_sampled_bytes = known(most);
+}
+
+static pto_status_t fit_all(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
+    pto_machine_t *machine = work->fit->machine;
+    double simple_bytes = find_simple(cells, scratch);
+    set_own(machine, cells, simple_bytes);
+    pto_status_t status = fit_note(work, "nccl.hop, nccl.net_hop", 0,
+                                   "NCCL 2.28.3's own (src/graph/tuning.cc), except those named below");
+    if (status == PTO_OK && simple_bytes <= 0)
+        status = fit_note(work, "nccl.simple_bytes", 0, "as on four H200s: no times jump");
+    if (status == PTO_OK)
+        status = fit_channels(work, scratch);
+    if (status == PTO_OK)
+        status = fit_hops(work, cells, scratch, room);
+    return status == PTO_OK ? fit_doubling(work, cells, scratch) : status;
+}
+
+pto_status_t fit_nccl_structure(fit_work_t *work) {
+    cells_t cells = {0};
+    size_t rows = 2;
+    pto_status_t status = find_cells(work, &cells);
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        rows += (size_t)work->fit->machine->nccl[kind].count;
+    size_t room = (cells.count + 1) * rows;
+    double *scratch = malloc(FITTED_HOPS * room * sizeof *scratch);
+    if (status == PTO_OK && scratch == NULL)
+        status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
+    if (status == PTO_OK && rows > 2 && cells.count > 0)
+        status = fit_all(work, &cells, scratch, room);
+    free(scratch);
+    free(cells.cell);
+    return status;
+}
