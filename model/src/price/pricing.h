@@ -78,13 +78,13 @@ typedef struct {
     int64_t round;          /* number of iterations of loops so far */
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
     bool in_lanes;
-    bool in_branches;            /* of a parallel node */
     bool in_library;             /* whether the current stage is of a collective that the library runs; */
     int library_end;             /* the last node of the last such one; -1: there was none */
+    bool in_branches;            /* of a parallel node */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
-    uint64_t *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
     /* In branches; NULL in plans without. */
     pto_ledger_t *first_ask; /* per resource and actor: before any lane asked */
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
