@@ -271,6 +271,14 @@ static long resident_kib(void) {
     return usage.ru_maxrss;
 }
 
+/* In seven chunks, so that a ring of four slots goes round. */
+static void ask_for_halo(case_t *test) {
+    test->request.collective = PTO_COLLECTIVE_HALO;
+    test->request.bytes = 4;
+    test->request.chunks = 7;
+    test->request.halo = (pto_halo_t){.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1};
+}
+
 /* The strategy named after WHAT and a colon, all processes with a GPU each, or what suits most. */
 static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     if (!job->strategy)
@@ -280,8 +288,11 @@ static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     ask_for_a_gpu_each(test, job->size);
     if (pto_strategy_find(job->strategy, &strategy, &err) != PTO_OK)
         die(err.message);
-    if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
-        test->request.collective = PTO_COLLECTIVE_BROADCAST;
+    test->request.collective = PTO_COLLECTIVE_BROADCAST;
+    if (strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE)
+        test->request.collective = PTO_COLLECTIVE_ALLREDUCE;
+    else if (strategy->collectives & 1u << PTO_COLLECTIVE_HALO)
+        ask_for_halo(test);
     if (strategy->stages)
         test->request.staged_members = (pto_staged_t){job->size / 2, 1};
     return case_plan(test, job->strategy, "direct");

@@ -33,6 +33,7 @@ check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_ex
 for what in mix mix_doubling mix_learning; do
     check "and so does one with mixed copies ($what)" run 4 "$test_exec" repeats:$what "${REPEATS:-1000}" "$seed"
 done
+check "and so does a halo exchange through rings" run 4 "$test_exec" repeats:shm_ring "${REPEATS:-1000}" "$seed"
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
@@ -45,7 +46,8 @@ done
 check "data of short kernels carry their flags" run 3 "$test_exec" lines
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
-for what in timeout timeout:mix timeout:mix_doubling timeout:mix_learning timeout:gas_split timeout:chunk_pipeline timeout:two_halves; do
+for what in timeout timeout:mix timeout:mix_doubling timeout:mix_learning timeout:gas_split timeout:chunk_pipeline timeout:two_halves \
+    timeout:shm_ring; do
     check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
     check "and nothing is printed" test ! -s "$work/stderr"
 done
@@ -69,7 +71,8 @@ kill_one() { # WHAT
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-for what in repeats repeats:mix repeats:mix_doubling repeats:mix_learning repeats:gas_split repeats:host_ring repeats:chunk_pipeline; do
+for what in repeats repeats:mix repeats:mix_doubling repeats:mix_learning repeats:gas_split repeats:host_ring repeats:chunk_pipeline \
+    repeats:shm_ring; do
     check "a killed process ends the job ($what)" kill_one $what
     check "and mpirun says which" has "exited on signal 9" "$work/stderr"
 done
