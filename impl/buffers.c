@@ -134,8 +134,7 @@ static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
         if (memory)
             exec->bound[b].memory = memory + total;
         int64_t bytes = memory_bytes(exec, b, exec->job.logical);
-        total += aligned(bytes > 0 ? bytes : 1) +
-                 (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
+        total += aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
 }
@@ -186,6 +185,14 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     return status;
 }
 
+/* Host memory needs no substitute. */
+static pto_status_t bind_host(pto_exec_t *exec, int b, pto_role_t role, pto_error_t *err) {
+    const void *in = exec->options.host_in, *out = exec->options.host_out;
+    if (in && in == out)
+        return pto_error_set(err, PTO_ERR_RANGE, "a pattern in host memory cannot run in place");
+    return bind_user(exec, b, role == PTO_ROLE_HOST_IN ? in : out, false, NULL, err);
+}
+
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     bool in_place = in == out;
     bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
@@ -197,7 +204,9 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
         pto_role_t role = pto_plan_buffer(exec->plan, b)->role;
         if (!pto_buffer_is_users(exec->plan, b, exec->job.logical))
             continue;
-        if (role == PTO_ROLE_IN)
+        if (pto_role_is_host(role))
+            status = bind_host(exec, b, role, err);
+        else if (role == PTO_ROLE_IN)
             status = bind_user(exec, b, in, shadow, &exec->shadow_in, err);
         else
             status = bind_user(exec, b, out, false, &exec->shadow_out, err);

@@ -53,6 +53,7 @@ const pto_strategy_t pto_strategy_dup_devptr = {
                    1u << PTO_COLLECTIVE_ALLGATHER,
     .splits = true,
     .chunked = true,
+    .joins = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

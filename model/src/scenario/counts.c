@@ -221,5 +221,8 @@ pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_
 void pto_counts_fini(pto_counts_t *counts) {
     free(counts->matrix);
     free(counts->matrix_path);
+    if (counts->host)
+        pto_counts_fini(counts->host);
+    free(counts->host);
     *counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }

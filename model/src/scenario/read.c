@@ -316,8 +316,9 @@ static pto_status_t read_matrix(const pto_reader_t *reader, const pto_yaml_node_
     return status;
 }
 
-static pto_status_t read_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                int argument) {
+/* One pattern: `slot` is a pto_counts_t. */
+static pto_status_t read_one(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
     (void)argument;
     pto_counts_t *counts = slot;
     if (node->kind == PTO_YAML_SCALAR) {
@@ -337,6 +338,47 @@ static pto_status_t read_counts(const pto_reader_t *reader, const pto_yaml_node_
         *counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = read.skew, .seed = (uint64_t)read.seed};
     free(read.matrix_path);
     return status;
+}
+
+/* One pattern in GPU memory, and one in host memory at the same time. */
+typedef struct {
+    pto_counts_t gpu;
+    pto_counts_t cpu;
+} pair_slot_t;
+
+static const pto_yaml_field_t pair_fields[] = {
+    {.key = "gpu", .read = read_one, .offset = offsetof(pair_slot_t, gpu), .required = true},
+    {.key = "cpu", .read = read_one, .offset = offsetof(pair_slot_t, cpu), .required = true},
+};
+static const pto_yaml_table_t pair_table = {.what = "'counts'", FIELDS(pair_fields)};
+
+static pto_status_t read_pair(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_counts_t *counts) {
+    pair_slot_t read = {.gpu = {.kind = PTO_COUNTS_EQUAL}, .cpu = {.kind = PTO_COUNTS_EQUAL}};
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_read_mapping(reader, node, &pair_table, &read);
+    pto_counts_t *host = status == PTO_OK ? malloc(sizeof *host) : NULL;
+    if (status == PTO_OK && !host)
+        status = pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    if (host) {
+        *host = read.cpu;
+        read.gpu.host = host;
+    }
+    if (status == PTO_OK && pto_counts_check(&read.gpu, &fault) != PTO_OK)
+        status = pto_read_fail_as(reader, node, &fault);
+    if (status == PTO_OK) {
+        *counts = read.gpu;
+        return PTO_OK;
+    }
+    if (!host)
+        pto_counts_fini(&read.cpu);
+    pto_counts_fini(&read.gpu);
+    return status;
+}
+
+static pto_status_t read_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    bool pair = node->kind == PTO_YAML_MAPPING && (pto_yaml_find(node, "gpu") || pto_yaml_find(node, "cpu"));
+    return pair ? read_pair(reader, node, slot) : read_one(reader, node, slot, argument);
 }
 
 pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *counts, pto_error_t *err) {
@@ -533,7 +575,7 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
         scenario->layout.nodes = scenario->nodes.value[0];
     else if (scenario->collective != PTO_COLLECTIVE_PAIR)
         return pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'layout' in a scenario file");
-    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+    if (!pto_counts_scale(&scenario->counts))
         status = take_matrix_bytes(reader, root, scenario);
     else if (scenario->bytes.count == 0 && scenario->collective != PTO_COLLECTIVE_HALO)
         status = pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'bytes' in a scenario file");
