@@ -205,8 +205,8 @@ int64_t pto_counts_order(const pto_counts_t *counts);
 /* The most that any pair can have if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes);
 
-/* Check the grids of stencils and groups, and that two patterns have equally many processes. Errors:
- * PTO_ERR_RANGE. */
+/* Check the skew, the grids of stencils and groups, and that two patterns have equally many processes.
+ * Errors: PTO_ERR_RANGE. */
 pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err);
 
 /* Describe a stencil or groups, such as "stencil on 4 x 4, wrap 1 1", or two patterns, such as "gpu: stencil

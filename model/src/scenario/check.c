@@ -168,9 +168,6 @@ static pto_status_t check_messages(const pto_scenario_t *scenario, pto_error_t *
 
 static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *err) {
     const pto_counts_t *counts = &scenario->counts;
-    if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
-        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
-                                   "skew must be in [0, 1], not %g", counts->skew);
     pto_error_t fault = {.status = PTO_OK};
     if (pto_counts_check(counts, &fault) != PTO_OK)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, fault.status, err, "%s", fault.message);
@@ -233,10 +230,13 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     int64_t order = pto_counts_order(&scenario->counts), owners = pto_layout_owner_count(layout);
     if (order == 0 || order == owners)
         return PTO_OK;
-    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+    const pto_counts_t *sized = scenario->counts.host && pto_counts_order(scenario->counts.host) == order
+                                    ? scenario->counts.host
+                                    : &scenario->counts;
+    if (sized->kind == PTO_COUNTS_MATRIX)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "the matrix %s has %lld rows, but %lld processes hold data",
-                                   scenario->counts.matrix_path, (long long)order, (long long)owners);
+                                   sized->matrix_path, (long long)order, (long long)owners);
     return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                "the dims of the pattern make %lld processes, but %lld processes hold data",
                                (long long)order, (long long)owners);

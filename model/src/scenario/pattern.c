@@ -130,9 +130,11 @@ int64_t pto_counts_order(const pto_counts_t *counts) {
     return order == 0 && counts->host ? order_of_one(counts->host) : order;
 }
 
-static pto_status_t check_grid(const pto_counts_t *counts, pto_error_t *err) {
+static pto_status_t check_one(const pto_counts_t *counts, pto_error_t *err) {
     const pto_grid_t *grid = &counts->grid;
     int64_t order = 1;
+    if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
+        return pto_error_set(err, PTO_ERR_RANGE, "skew must be in [0, 1], not %g", counts->skew);
     if (!has_grid(counts))
         return PTO_OK;
     if (grid->dim_count < 1 || grid->dim_count > PTO_GRID_DIMS_MAX)
@@ -153,12 +155,12 @@ static pto_status_t check_grid(const pto_counts_t *counts, pto_error_t *err) {
 }
 
 pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
-    pto_status_t status = check_grid(counts, err);
+    pto_status_t status = check_one(counts, err);
     if (status != PTO_OK || !counts->host)
         return status;
     if (counts->host->host)
         return pto_error_set(err, PTO_ERR_RANGE, "a pattern in host memory is two patterns itself");
-    status = check_grid(counts->host, err);
+    status = check_one(counts->host, err);
     if (status != PTO_OK)
         return status;
     int64_t on_gpu = order_of_one(counts), on_host = order_of_one(counts->host);
