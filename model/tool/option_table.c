@@ -526,6 +526,16 @@ const pto_option_t pto_tune_options[] = {
      STORE(COUNT, scenario.layout.procs_per_gpu)},
     {.name = NULL}};
 
+const pto_option_t pto_export_options[] = {
+    {"collective", "NAME", "only this one (default: all that the target can be told about)",
+     .apply = apply_collective, .word_at = collective_at},
+    {"nodes", "N|FROM:TO", "nodes, by factors of 2: a communicator of all their GPUs each",
+     .apply = apply_nodes},
+    {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
+     STORE(COUNT, scenario.layout.gpus_per_node)},
+    {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)", .apply = apply_bytes},
+    {.name = NULL}};
+
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
