@@ -299,13 +299,12 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 # --- for newcomers -------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install build dependencies (after announcing it), build, and show costs on Summit and Lassen
+demo: ## install build dependencies (after announcing it), build, and answer the README's two questions
 	@tools/deps.sh install "$(DEPS)" build
 	@$(MAKE) --no-print-directory build
-	$(BUILD)/portolan predict scenarios/problems/alltoall-summit.yaml
-	$(BUILD)/portolan pick scenarios/problems/alltoall-summit.yaml
-	$(BUILD)/portolan predict scenarios/problems/alltoall-lassen.yaml
-	$(BUILD)/portolan pick scenarios/problems/alltoall-lassen.yaml
+	$(BUILD)/portolan pick $(DEMO)
+	$(BUILD)/portolan predict $(DEMO) --bytes 1KiB --strategy three_step,cuda_aware --explain
+demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 
 .PHONY: test
 test: ## build and run the unit, golden and header tests, JOBS at a time

@@ -411,7 +411,7 @@ const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
      "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoall(v), allgather: library (MPI's own) or isend_irecv",
+    {"implementation", "NAME", "alltoall(v), allgather, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},

@@ -157,6 +157,8 @@ static void run_cases(const job_t *job) {
         case_random_state = turn + 1;
         done += groups;
     }
+    if (case_collective)
+        return;
     if (job->count >= CASES_THAT_COVER)
         run_unmet(job);
     check_coverage(job->count);
@@ -525,16 +527,17 @@ static bool run_full(const job_t *job) {
     return status == PTO_OK;
 }
 
-/* Of WHAT, which a strategy may follow. */
+/* Of WHAT, which a strategy (of `cases`: a collective) may follow. */
 static bool asks_for(const char *what, const char *name) {
     return strncmp(what, name, strlen(name)) == 0 && (!what[strlen(name)] || what[strlen(name)] == ':');
 }
 
 static bool run(const char *what, const job_t *job) {
     bool right = true;
-    if (strcmp(what, "cases") == 0)
+    if (asks_for(what, "cases")) {
+        case_collective = job->strategy;
         run_cases(job);
-    else if (strcmp(what, "shapes") == 0)
+    } else if (strcmp(what, "shapes") == 0)
         run_shapes(job);
     else if (strcmp(what, "specials") == 0)
         specials_run(job->count, MPI_COMM_WORLD, job->device);

@@ -45,7 +45,8 @@ static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_
                         .datatype = PTO_DATATYPE_FLOAT,
                         .bytes = sizes[i],
                         .messages = 5,
-                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                        /* borders of 12 and 24 cells, which up to 4 processes share out evenly */
+                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
                         .strategy = pto_strategy_at(s),
                         .algorithm = pto_algorithm_at(a),
                         .by_library = true};
@@ -90,10 +91,15 @@ static bool mixes_neighbors(const pto_plan_t *plan) {
     return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.layout.gpus_per_node > 1;
 }
 
+/* Processes that queue for one border's copy after the other: by stages in the price, in any order here. */
+static bool queue_again(const pto_plan_t *plan) {
+    return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.strategy->splits;
+}
+
 static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
     if (mixes_levels(plan) || mixes_neighbors(plan) || comes_from_one(plan))
         return; /* a_mixed_stage_..., what_comes_from_one_... */
-    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    assert_near(simulated(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
     visited++;
 }
 
@@ -137,9 +143,12 @@ static void visit_sharing(const pto_machine_t *machine, each_plan_t visit) {
         visit_layout(machine, layouts[i], PTO_SPLIT_BYTES, visit);
 }
 
+/* Directions that share the GPU's copy engines: test_halo. */
+static bool has_lanes(const pto_plan_t *plan) { return pto_plan_lane_count(plan) > 1; }
+
 static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                            const char *what) {
-    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan))
+    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan) || has_lanes(plan))
         return;
     assert_near(simulated(plan, machine).seconds, price_s, 1e-9, what);
     visited++;
