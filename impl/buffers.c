@@ -134,8 +134,7 @@ static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
         if (memory)
             exec->bound[b].memory = memory + total;
         int64_t bytes = memory_bytes(exec, b, exec->job.logical);
-        total += aligned(bytes > 0 ? bytes : 1) +
-                 (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
+        total += aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
 }
@@ -155,16 +154,20 @@ static pto_status_t allocate_arenas(pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
+static pto_status_t take_user(pto_exec_t *exec, int b, const void *user, int64_t bytes, pto_error_t *err) {
+    memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes its input */
+    if (bytes == 0 || user)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "rank %lld holds user data, but its '%s' buffer is NULL",
+                         (long long)exec->job.logical, pto_plan_buffer(exec->plan, b)->name);
+}
+
 static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool shadow, void **shadowed,
                               pto_error_t *err) {
-    const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
     int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
-    memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes its input */
-    if (bytes == 0)
-        return PTO_OK;
-    if (!user)
-        return pto_error_set(err, PTO_ERR_RANGE, "rank %lld holds user data, but its '%s' buffer is NULL",
-                             (long long)exec->job.logical, buffer->name);
+    pto_status_t taken = take_user(exec, b, user, bytes, err);
+    if (taken != PTO_OK || bytes == 0)
+        return taken;
     bool shared = exec->bound[b].shared >= 0;
     if ((shared || pto_plan_uses_nccl(exec->plan)) && !shadow) {
         pto_memory_handle_t handle;
@@ -180,10 +183,19 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     }
     if (!shadow)
         return PTO_OK;
-    pto_status_t status =
-        pto_exec_user_allocate(exec->plan, exec->device, buffer->role, bytes, shadowed, err);
+    pto_status_t status = pto_exec_user_allocate(exec->plan, exec->device,
+                                                 pto_plan_buffer(exec->plan, b)->role, bytes, shadowed, err);
     exec->bound[b].memory = *shadowed;
     return status;
+}
+
+/* Host memory needs no substitute. */
+static pto_status_t bind_host(pto_exec_t *exec, int b, pto_role_t role, pto_error_t *err) {
+    const void *in = exec->options.host_in, *out = exec->options.host_out;
+    if (in && in == out)
+        return pto_error_set(err, PTO_ERR_RANGE, "a pattern in host memory cannot run in place");
+    return take_user(exec, b, role == PTO_ROLE_HOST_IN ? in : out,
+                     pto_buffer_bytes(exec->plan, b, exec->job.logical), err);
 }
 
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
@@ -197,7 +209,9 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
         pto_role_t role = pto_plan_buffer(exec->plan, b)->role;
         if (!pto_buffer_is_users(exec->plan, b, exec->job.logical))
             continue;
-        if (role == PTO_ROLE_IN)
+        if (pto_role_is_host(role))
+            status = bind_host(exec, b, role, err);
+        else if (role == PTO_ROLE_IN)
             status = bind_user(exec, b, in, shadow, &exec->shadow_in, err);
         else
             status = bind_user(exec, b, out, false, &exec->shadow_out, err);

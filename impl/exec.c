@@ -428,8 +428,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
-    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->own_in);
-    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->own_out);
+    pto_exec_own_release(exec->plan, exec->device, exec->own);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec->lane);

@@ -233,10 +233,12 @@ struct pto_exec {
     bool waiting; /* inside pto_exec_wait, so blocking calls are allowed */
     bool under_way;
     bool failed;
-    void *own_in; /* the user buffers that pto_exec_open allocated */
-    void *own_out;
+    void *own[PTO_ROLE_COUNT]; /* the user buffers that pto_exec_open allocated */
     uint64_t random;
     pto_watchdog_t watchdog;
 };
+
+/* Free what pto_exec_open allocated, by role. */
+void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own);
 
 #endif

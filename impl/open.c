@@ -1,10 +1,23 @@
 /* Creates an executor together with its device and user buffers: what most programs do around
  * pto_exec_create. */
+#include <string.h>
+
 #include "executor.h"
 
-static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical,
-                             pto_role_t role, void **memory, pto_error_t *err) {
-    return pto_exec_user_allocate(plan, device, role, pto_exec_user_bytes(plan, logical, role), memory, err);
+static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical, void **own,
+                             pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int role = 0; role < PTO_ROLE_COUNT && status == PTO_OK; role++)
+        if (role != PTO_ROLE_TEMPORARY)
+            status =
+                pto_exec_user_allocate(plan, device, (pto_role_t)role,
+                                       pto_exec_user_bytes(plan, logical, (pto_role_t)role), &own[role], err);
+    return status;
+}
+
+void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own) {
+    for (int role = 0; role < PTO_ROLE_COUNT; role++)
+        pto_exec_user_release(plan, device, (pto_role_t)role, own[role]);
 }
 
 static pto_status_t find_device(const char *name, int64_t gpu, const pto_device_t **device,
@@ -17,7 +30,8 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
                            const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err) {
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     const pto_device_t *found = NULL;
-    void *in = NULL, *out = NULL;
+    pto_exec_options_t given = options ? *options : (pto_exec_options_t){0};
+    void *own[PTO_ROLE_COUNT] = {NULL};
     int64_t logical = 0;
     pto_error_t ignored;
     if (!err)
@@ -27,21 +41,17 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
         return status;
     status = find_device(device, pto_layout_rank(layout, logical).gpu, &found, err);
     if (status == PTO_OK)
-        status = allocate(found, plan, logical, PTO_ROLE_IN, &in, err);
-    if (status == PTO_OK)
-        status = allocate(found, plan, logical, PTO_ROLE_OUT, &out, err);
+        status = allocate(found, plan, logical, own, err);
     status = pto_agree(comm, status, err);
+    given.host_in = own[PTO_ROLE_HOST_IN];
+    given.host_out = own[PTO_ROLE_HOST_OUT];
     if (status == PTO_OK)
-        status = pto_exec_create(plan, comm, found, in, out, op, options, exec, err);
-    if (status == PTO_OK) {
-        (*exec)->own_in = in;
-        (*exec)->own_out = out;
-        return PTO_OK;
-    }
-    if (found) {
-        pto_exec_user_release(plan, found, PTO_ROLE_IN, in);
-        pto_exec_user_release(plan, found, PTO_ROLE_OUT, out);
-    }
+        status =
+            pto_exec_create(plan, comm, found, own[PTO_ROLE_IN], own[PTO_ROLE_OUT], op, &given, exec, err);
+    if (status == PTO_OK)
+        memcpy((*exec)->own, own, sizeof own);
+    else if (found)
+        pto_exec_own_release(plan, found, own);
     return status;
 }
 
@@ -49,12 +59,20 @@ const void *pto_exec_in(const pto_exec_t *exec) { return exec->user_in; }
 
 void *pto_exec_out(const pto_exec_t *exec) { return exec->user_out; }
 
+void *pto_exec_host_in(const pto_exec_t *exec) { return exec->own[PTO_ROLE_HOST_IN]; }
+
+void *pto_exec_host_out(const pto_exec_t *exec) { return exec->own[PTO_ROLE_HOST_OUT]; }
+
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err) {
     int64_t bytes = pto_exec_user_bytes(exec->plan, exec->job.logical, PTO_ROLE_IN);
-    return exec->own_in ? pto_device_copy(exec->device, exec->own_in, host, (size_t)bytes, err) : PTO_OK;
+    return exec->own[PTO_ROLE_IN]
+               ? pto_device_copy(exec->device, exec->own[PTO_ROLE_IN], host, (size_t)bytes, err)
+               : PTO_OK;
 }
 
 pto_status_t pto_exec_get(const pto_exec_t *exec, void *host, pto_error_t *err) {
     int64_t bytes = pto_exec_user_bytes(exec->plan, exec->job.logical, PTO_ROLE_OUT);
-    return exec->own_out ? pto_device_copy(exec->device, host, exec->own_out, (size_t)bytes, err) : PTO_OK;
+    return exec->own[PTO_ROLE_OUT]
+               ? pto_device_copy(exec->device, host, exec->own[PTO_ROLE_OUT], (size_t)bytes, err)
+               : PTO_OK;
 }

@@ -249,7 +249,8 @@ static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int 
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
                  waited);
-    free(waiting->many);
+    if (waiting->many)
+        free(waiting->many);
 }
 
 #define WAITING(count, requests, status, ignored)                                                            \

@@ -32,6 +32,7 @@ typedef struct {
     void *in;
     void *out;
     void *host;
+    reference_host_t second; /* of a second pattern */
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
@@ -57,6 +58,8 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     if (status == PTO_OK)
+        status = reference_host_make(plan, settings->device, rank, &user->second, err);
+    if (status == PTO_OK)
         status = work_create(settings, pto_plan_request(plan), user->owner, user->in, user->out, most,
                              &user->work, err);
     return status;
@@ -66,6 +69,7 @@ static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t
     pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
     pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
+    reference_host_free(settings->device, &user->second);
     work_free(&user->work);
 }
 
@@ -89,6 +93,7 @@ static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, 
     if (user->owner < 0)
         return PTO_OK;
     const pto_request_t *request = pto_plan_request(plan);
+    reference_host_fill(seed, user->owner, &user->second);
     if (pto_collective_data(request->collective) == PTO_DATA_GRID) /* in place */
         reference_fill(request, settings->op, seed, user->owner, user->host, user->out_bytes);
     else
@@ -107,6 +112,8 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
     if (user->work.pattern)
         return user->work.pattern->compare(&user->work, seed, err);
     pto_status_t status = copy(settings, user->host, user->out, user->out_bytes, err);
+    if (status == PTO_OK)
+        status = reference_host_compare(pto_plan_request(plan), seed, user->owner, &user->second, err);
     if (status != PTO_OK)
         return status;
     return reference_compare(pto_plan_request(plan), settings->op, seed, user->owner, user->host,
@@ -294,8 +301,11 @@ static pto_status_t make_executor(const settings_t *settings, const pto_plan_t *
     /* The executor's watchdog, which is on for the most of it, shall have its say first. */
     guard_step(2 * guard_timeout_s(), "making the executor");
     double began_s = MPI_Wtime();
+    pto_exec_options_t options = settings->exec;
+    options.host_in = user->second.in;
+    options.host_out = user->second.out;
     pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user->in, user->out,
-                                          settings->op, &settings->exec, exec, err);
+                                          settings->op, &options, exec, err);
     double mine_s = MPI_Wtime() - began_s;
     if (status == PTO_OK)
         MPI_Allreduce(&mine_s, slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

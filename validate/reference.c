@@ -333,3 +333,36 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
                        .count = bytes / pto_datatype_bytes(request->datatype)};
     return compare_values(&sought, err);
 }
+
+/* --- a second pattern ----------------------------------------------------------------------------------- */
+
+enum { SPOILED = 0xa5 };
+
+pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t rank,
+                                 reference_host_t *host, pto_error_t *err) {
+    *host = (reference_host_t){.in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_HOST_IN),
+                               .out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_HOST_OUT)};
+    pto_status_t status =
+        pto_exec_user_allocate(plan, device, PTO_ROLE_HOST_IN, host->in_bytes, &host->in, err);
+    return status == PTO_OK
+               ? pto_exec_user_allocate(plan, device, PTO_ROLE_HOST_OUT, host->out_bytes, &host->out, err)
+               : status;
+}
+
+void reference_host_free(const pto_device_t *device, reference_host_t *host) {
+    device->release_staging(host->in, NULL);
+    device->release_staging(host->out, NULL);
+}
+
+void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host) {
+    fill_bytes(source_of(~seed, owner), host->in, host->in_bytes);
+    if (host->out)
+        memset(host->out, SPOILED, (size_t)host->out_bytes);
+}
+
+pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
+                                    const reference_host_t *host, pto_error_t *err) {
+    pto_request_t alone = *request; /* the pattern by itself, with values of its own */
+    alone.counts = pto_request_host_counts(request);
+    return alone.counts ? compare_blocks(&alone, ~seed, owner, host->out, err) : PTO_OK;
+}

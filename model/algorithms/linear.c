@@ -2,7 +2,9 @@
  * basic linear; the same with MPI_Isend and MPI_Irecv). If the destinations are dealt out over the processes
  * of a GPU, each process has bytes for its own destinations only. With MPI_Isend it posts no others, but a
  * library's alltoallv, which does not know of the dealing, posts the empty messages too. To or from one
- * process: all messages at its end at once; a reduction then combines all that arrived in one step. */
+ * process: all messages at its end at once; a reduction then combines all that arrived in one step. The
+ * messages of a second pattern, in host memory, are posted with the others: they share what a stage shares.
+ */
 #include "algorithms.h"
 
 /* Messages to the members at distances first, first + stride, ... */
@@ -77,11 +79,37 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_step(builder, recv);
 }
 
+/* The owners' second pattern, in host memory, with the user's buffers for it. */
+static pto_exchange_t host_pattern(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    pto_buffer_t buffer = {.name = "cpu in",
+                           .role = PTO_ROLE_HOST_IN,
+                           .space = PTO_SPACE_CPU,
+                           .core_count = request->layout.owners_per_gpu,
+                           .group = PTO_GROUP_OWNERS,
+                           .blocks = PTO_BLOCKS_ROW,
+                           .block_count = owners,
+                           .granularity_bytes = 1};
+    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                               .n = owners,
+                               .core_count = buffer.core_count,
+                               .in = pto_build_buffer(builder, buffer)};
+    buffer.name = "cpu out";
+    buffer.role = PTO_ROLE_HOST_OUT;
+    buffer.blocks = PTO_BLOCKS_COLUMN;
+    exchange.out = pto_build_buffer(builder, buffer);
+    return exchange;
+}
+
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange) {
     const pto_request_t *request = pto_builder_request(builder);
+    bool joined = pto_request_host_counts(request);
+    pto_exchange_t host = joined ? host_pattern(builder, request) : *exchange;
     bool send_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
     int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
     pto_build_own_block(builder, exchange);
+    if (joined)
+        pto_build_own_block(builder, &host);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     if (deal == 1)
         build_messages(builder, exchange, pto_constant(1), 1, send_empty);
@@ -89,6 +117,8 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
         build_messages(builder, exchange, (pto_expr_t){.core = 1}, deal, false);
     for (int64_t first = 1; first <= deal && deal > 1 && send_empty; first++)
         build_messages(builder, exchange, pto_constant(first), deal, true);
+    if (joined)
+        build_messages(builder, &host, pto_constant(1), 1, false);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -108,5 +138,6 @@ const pto_algorithm_t pto_algorithm_linear = {
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
                    1u << PTO_COLLECTIVE_ALLGATHER,
     .chunked = true,
+    .joins = true,
     .build = build,
 };

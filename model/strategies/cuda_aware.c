@@ -26,6 +26,7 @@ const pto_strategy_t pto_strategy_cuda_aware = {
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
                    1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
+    .joins = true,
     .collective_space = PTO_SPACE_GPU,
     .build = build,
 };

@@ -162,6 +162,7 @@ const pto_strategy_t pto_strategy_dup_devptr = {
                    1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_HALO,
     .splits = true,
     .chunked = true,
+    .joins = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

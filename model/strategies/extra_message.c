@@ -55,6 +55,7 @@ const pto_strategy_t pto_strategy_extra_message = {
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
                    1u << PTO_COLLECTIVE_ALLGATHER,
     .splits = true,
+    .joins = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

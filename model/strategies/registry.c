@@ -104,7 +104,8 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
 /* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
 bool pto_request_may_be_cut(const pto_request_t *request) {
     const pto_strategy_t *strategy = request->strategy;
-    return strategy->chunked && (strategy->direct || (request->algorithm->chunked && !request->by_library));
+    return strategy->chunked && !pto_request_host_counts(request) &&
+           (strategy->direct || (request->algorithm->chunked && !request->by_library));
 }
 
 static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {
@@ -115,9 +116,27 @@ static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t 
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the MPI library runs the %s as a whole, so %s cannot cut it into chunks",
                              collective, request->strategy->name);
+    if (pto_request_host_counts(request))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "two patterns at once are not cut into chunks");
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "%s has loops, so it cannot run chunk by chunk in a pipeline",
                          request->algorithm->name);
+}
+
+static pto_status_t joint_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (!pto_request_host_counts(request))
+        return PTO_OK;
+    if (!request->strategy->joins)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s cannot send a second pattern in host memory at the same time",
+                             request->strategy->name);
+    if (request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no call for two patterns at once");
+    return request->algorithm->joins
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "two patterns at once post all messages at once, unlike %s",
+                               request->algorithm->name);
 }
 
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err) {
@@ -146,7 +165,9 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                                  ? "%s has no inner collective for algorithm %s"
                                  : "%s needs an algorithm for its inner collective, not %s",
                              strategy->name, request->algorithm->name);
-    status = chunks_applicable(request, err);
+    status = joint_applicable(request, err);
+    if (status == PTO_OK)
+        status = chunks_applicable(request, err);
     if (status == PTO_OK && strategy->applicable)
         status = strategy->applicable(request, err);
     else if (status == PTO_OK && strategy->splits)

@@ -8,7 +8,7 @@ static int64_t grain(const pto_request_t *request) {
     if (request->strategy->chunked && request->strategy->direct &&
         request->collective != PTO_COLLECTIVE_HALO) /* whose cells are never cut */
         return pto_chunk_bytes(request->bytes, request->chunks);
-    bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
+    bool tables = request->counts && pto_counts_differ(request->counts);
     return tables || request->bytes % element ? 1 : element;
 }
 

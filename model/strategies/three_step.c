@@ -191,6 +191,7 @@ const pto_strategy_t pto_strategy_three_step = {
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
                    1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
     .chunked = true,
+    .joins = true,
     .collective_space = PTO_SPACE_CPU,
     .applicable = applicable,
     .build = build,

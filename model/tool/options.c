@@ -77,7 +77,7 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
         missing = "--collective";
     else if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
         missing = "--nodes";
-    else if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX &&
+    else if (scenario->bytes.count == 0 && pto_counts_scale(&scenario->counts) &&
              scenario->collective != PTO_COLLECTIVE_HALO)
         missing = "--bytes";
     else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0) {

@@ -44,7 +44,7 @@ static pto_status_t map(const pto_counts_t *counts, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_mapper_find("greedy", &greedy, err);
     if (status == PTO_OK)
-        status = pto_flows_make(&counts, 1, 1, count, &flows, err);
+        status = pto_flows_make(counts, 1, count, &flows, err);
     if (status == PTO_OK)
         status = pto_mapper_run(greedy, &problem, place, err);
     pto_flows_fini(&flows);

@@ -3,11 +3,12 @@
 # Faraji's thesis, 4.47 : 1.81 : 1.06 : 1), and 4 nodes of 4 processes on one switch. For each pattern the default
 # placement and the mapped one are timed; both are predicted by machine files whose numbers portolan-calibrate
 # measures here, on pairs of nodes. On the tree the patterns are the thesis's nine on GPUs; on the four nodes its
-# pairs of a CPU and a GPU pattern, whose bytes are added (all memory is the host's here, so X-Y is Y-X).
+# pairs of a CPU and a GPU pattern at the same time (all memory is the host's here, so X-Y is Y-X).
 #
 # Usage: OUT=FOLDER tree.sh [tree|nodes]...   (both)
 # Environment: BUILD (default build); RATE, Mbit/s of the slowest link (default 50: slow enough for two cores);
-# REPEATS (default 5); PATTERNS, numbers of those to run, from 1 (default: all).
+# REPEATS (default 5); SIZES (default 64KiB:1MiB:16); PATTERNS, numbers of those to run, from 1 (default: all). The
+# weighted pairs in less than 10 minutes: RATE=80 PATTERNS="8 9 10 11" OUT=FOLDER tree.sh nodes
 # Leaves under OUT: samples.csv, tree.yaml and nodes.yaml (the machines), runs.csv (each run), gains.csv (medians beside
 # predictions), maps.txt (what map said).
 # Exits 77 where namespaces can't be had.
@@ -16,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 needs mpirun
 cluster=tests/cluster/cluster
 $cluster check || exit 77
-: "${OUT:?is the folder for the results}" "${RATE:=50}" "${REPEATS:=5}" "${PATTERNS:=}"
+: "${OUT:?is the folder for the results}" "${RATE:=50}" "${REPEATS:=5}" "${PATTERNS:=}" "${SIZES:=64KiB:1MiB:16}"
 built "$build/portolan-calibrate" "$build/portolan-validate" "$build/portolan"
 mkdir -p "$OUT"
 export PORTOLAN_CLUSTER=${PORTOLAN_CLUSTER:-tree$$}
@@ -99,25 +100,25 @@ scenario() { # NAME NODES GPUS COUNTS
         --nodes "$2" --gpus-per-node "$3" --procs-per-gpu 1 --counts "$4")
 }
 
-# A pattern is run in both sizes at once. The bytes of a pair are a matrix, whose one size has no name but SIZE.
-run_placed() { # NAME PATTERN PLACED PER-NODE SIZE ARGUMENTS...
-    local name=$1 pattern=$2 placed=$3 ppn=$4 size=$5
-    shift 5
+# All sizes at once.
+run_placed() { # NAME PATTERN PLACED PER-NODE ARGUMENTS...
+    local name=$1 pattern=$2 placed=$3 ppn=$4
+    shift 4
     on_cluster 16 "$ppn" -- "$build/portolan-validate" "${arguments[@]}" "$@" --repeats "$REPEATS" --wait sleep \
         --timeout 120 --force --out "$work/rows.csv"
     [ -s "$OUT/runs.csv" ] || {
         grep '^# [a-z_]*=' "$work/rows.csv" | grep -v '^# \(setup_s\|complete\|command\)='
         echo "cluster,pattern,placed,bytes,run,seconds"
     } >"$OUT/runs.csv"
-    awk -F, -v row="$name,$pattern,$placed" -v size="$size" '/^#/ { next }
-        head++ { print row "," (size ? size : $7) "," $8 "," $9 }' "$work/rows.csv" >>"$OUT/runs.csv"
+    awk -F, -v row="$name,$pattern,$placed" '/^#/ { next } head++ { print row "," $7 "," $8 "," $9 }' \
+        "$work/rows.csv" >>"$OUT/runs.csv"
 }
 
 # Microseconds by size.
-predicted() { # predict|simulate SIZE ARGUMENTS...
-    local command=$1 size=$2
-    shift 2
-    "$build/portolan" "$command" "${arguments[@]}" "$@" | awk -v size="$size" '/^[0-9]/ { print size ? size : $1, $2 }'
+predicted() { # predict|simulate ARGUMENTS...
+    local command=$1
+    shift
+    "$build/portolan" "$command" "${arguments[@]}" "$@" | awk '/^[0-9]/ { print $1, $2 }'
 }
 
 # One row for each size: medians, prices, simulated times, and what the mapping gains by each.
@@ -147,19 +148,19 @@ gains() { # NAME PATTERN
         }' "$OUT/runs.csv" >>"$OUT/gains.csv"
 }
 
-# The scenario's default placement against the mapped one, with the bytes SIZES, or those of the counts.
-compare() { # NAME PATTERN PER-NODE SIZE [SIZES]
-    local name=$1 pattern=$2 ppn=$3 size=$4 command at=(${5:+--bytes "$5"})
-    "$build/portolan" map "${arguments[@]}" ${5:+--bytes 1MiB} --with node,greedy,exact --out "$work/placement.csv" \
+# The scenario's default placement against the mapped one.
+compare() { # NAME PATTERN PER-NODE
+    local name=$1 pattern=$2 ppn=$3 command at=(--bytes "$SIZES")
+    "$build/portolan" map "${arguments[@]}" --bytes 1MiB --with node,greedy,exact --out "$work/placement.csv" \
         --force >>"$OUT/maps.txt"
     for command in predict simulate; do
-        predicted $command "$size" "${at[@]}" >"$work/default.$command"
-        predicted $command "$size" "${at[@]}" --placement-file "$work/placement.csv" >"$work/mapped.$command"
+        predicted $command "${at[@]}" >"$work/default.$command"
+        predicted $command "${at[@]}" --placement-file "$work/placement.csv" >"$work/mapped.$command"
     done
-    run_placed "$name" "$pattern" default "$ppn" "$size" "${at[@]}"
+    run_placed "$name" "$pattern" default "$ppn" "${at[@]}"
     # Where the default stays there is nothing to compare.
     if ! cmp -s "$work/default.predict" "$work/mapped.predict"; then
-        run_placed "$name" "$pattern" mapped "$ppn" "$size" "${at[@]}" --placement-file "$work/placement.csv"
+        run_placed "$name" "$pattern" mapped "$ppn" "${at[@]}" --placement-file "$work/placement.csv"
     fi
     gains "$name" "$pattern"
 }
@@ -172,32 +173,19 @@ measure_patterns() { # NAME NODES GPUS
         number=$((number + 1))
         wanted $number || continue
         scenario "$1" "$2" "$3" "${entry#*|}"
-        compare "$1" "${entry%%|*}" "$3" "" 64KiB:1MiB:16
+        compare "$1" "${entry%%|*}" "$3"
     done
 }
 
-# The bytes of two patterns together, as a table.
-add() { # NAME NODES GPUS BYTES COUNTS...
-    local name=$1 nodes=$2 gpus=$3 bytes=$4 counts
-    shift 4
-    for counts in "$@"; do
-        scenario "$name" "$nodes" "$gpus" "$counts"
-        "$build/portolan" traffic "${arguments[@]}" --bytes "$bytes"
-    done | awk '!/^source/ || !head++' >"$work/pair.csv"
-}
-
 measure_pairs() { # NAME NODES GPUS
-    local number=0 x y bytes entry first second
+    local number=0 x y entry first second
     for entry in "0 0" "4 4" "8 8" "0 4" "0 8" "4 8" "2 2" "6 6" "2 6" "2 8" "6 8"; do
         number=$((number + 1))
         wanted $number || continue
         read -r x y <<<"$entry"
         first=${patterns[x]} second=${patterns[y]}
-        for bytes in 65536 1048576; do
-            add "$1" "$2" "$3" $bytes "${first#*|}" "${second#*|}"
-            scenario "$1" "$2" "$3" "$work/pair.csv"
-            compare "$1" "${first%%|*} + ${second%%|*}" "$3" $bytes
-        done
+        scenario "$1" "$2" "$3" "{cpu: ${first#*|}, gpu: ${second#*|}}"
+        compare "$1" "${first%%|*} + ${second%%|*}" "$3"
     done
 }
 

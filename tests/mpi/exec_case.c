@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../validate/reference.h"
 #include "portolan/strategy.h"
 
 enum { TRIES_PER_PAIR = 200, POISON = 0xa5 };
@@ -36,12 +35,13 @@ void case_say(const case_t *test, const char *what) {
     const pto_layout_t *layout = &request->layout;
     fprintf(stderr,
             "test_exec: %s by %s, %s: %lld nodes x %lld GPUs x %lld of %lld, %lld bytes, %s %s, split %s, "
+            "two %d, "
             "in place %d, plain %d, own %d, queued %d: %s\n",
             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
             (long long)layout->procs_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
-            pto_op_name(test->op), pto_split_name(request->split), test->in_place, test->plain_memory,
-            test->options.own_algorithms, test->queued, what);
+            pto_op_name(test->op), pto_split_name(request->split), pto_request_host_counts(request) != NULL,
+            test->in_place, test->plain_memory, test->options.own_algorithms, test->queued, what);
 }
 
 _Noreturn void case_die(const case_t *test, const pto_error_t *err) {
@@ -92,16 +92,28 @@ static void random_mapping(case_t *test, int owners) {
     test->request.mapping = &test->mapping;
 }
 
+static pto_counts_t random_pattern(int64_t owners) {
+    if (case_random_below(2))
+        return (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                              .grid = {.dim_count = 2,
+                                       .dim = {1, owners},
+                                       .weight = {1, 1 + case_random_below(3)},
+                                       .wrap = {false, case_random_below(2)}}};
+    return (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
+}
+
+/* A second pattern goes with few strategies and algorithms: these have one whenever they may. */
+static bool may_join(const pto_request_t *request) {
+    return request->strategy->joins && request->algorithm->joins;
+}
+
 static void random_counts(case_t *test) {
     int64_t owners = pto_layout_owner_count(&test->request.layout);
-    test->counts =
-        (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
-    if (case_random_below(2))
-        test->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
-                                      .grid = {.dim_count = 2,
-                                               .dim = {1, owners},
-                                               .weight = {1, 1 + case_random_below(3)},
-                                               .wrap = {false, case_random_below(2)}}};
+    test->counts = random_pattern(owners);
+    if (may_join(&test->request) && !test->request.by_library) {
+        test->host_counts = random_pattern(owners);
+        test->counts.host = &test->host_counts;
+    }
     if (case_random_below(2))
         random_mapping(test, (int)owners);
     test->request.counts = &test->counts;
@@ -131,6 +143,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     do
         request->collective = (pto_collective_t)case_random_below(PTO_COLLECTIVE_COUNT);
     while (case_collective && strcmp(pto_collective_name(request->collective), case_collective) != 0);
+    if (!case_collective && may_join(request) && case_random_below(2))
+        request->collective = PTO_COLLECTIVE_ALLTOALLV;
     request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
     request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
     request->bytes = random_bytes();
@@ -151,7 +165,7 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     if (request->collective == PTO_COLLECTIVE_PAIR)
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
     if (request->strategy->direct || (request->algorithm->chunked && !request->by_library))
-        request->chunks = case_random_below(10);
+        request->chunks = pto_request_host_counts(request) ? 1 : case_random_below(10);
 }
 
 pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
@@ -237,6 +251,8 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
         test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
     user.host = new_memory(test, device, true, most);
     pto_error_t err = {0};
+    if (reference_host_make(plan, device, rank, &user.second, &err) != PTO_OK)
+        case_die(test, &err);
     if (device->stream_create(&user.stream, &err) != PTO_OK)
         case_die(test, &err);
     return user;
@@ -247,6 +263,7 @@ void case_user_free(const case_t *test, const pto_device_t *device, case_user_t 
     if (!test->in_place)
         (is_staging(test, PTO_ROLE_OUT) ? device->release_staging : device->release)(user->out, NULL);
     device->release_staging(user->host, NULL);
+    reference_host_free(device, &user->second);
     if (user->stream)
         device->stream_destroy(user->stream, NULL);
 }
@@ -258,7 +275,10 @@ pto_status_t case_open(const case_t *test, const pto_plan_t *plan, MPI_Comm comm
     if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, err) != PTO_OK)
         case_die(test, err);
     *user = case_user(test, plan, device, rank);
-    return pto_exec_create(plan, comm, device, user->in, user->out, test->op, &test->options, exec, err);
+    pto_exec_options_t options = test->options;
+    options.host_in = user->second.in;
+    options.host_out = user->second.out;
+    return pto_exec_create(plan, comm, device, user->in, user->out, test->op, &options, exec, err);
 }
 
 /* Several runs on the same input give what one gives, unless its output takes the input's place. */
@@ -295,6 +315,7 @@ static pto_status_t put_later(const pto_device_t *device, pto_exec_t *exec, cons
 /* Poisoned output, fresh input: in this order, as they may be the same. */
 static pto_status_t refresh(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
                             const case_user_t *user, uint64_t seed, pto_error_t *err) {
+    reference_host_fill(seed, user->owner, &user->second);
     if (test->request.collective == PTO_COLLECTIVE_HALO) /* in place */
         reference_fill(&test->request, test->op, seed, user->owner, user->host, user->out_bytes);
     else
@@ -319,6 +340,8 @@ static void run_checked(const case_t *test, const pto_device_t *device, pto_exec
     if (status == PTO_OK && owns)
         status =
             reference_compare(&test->request, test->op, seed, user->owner, user->host, user->out_bytes, &err);
+    if (status == PTO_OK && owns)
+        status = reference_host_compare(&test->request, seed, user->owner, &user->second, &err);
     if (status != PTO_OK)
         case_die(test, &err);
 }

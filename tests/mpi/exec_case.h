@@ -3,6 +3,7 @@
 #ifndef PTO_EXEC_CASE_H
 #define PTO_EXEC_CASE_H
 
+#include "../../validate/reference.h"
 #include "portolan/exec.h"
 
 enum { CASE_PROCESSES_MAX = 64 };
@@ -10,6 +11,7 @@ enum { CASE_PROCESSES_MAX = 64 };
 typedef struct {
     pto_request_t request;
     pto_counts_t counts;
+    pto_counts_t host_counts; /* of a second pattern */
     pto_mapping_t mapping;
     int64_t process[CASE_PROCESSES_MAX]; /* of the mapping */
     pto_op_t op;
@@ -50,6 +52,7 @@ typedef struct {
     void *in;
     void *out;
     void *host;
+    reference_host_t second; /* of a second pattern */
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */

@@ -106,7 +106,7 @@ static void the_machine_example_parses(void **state) {
 
 static void every_scenario_example_parses_and_fits_its_machine(void **state) {
     (void)state;
-    assert_int_equal(for_each_example("```yaml scenario\n", check_scenario), 4);
+    assert_int_equal(for_each_example("```yaml scenario\n", check_scenario), 5);
 }
 
 static void the_counts_example_parses(void **state) {

@@ -298,14 +298,13 @@ static double sum_by(const char *name, const pto_map_problem_t *problem) {
 /* The grid's last two dimensions multiply to the number of GPUs. */
 static void compare_on(const char *path, const pto_places_t *places, int first, int second, int form) {
     pto_counts_t counts = {.kind = form == 3 ? PTO_COUNTS_GROUPS : PTO_COUNTS_STENCIL};
-    const pto_counts_t *part = &counts;
     pto_flows_t flows;
     pto_error_t err = {0};
     counts.grid = (pto_grid_t){.dim_count = 2,
                                .dim = {first, second},
                                .weight = {form == 1 ? 3 : 1, 1},
                                .wrap = {form == 2, form == 2}};
-    assert_int_equal(pto_flows_make(&part, 1, 1, first * second, &flows, &err), PTO_OK);
+    assert_int_equal(pto_flows_make(&counts, 1, first * second, &flows, &err), PTO_OK);
     const pto_map_problem_t problem = {.flows = &flows, .places = places, .grid = &counts.grid};
     double exact = sum_by("exact", &problem), greedy = sum_by("greedy", &problem);
     assert_true(greedy >= exact * (1 - 1e-9));

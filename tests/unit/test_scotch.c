@@ -48,9 +48,8 @@ static double sum_by(const pto_mapper_t *mapper, const pto_map_problem_t *proble
 
 static void require_flows(const char *text, pto_counts_t *counts, pto_flows_t *flows) {
     pto_error_t err = {0};
-    const pto_counts_t *part = counts;
     assert_int_equal(pto_counts_parse(text, "x", counts, &err), PTO_OK);
-    assert_int_equal(pto_flows_make(&part, 1, 1 << 20, pto_counts_order(counts), flows, &err), PTO_OK);
+    assert_int_equal(pto_flows_make(counts, 1 << 20, pto_counts_order(counts), flows, &err), PTO_OK);
 }
 
 /* With costs SCOTCH comes near the optimum; with the thesis's strengths it would be worse than the default.

@@ -60,7 +60,9 @@ typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_ti
  * pto_exec_create and pto_exec_destroy. */
 typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } pto_wait_t;
 
-/* All zero means the defaults. All fields but `wait` and the seed must be equal on all processes. */
+/* All zero means the defaults. All fields but `wait`, the seed and the buffers must be equal on all
+ * processes.
+ */
 typedef struct {
     pto_placement_t placement;
     const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by MPI rank */
@@ -69,6 +71,8 @@ typedef struct {
     double timeout_s;     /* of a run, or of a wait for it; 0: 20 s; negative: no time-out */
     pto_timeout_t on_timeout;
     pto_wait_t wait;
+    const void *host_in; /* of a second pattern: the user's buffers in host memory (PTO_ROLE_HOST_IN, _OUT) */
+    void *host_out;
     double delay_max_s; /* for tests: upper bound of a random delay before each step */
     uint64_t delay_seed;
 } pto_exec_options_t;
@@ -98,7 +102,7 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
                              pto_exec_t **exec, pto_error_t *err);
 
 /* Collective. Like pto_exec_create, but also finds the device by name, selects this process's GPU and
- * allocates the user buffers there. pto_exec_destroy frees them. */
+ * allocates the user buffers there, those of a second pattern in host memory. pto_exec_destroy frees them. */
 pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *device, pto_op_t op,
                            const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err);
 
@@ -107,6 +111,9 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
  * buffer, and do nothing if there is none. No run may be active. */
 const void *pto_exec_in(const pto_exec_t *exec);
 void *pto_exec_out(const pto_exec_t *exec);
+/* Those of a second pattern, in host memory, which the caller may read and write between runs. */
+void *pto_exec_host_in(const pto_exec_t *exec);
+void *pto_exec_host_out(const pto_exec_t *exec);
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err);
 pto_status_t pto_exec_get(const pto_exec_t *exec, void *host, pto_error_t *err);
 

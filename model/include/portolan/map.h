@@ -33,11 +33,11 @@ typedef struct {
 
 enum { PTO_FLOWS_MAX = 1 << 24 };
 
-/* The flows of `count` processes whose counts sum up `part_count` patterns of `bytes` each. Errors:
+/* The flows of `count` processes with these counts of `bytes`; those of two patterns are summed. Errors:
  * PTO_ERR_RANGE (a matrix for another number of processes), PTO_ERR_TOO_LARGE above PTO_FLOWS_MAX,
  * PTO_ERR_MEMORY. */
-pto_status_t pto_flows_make(const pto_counts_t *const *part, int part_count, int64_t bytes, int64_t count,
-                            pto_flows_t *flows, pto_error_t *err);
+pto_status_t pto_flows_make(const pto_counts_t *counts, int64_t bytes, int64_t count, pto_flows_t *flows,
+                            pto_error_t *err);
 void pto_flows_fini(pto_flows_t *flows);
 
 /* --- places --------------------------------------------------------------------------------------------- */

@@ -58,12 +58,31 @@ typedef struct {
 
 /* --- buffers and slices ------------------------------------------------------------------------------- */
 
-typedef enum { PTO_ROLE_IN, PTO_ROLE_OUT, PTO_ROLE_TEMPORARY, PTO_ROLE_COUNT } pto_role_t;
+/* The user's input and output; those of a second pattern, in host memory; and temporaries. */
+typedef enum {
+    PTO_ROLE_IN,
+    PTO_ROLE_OUT,
+    PTO_ROLE_TEMPORARY,
+    PTO_ROLE_HOST_IN,
+    PTO_ROLE_HOST_OUT,
+    PTO_ROLE_COUNT
+} pto_role_t;
+
+static inline bool pto_role_is_input(pto_role_t role) {
+    return role == PTO_ROLE_IN || role == PTO_ROLE_HOST_IN;
+}
+static inline bool pto_role_is_output(pto_role_t role) {
+    return role == PTO_ROLE_OUT || role == PTO_ROLE_HOST_OUT;
+}
+/* Of the second pattern. */
+static inline bool pto_role_is_host(pto_role_t role) {
+    return role == PTO_ROLE_HOST_IN || role == PTO_ROLE_HOST_OUT;
+}
 
 /* How many bytes a block has. */
 typedef enum {
     PTO_BLOCKS_EQUAL,  /* block_bytes each */
-    PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j */
+    PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j, of the second pattern in its buffers */
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
     PTO_BLOCKS_SHARE,  /* shares of block_bytes, one per member of the group: the holder's share each */
     /* With m owners per node, and i and j their indices within the node: */
@@ -352,6 +371,9 @@ typedef struct {
 
 /* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. */
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination);
+/* What owners send each other among buffers in host memory at the same time; NULL: nothing. */
+const pto_counts_t *pto_request_host_counts(const pto_request_t *request);
+int64_t pto_request_host_bytes(const pto_request_t *request, int64_t source, int64_t destination);
 /* The most bytes that one process has for another. */
 int64_t pto_request_largest_bytes(const pto_request_t *request);
 

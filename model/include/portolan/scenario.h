@@ -159,14 +159,16 @@ typedef struct {
 } pto_grid_t;
 
 /* Byte counts between owners. */
-typedef struct {
+typedef struct pto_counts {
     pto_counts_kind_t kind;
     double skew; /* in [0, 1] */
     uint64_t seed;
     int64_t order;   /* rows and columns of the matrix */
     int64_t *matrix; /* order * order, row-major: bytes from i to j; owned */
     char *matrix_path;
-    pto_grid_t grid; /* stencils and groups */
+    pto_grid_t grid;         /* stencils and groups */
+    struct pto_counts *host; /* what the owners send each other at the same time among buffers in host memory;
+                                has no `host` itself; owned. NULL: nothing */
 } pto_counts_t;
 
 /* Bytes that owner `source` sends to owner `destination` if the scenario's size is `bytes`.
@@ -178,6 +180,11 @@ typedef struct {
  * h = mix(mix(mix(seed + g) + source + g) + destination + g). While h < 2^64 modulo 2 d + 1, h is replaced by
  * mix(h + g), so that all counts are equally likely. */
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
+
+/* Whether pairs of owners differ, or there are two patterns. */
+bool pto_counts_differ(const pto_counts_t *counts);
+/* Whether the counts depend on the scenario's size: all but matrices do. */
+bool pto_counts_scale(const pto_counts_t *counts);
 
 /* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. Or
  * rows with the columns `source`, `destination` and `bytes` (traffic.csv, docs/formats.md), of which those of
@@ -192,16 +199,18 @@ void pto_counts_fini(pto_counts_t *counts);
  * those of pto_scenario_parse. */
 pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *counts, pto_error_t *err);
 
-/* How many owners the counts are for; 0: any number. */
+/* How many owners the counts, or those of either pattern, are for; 0: any number. */
 int64_t pto_counts_order(const pto_counts_t *counts);
 
 /* The most that any pair can have if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes);
 
-/* Check a stencil's or groups' grid. Errors: PTO_ERR_RANGE. */
+/* Check the skew, the grids of stencils and groups, and that two patterns have equally many processes.
+ * Errors: PTO_ERR_RANGE. */
 pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err);
 
-/* Describe a stencil or groups, such as "stencil on 4 x 4, wrap 1 1"; "" for other kinds. Returns `text`. */
+/* Describe a stencil or groups, such as "stencil on 4 x 4, wrap 1 1", or two patterns, such as "gpu: stencil
+ * on 16; cpu: matrix FILE"; "" for one of another kind. Returns `text`. */
 const char *pto_counts_describe(const pto_counts_t *counts, char *text, size_t text_size);
 
 /* A placement: the process of the application at each place of the layout. The library numbers owners by

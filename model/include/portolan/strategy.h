@@ -35,6 +35,7 @@ struct pto_algorithm {
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
     bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
+    bool joins;           /* sends the messages of a second pattern in host memory with its own */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
     bool nccl;            /* placeholder for strategies that call NCCL; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
@@ -48,6 +49,7 @@ struct pto_strategy {
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
     bool chunked; /* cuts the data into the request's `chunks` */
+    bool joins;   /* has one inner collective, which a second pattern can join */
     /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
     int64_t (*stages)(const pto_request_t *request);
     /* Its plans have either nodes: this is the same with fixed numbers of members, whose price is used; NULL:

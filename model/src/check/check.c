@@ -8,6 +8,21 @@
 
 /* --- what collectives promise --------------------------------------------------------------------------- */
 
+/* The collective between the user's buffers of one pair, of which there are two if a second pattern is in
+ * host memory. */
+typedef struct {
+    pto_role_t in;
+    pto_role_t out;
+    int64_t (*bytes)(const pto_request_t *request, int64_t source, int64_t destination);
+} pattern_t;
+
+static const pattern_t patterns[] = {{PTO_ROLE_IN, PTO_ROLE_OUT, pto_request_bytes},
+                                     {PTO_ROLE_HOST_IN, PTO_ROLE_HOST_OUT, pto_request_host_bytes}};
+
+static int pattern_count(const pto_checker_t *checker) {
+    return pto_request_host_counts(checker->request) ? 2 : 1;
+}
+
 static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
     for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
         if (pto_plan_buffer(plan, buffer)->role == role)
@@ -69,14 +84,16 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
 
 /* Block i of owner j's output is block j of owner i's input, or its only one. `origin` is the offset of that
  * block. */
-static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
+static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int64_t owners, int64_t j,
+                          int64_t *origin) {
+    int out = buffer_of_role(checker->plan, pattern->out);
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
-        total += pto_request_bytes(checker->request, i, j);
+        total += pattern->bytes(checker->request, i, j);
     if (!sized(checker, rank, out, total))
         return false;
     for (int64_t i = 0; i < owners; i++) {
-        int64_t bytes = pto_request_bytes(checker->request, i, j);
+        int64_t bytes = pattern->bytes(checker->request, i, j);
         int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
         if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
             return false;
@@ -86,13 +103,38 @@ static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64
     return true;
 }
 
-static bool expect_blocks(pto_checker_t *checker, int out, int64_t owners) {
+/* What an owner gives in all; `pattern` is the one of its buffers. */
+static int64_t input_bytes(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
+                           int64_t owners) {
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        return pto_halo_cells(&request->halo) * request->bytes;
+    if (!pto_collective_is_addressed(request->collective))
+        return request->bytes;
+    if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
+        return distinct_messages(request) * request->bytes;
+    int64_t total = 0;
+    for (int64_t destination = 0; destination < owners; destination++)
+        total += pattern->bytes(request, owner, destination);
+    return total;
+}
+
+/* The position of a pattern's first byte among an owner's inputs: that of the second one follows the first.
+ */
+static int64_t first_position(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
+                              int64_t owners) {
+    return pattern == patterns ? 0 : input_bytes(request, patterns, owner, owners);
+}
+
+static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern, int64_t owners) {
     int64_t *origin = calloc((size_t)owners, sizeof *origin);
     if (!origin)
         return pto_check_out_of_memory(checker);
-    bool right = true;
+    bool right = buffer_of_role(checker->plan, pattern->out) >= 0 ||
+                 pto_check_fail(checker, 0, "the plan has no output in host memory");
+    for (int64_t i = 0; i < owners; i++)
+        origin[i] = first_position(checker->request, pattern, i, owners);
     for (int64_t j = 0; j < owners && right; j++)
-        right = expect_column(checker, out, owners, j, origin);
+        right = expect_column(checker, pattern, owners, j, origin);
     free(origin);
     return right;
 }
@@ -223,23 +265,13 @@ static bool expect_outputs(pto_checker_t *checker) {
     case PTO_DATA_COUNT:
         break;
     }
-    return expect_blocks(checker, out, owners);
+    bool right = true;
+    for (int i = 0; i < pattern_count(checker) && right; i++)
+        right = expect_blocks(checker, &patterns[i], owners);
+    return right;
 }
 
 /* --- the user's part ------------------------------------------------------------------------------------ */
-
-static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
-    if (request->collective == PTO_COLLECTIVE_HALO)
-        return pto_halo_cells(&request->halo) * request->bytes;
-    if (!pto_collective_is_addressed(request->collective))
-        return request->bytes;
-    if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
-        return distinct_messages(request) * request->bytes;
-    int64_t total = 0;
-    for (int64_t destination = 0; destination < owners; destination++)
-        total += pto_request_bytes(request, owner, destination);
-    return total;
-}
 
 /* An access by the user to a whole buffer. */
 static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool write) {
@@ -266,24 +298,25 @@ static bool has_output(const pto_checker_t *checker, int64_t owner) {
 }
 
 /* A halo exchange is in place: its output is its input. */
-static int input_of(const pto_checker_t *checker) {
+static int input_of(const pto_checker_t *checker, const pattern_t *pattern) {
     bool in_place = checker->request->collective == PTO_COLLECTIVE_HALO;
-    return buffer_of_role(checker->plan, in_place ? PTO_ROLE_OUT : PTO_ROLE_IN);
+    return buffer_of_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
 }
 
-static bool write_inputs(pto_checker_t *checker) {
+static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
-    int in = input_of(checker);
+    int in = input_of(checker, pattern);
     if (in < 0)
         return pto_check_fail(checker, 0, "the plan has no input");
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
-        int64_t bytes = input_bytes(checker->request, owner, owners);
+        int64_t bytes = input_bytes(checker->request, pattern, owner, owners);
         if (!has_input(checker, owner))
             continue;
         if (!sized(checker, rank, in, bytes) || !user_access(checker, rank, in, true))
             return false;
         pto_content_t span = {.end = bytes,
+                              .delta = first_position(checker->request, pattern, owner, owners),
                               .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
                               .order = pto_order_of((int32_t)owner)};
         pto_contents_write(pto_check_contents(checker, rank, in), span, &checker->sets);
@@ -291,10 +324,17 @@ static bool write_inputs(pto_checker_t *checker) {
     return true;
 }
 
+static bool write_inputs(pto_checker_t *checker) {
+    bool right = true;
+    for (int i = 0; i < pattern_count(checker) && right; i++)
+        right = write_input(checker, &patterns[i]);
+    return right;
+}
+
 /* The user reads the output and may then overwrite it, since it can be the next run's input. */
-static bool use_outputs(pto_checker_t *checker) {
+static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
-    int in = input_of(checker), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
+    int in = input_of(checker, pattern), out = buffer_of_role(checker->plan, pattern->out);
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         if (has_output(checker, owner) &&
@@ -304,6 +344,13 @@ static bool use_outputs(pto_checker_t *checker) {
             return false;
     }
     return true;
+}
+
+static bool use_outputs(pto_checker_t *checker) {
+    bool right = true;
+    for (int i = 0; i < pattern_count(checker) && right; i++)
+        right = use_output(checker, &patterns[i]);
+    return right;
 }
 
 static bool no_signals_left(pto_checker_t *checker) {

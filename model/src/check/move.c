@@ -82,7 +82,7 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
         return buffer == pto_plan_call(checker->plan, node->call)->out.buffer &&
                !pto_collective_reduces(node->collective);
     }
-    return pto_plan_buffer(checker->plan, buffer)->role == PTO_ROLE_OUT &&
+    return pto_role_is_output(pto_plan_buffer(checker->plan, buffer)->role) &&
            checker->request->collective != PTO_COLLECTIVE_HALO &&
            !pto_collective_reduces(checker->request->collective);
 }

@@ -85,7 +85,7 @@ static void count_buffers(size_count_t *count) {
         int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
         int64_t deal = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
         int64_t spans = product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal);
-        if (buffer->role != PTO_ROLE_IN)
+        if (!pto_role_is_input(buffer->role))
             add(&count->kept, spans);
         if (is_shared(count->plan, b))
             add(&count->kept, product(SHARED_ITEMS, spans));

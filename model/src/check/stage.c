@@ -70,7 +70,7 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
     if (collector.held_bytes < 0)
         return pto_check_fail(checker, action->rank, "uses buffer '%s', which rank %lld does not hold",
                               buffer->name, (long long)holder);
-    if (write && buffer->role == PTO_ROLE_IN && pto_buffer_is_users(checker->plan, slice->buffer, holder))
+    if (write && pto_role_is_input(buffer->role) && pto_buffer_is_users(checker->plan, slice->buffer, holder))
         return pto_check_fail(checker, action->rank, "writes the user's input");
     pto_slice_visit(checker->plan, slice, action, collect_range, &collector);
     return collector.right;

@@ -268,21 +268,23 @@ static pto_status_t prepare(choice_t *choice) {
     pto_map_result_t *result = choice->result;
     const pto_counts_t *counts = &scenario->counts;
     int64_t bytes = scenario->bytes.count > 0 ? scenario->bytes.value[0] : 0;
-    if (scenario->collective != PTO_COLLECTIVE_ALLTOALLV || counts->kind == PTO_COUNTS_EQUAL)
+    if (scenario->collective != PTO_COLLECTIVE_ALLTOALLV || !pto_counts_differ(counts))
         return refuse_equal(choice->err);
     result->candidate = calloc(CANDIDATES_MAX + 1, sizeof *result->candidate);
     if (!result->candidate) {
         pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for mappings");
         return PTO_ERR_MEMORY;
     }
-    pto_status_t status = pto_flows_make(&counts, 1, bytes, pto_layout_owner_count(&choice->layout),
-                                         &result->flows, choice->err);
+    pto_status_t status =
+        pto_flows_make(counts, bytes, pto_layout_owner_count(&choice->layout), &result->flows, choice->err);
     if (status == PTO_OK)
         status = pto_places_make(choice->machine, &choice->layout, choice->options->metric, bytes,
                                  &result->places, choice->err);
     if (status == PTO_OK)
         status = pto_scenario_strategies(scenario, &choice->strategy, &choice->strategy_count, choice->err);
     choice->problem = (pto_map_problem_t){.flows = &result->flows, .places = &result->places};
+    if (counts->grid.dim_count == 0 && counts->host)
+        counts = counts->host;
     choice->problem.grid = counts->grid.dim_count > 0 ? &counts->grid : NULL;
     return status;
 }

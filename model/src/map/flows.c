@@ -14,8 +14,7 @@ typedef struct {
 } row_t;
 
 typedef struct {
-    const pto_counts_t *const *part;
-    int part_count;
+    const pto_counts_t *counts;
     int64_t bytes;
     int64_t count;
     row_t row;
@@ -26,11 +25,11 @@ static void make_row(maker_t *maker, int64_t source) {
     for (int64_t i = 0; i < row->count; i++)
         row->volume[row->peer[i]] = 0;
     row->count = 0;
-    for (int p = 0; p < maker->part_count; p++) {
-        int64_t candidates = pto_counts_peers(maker->part[p], maker->count, source, row->candidate);
+    for (const pto_counts_t *counts = maker->counts; counts; counts = counts->host) {
+        int64_t candidates = pto_counts_peers(counts, maker->count, source, row->candidate);
         for (int64_t i = 0; i < candidates; i++) {
             int64_t peer = row->candidate[i];
-            double volume = (double)pto_counts_bytes(maker->part[p], maker->bytes, source, peer);
+            double volume = (double)pto_counts_bytes(counts, maker->bytes, source, peer);
             if (peer == source || !(volume > 0))
                 continue;
             if (!(row->volume[peer] > 0))
@@ -90,23 +89,16 @@ static void fill_rows(maker_t *maker, pto_flows_t *flows, int64_t *used) {
     pack_rows(flows, used);
 }
 
-static pto_status_t check_parts(const pto_counts_t *const *part, int part_count, int64_t count,
-                                pto_error_t *err) {
-    for (int p = 0; p < part_count; p++) {
-        int64_t order = pto_counts_order(part[p]);
-        if (order > 0 && order != count)
-            return pto_error_set(err, PTO_ERR_RANGE, "counts of %lld processes for %lld places",
-                                 (long long)order, (long long)count);
-    }
-    return PTO_OK;
-}
-
-pto_status_t pto_flows_make(const pto_counts_t *const *part, int part_count, int64_t bytes, int64_t count,
-                            pto_flows_t *flows, pto_error_t *err) {
-    pto_status_t status = check_parts(part, part_count, count, err);
+pto_status_t pto_flows_make(const pto_counts_t *counts, int64_t bytes, int64_t count, pto_flows_t *flows,
+                            pto_error_t *err) {
+    int64_t order = pto_counts_order(counts);
+    pto_status_t status = pto_counts_check(counts, err);
     if (status != PTO_OK)
         return status;
-    maker_t maker = {.part = part, .part_count = part_count, .bytes = bytes, .count = count};
+    if (order > 0 && order != count)
+        return pto_error_set(err, PTO_ERR_RANGE, "counts of %lld processes for %lld places", (long long)order,
+                             (long long)count);
+    maker_t maker = {.counts = counts, .bytes = bytes, .count = count};
     int64_t *numbers = calloc(3 * (size_t)count + 1, sizeof *numbers);
     pto_flows_t made = {.count = count, .first = calloc((size_t)count + 1, sizeof *made.first)};
     maker.row.volume = calloc((size_t)count, sizeof *maker.row.volume);

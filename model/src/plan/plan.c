@@ -244,11 +244,12 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
         request->algorithm->build(builder, exchange);
         return;
     }
+    bool alone = builder->chunks > 0 || pto_request_host_counts(request);
     bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
     if (pto_collective_is_vector(request->collective) && !both)
         call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
-    if (builder->chunks > 0) {
+    if (alone) {
         request->algorithm->build(builder, &call);
         builder->bundle = 0;
         return;
@@ -410,6 +411,20 @@ static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
 }
 
+static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
+    if (counts->kind == PTO_COUNTS_SKEW) {
+        uint64_t bits;
+        memcpy(&bits, &counts->skew, sizeof bits);
+        hash = fnv1a(fnv1a(hash, counts->seed), bits);
+    }
+    if (counts->kind == PTO_COUNTS_MATRIX)
+        for (int64_t i = 0; i < counts->order * counts->order; i++)
+            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
+        hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
+    return hash;
+}
+
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     const pto_layout_t *layout = &request->layout;
     const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
@@ -428,17 +443,10 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     if (request->staged_members.in > 0 || request->staged_members.out > 0)
         hash =
             fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
-    const pto_counts_t *counts = request->counts;
-    if (counts && counts->kind == PTO_COUNTS_SKEW) {
-        uint64_t bits;
-        memcpy(&bits, &counts->skew, sizeof bits);
-        hash = fnv1a(fnv1a(hash, counts->seed), bits);
-    }
-    if (counts && counts->kind == PTO_COUNTS_MATRIX)
-        for (int64_t i = 0; i < counts->order * counts->order; i++)
-            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
-    if (counts && (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS))
-        hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
+    if (request->counts)
+        hash = digest_counts(hash, request->counts);
+    if (pto_request_host_counts(request))
+        hash = digest_counts(fnv1a(hash, request->counts->host->kind), request->counts->host);
     for (int64_t owner = 0; request->mapping && owner < request->mapping->count; owner++)
         hash = fnv1a(hash, (uint64_t)request->mapping->process[owner]);
     return fnv1a_text(fnv1a_text(hash, request->strategy->name), request->algorithm->name);
@@ -460,15 +468,30 @@ static uint64_t digest_plan(const pto_plan_t *plan) {
     return hash;
 }
 
-int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
+static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *counts, int64_t source,
+                            int64_t destination) {
     const pto_mapping_t *mapping = request->mapping;
-    if (!request->counts || !pto_collective_is_by_pair(request->collective))
-        return request->bytes;
     if (mapping && mapping->count > 0) {
         source = mapping->process[source];
         destination = mapping->process[destination];
     }
-    return pto_counts_bytes(request->counts, request->bytes, source, destination);
+    return pto_counts_bytes(counts, request->bytes, source, destination);
+}
+
+int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
+    if (!request->counts || !pto_collective_is_by_pair(request->collective))
+        return request->bytes;
+    return placed_bytes(request, request->counts, source, destination);
+}
+
+const pto_counts_t *pto_request_host_counts(const pto_request_t *request) {
+    bool by_pair = request->counts && pto_collective_is_by_pair(request->collective);
+    return by_pair ? request->counts->host : NULL;
+}
+
+int64_t pto_request_host_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
+    const pto_counts_t *counts = pto_request_host_counts(request);
+    return counts ? placed_bytes(request, counts, source, destination) : 0;
 }
 
 /* --- asking --------------------------------------------------------------------------------------------- */
@@ -524,7 +547,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
     else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
-        peers = owners;
+        peers = counts->host ? 2 * owners : owners;
     else if (request->collective == PTO_COLLECTIVE_HALO)
         peers = pto_halo_cells(&request->halo);
     int64_t bytes = pto_request_largest_bytes(request);

@@ -78,15 +78,17 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
 /* Bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
+    int64_t (*of_pattern)(const pto_request_t *, int64_t, int64_t) =
+        pto_role_is_host(holder->buffer->role) ? pto_request_host_bytes : pto_request_bytes;
     switch (holder->buffer->blocks) {
     case PTO_BLOCKS_RAIL:
     case PTO_BLOCKS_NODE_ROW:
     case PTO_BLOCKS_NODE_COLUMN:
         return node_block_bytes(holder, block);
     case PTO_BLOCKS_ROW:
-        return pto_request_bytes(request, holder->index, block);
+        return of_pattern(request, holder->index, block);
     case PTO_BLOCKS_COLUMN:
-        return pto_request_bytes(request, block, holder->index);
+        return of_pattern(request, block, holder->index);
     case PTO_BLOCKS_SHARE:
         return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->granularity_bytes,
                                holder->members, holder->index);
@@ -497,7 +499,7 @@ bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 bool pto_plan_has_tables(const pto_plan_t *plan) {
-    return plan->request.counts && plan->request.counts->kind != PTO_COUNTS_EQUAL;
+    return plan->request.counts && pto_counts_differ(plan->request.counts);
 }
 
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
@@ -515,7 +517,7 @@ static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
            a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&
            a->block_count == b->block_count && a->block_bytes == b->block_bytes &&
            a->granularity_bytes == b->granularity_bytes && a->split == b->split && a->cyclic == b->cyclic &&
-           a->cyclic_count == b->cyclic_count;
+           a->cyclic_count == b->cyclic_count && pto_role_is_host(a->role) == pto_role_is_host(b->role);
 }
 
 enum { SIZES_KEPT = 16 };

@@ -33,14 +33,14 @@ static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
 
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
-    if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
+    if (request->counts && !pto_counts_scale(request->counts) && !request->counts->host) {
         pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
         return;
     }
     pto_text_add(&printer->text, "  bytes     ");
     pto_text_bytes(&printer->text, request->bytes);
     pto_text_add(&printer->text, ", %s", size_of(pto_collective_data(request->collective)));
-    if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
+    if (request->counts && request->counts->kind == PTO_COUNTS_SKEW && !request->counts->host)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
     char pattern[PTO_ERROR_MESSAGE_MAX];

@@ -100,7 +100,7 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
     }
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
         status = pto_series_one(1, &scenario->messages, err);
-    if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
+    if (status == PTO_OK && !pto_counts_scale(&scenario->counts) && scenario->bytes.count == 0)
         status = pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, err);
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_HALO && scenario->bytes.count == 0)
         status = pto_series_one(pto_datatype_bytes(scenario->datatype), &scenario->bytes, err);

@@ -36,8 +36,8 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         const char *name;
         pto_collective_t only;
     } use[] = {
-        {scenario->counts.kind != PTO_COUNTS_EQUAL || scenario->place[PTO_FIELD_COUNTS].line > 0,
-         PTO_FIELD_COUNTS, "counts", PTO_COLLECTIVE_ALLTOALLV},
+        {pto_counts_differ(&scenario->counts) || scenario->place[PTO_FIELD_COUNTS].line > 0, PTO_FIELD_COUNTS,
+         "counts", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
         {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
@@ -121,7 +121,7 @@ static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *er
                                        swept->name, use[i].name);
         swept = &use[i];
     }
-    if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX &&
+    if (scenario->bytes.count == 0 && pto_counts_scale(&scenario->counts) &&
         scenario->collective != PTO_COLLECTIVE_HALO)
         return pto_error_set(err, PTO_ERR_KEY, "no bytes are given");
     if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
@@ -169,13 +169,14 @@ static pto_status_t check_messages(const pto_scenario_t *scenario, pto_error_t *
 
 static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *err) {
     const pto_counts_t *counts = &scenario->counts;
-    if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
-        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
-                                   "skew must be in [0, 1], not %g", counts->skew);
     pto_error_t fault = {.status = PTO_OK};
     if (pto_counts_check(counts, &fault) != PTO_OK)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, fault.status, err, "%s", fault.message);
-    if (counts->kind != PTO_COUNTS_MATRIX)
+    if (counts->host && scenario->implementation != PTO_IMPLEMENTATION_ISEND_IRECV)
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
+                                   "counts: MPI has no call for two patterns at once: give "
+                                   "implementation: isend_irecv");
+    if (pto_counts_scale(counts))
         return PTO_OK;
     const pto_series_t *bytes = &scenario->bytes;
     if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts, 0)))
@@ -199,7 +200,7 @@ static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err)
 /* --- layouts -------------------------------------------------------------------------------------------- */
 
 static int64_t largest_size(const pto_scenario_t *scenario) {
-    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+    if (!pto_counts_scale(&scenario->counts))
         return pto_counts_largest(&scenario->counts, 0);
     return largest_of(&scenario->bytes);
 }
@@ -211,7 +212,7 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     else if (scenario->collective == PTO_COLLECTIVE_HALO)
         peers = pto_halo_cells(&scenario->halo);
     else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
-        peers = pto_layout_owner_count(layout);
+        peers = pto_layout_owner_count(layout) * (scenario->counts.host ? 2 : 1);
     int64_t bytes = pto_counts_largest(&scenario->counts, largest_of(&scenario->bytes));
     return pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->procs_per_gpu);
 }
@@ -224,16 +225,19 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
                                    fault.message);
     if (!is_countable(scenario, layout))
         return pto_scenario_refuse(
-            scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
-            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes add up to more bytes than can be counted",
+            scenario, pto_counts_scale(&scenario->counts) ? PTO_FIELD_BYTES : PTO_FIELD_COUNTS, PTO_ERR_RANGE,
+            err, "bytes: %lld on %lld nodes add up to more bytes than can be counted",
             (long long)largest_size(scenario), (long long)layout->nodes);
     int64_t order = pto_counts_order(&scenario->counts), owners = pto_layout_owner_count(layout);
     if (order == 0 || order == owners)
         return PTO_OK;
-    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+    const pto_counts_t *sized = scenario->counts.host && pto_counts_order(scenario->counts.host) == order
+                                    ? scenario->counts.host
+                                    : &scenario->counts;
+    if (sized->kind == PTO_COUNTS_MATRIX)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "the matrix %s has %lld rows, but %lld processes hold data",
-                                   scenario->counts.matrix_path, (long long)order, (long long)owners);
+                                   sized->matrix_path, (long long)order, (long long)owners);
     return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                "the dims of the pattern make %lld processes, but %lld processes hold data",
                                (long long)order, (long long)owners);

@@ -16,6 +16,9 @@ pto_status_t pto_series_one(int64_t value, pto_series_t *series, pto_error_t *er
  */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);
 
+/* pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */
+pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
+
 /* pto_counts_bytes for stencils and groups. */
 int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 

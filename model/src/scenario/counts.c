@@ -189,13 +189,15 @@ static pto_status_t parse_square(const char *text, const char *end, const char *
     return status;
 }
 
-pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
-                                     pto_counts_t *counts, pto_error_t *err) {
+static pto_status_t parse_space(const char *text, size_t text_size, const char *path, int space,
+                                pto_counts_t *counts, pto_error_t *err) {
     const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;
     pto_counts_t made;
-    pto_status_t status = pto_pair_rows_begin(start, (size_t)(end - start))
-                              ? pto_pair_rows_parse(start, (size_t)(end - start), path, &made, err)
-                              : parse_square(start, end, path, &made, err);
+    bool rows = pto_pair_rows_begin(start, (size_t)(end - start));
+    if (space >= 0 && !rows)
+        return pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1, "space: a table of numbers names no spaces");
+    pto_status_t status = rows ? pto_pair_rows_parse(start, (size_t)(end - start), path, space, &made, err)
+                               : parse_square(start, end, path, &made, err);
     if (status != PTO_OK)
         return status;
     made.matrix_path = pto_text_copy(path);
@@ -207,19 +209,31 @@ pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const c
     return PTO_OK;
 }
 
-pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err) {
+pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
+                                     pto_counts_t *counts, pto_error_t *err) {
+    return parse_space(text, text_size, path, -1, counts, err);
+}
+
+pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
     pto_status_t status = pto_text_read(path, file_bytes_max, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    status = pto_counts_parse_matrix(text, size, path, counts, err);
+    status = parse_space(text, size, path, space, counts, err);
     free(text);
     return status;
+}
+
+pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err) {
+    return pto_counts_read_space(path, -1, counts, err);
 }
 
 void pto_counts_fini(pto_counts_t *counts) {
     free(counts->matrix);
     free(counts->matrix_path);
+    if (counts->host)
+        pto_counts_fini(counts->host);
+    free(counts->host);
     *counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }

@@ -10,15 +10,22 @@
 
 enum { FIRST_CAPACITY = 256, ORDER_MAX = 11585 }; /* a matrix of 1 GiB */
 
-typedef enum { COLUMN_SOURCE, COLUMN_DESTINATION, COLUMN_BYTES, COLUMN_REQUIRED } column_t;
+typedef enum {
+    COLUMN_SOURCE,
+    COLUMN_DESTINATION,
+    COLUMN_BYTES,
+    COLUMN_REQUIRED,
+    COLUMN_SPACE = COLUMN_REQUIRED
+} column_t;
 
-/* What a row says beyond the bytes is not needed here. */
-static const char *const column_names[] = {"source",       "destination",       "bytes", "messages",
-                                           "source_space", "destination_space", "kind",  "routine",
-                                           "seconds",      "waiting_s"};
+/* What a row says beyond these is not needed here. */
+static const char *const column_names[] = {
+    "source",   "destination", "bytes",   "source_space", "destination_space",
+    "messages", "kind",        "routine", "seconds",      "waiting_s"};
 
 typedef struct {
     int64_t number[COLUMN_REQUIRED];
+    bool is_counted;
 } row_t;
 
 typedef struct {
@@ -26,6 +33,8 @@ typedef struct {
     size_t count;
     size_t capacity;
     int64_t order;
+    int space; /* of the rows that count; -1: of all */
+    bool has_spaces;
 } rows_t;
 
 static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
@@ -39,12 +48,18 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
         rows->row = larger;
         rows->capacity = capacity;
     }
-    rows->row[rows->count++] = (row_t){{0}};
+    rows->row[rows->count++] = (row_t){.is_counted = true};
     return PTO_OK;
 }
 
 static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
     rows_t *rows = table;
+    if (column == COLUMN_SPACE && rows->space >= 0) {
+        const char *name = pto_space_name((pto_space_t)rows->space);
+        rows->has_spaces = true;
+        rows->row[rows->count - 1].is_counted =
+            field.size == strlen(name) && memcmp(field.text, name, field.size) == 0;
+    }
     if (column >= COLUMN_REQUIRED)
         return PTO_OK;
     int64_t *number = &rows->row[rows->count - 1].number[column];
@@ -93,6 +108,8 @@ static pto_status_t fill(const rows_t *rows, const char *path, pto_counts_t *cou
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     for (size_t i = 0; i < rows->count; i++) {
         const int64_t *number = rows->row[i].number;
+        if (!rows->row[i].is_counted)
+            continue;
         if (!pto_add(total, number[COLUMN_BYTES], &total)) {
             free(matrix);
             return pto_error_set_at(err, PTO_ERR_RANGE, path, 1, 1,
@@ -117,11 +134,15 @@ bool pto_pair_rows_begin(const char *text, size_t text_size) {
     return false;
 }
 
-pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, pto_counts_t *counts,
-                                 pto_error_t *err) {
-    rows_t rows = {.row = NULL};
+pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
+                                 pto_counts_t *counts, pto_error_t *err) {
+    rows_t rows = {.row = NULL, .space = space};
     pto_csv_origin_t origin = {.path = NULL};
     pto_status_t status = pto_csv_parse(&format, text, text_size, path, &origin, &rows, err);
+    if (status == PTO_OK && space >= 0 && rows.count > 0 && !rows.has_spaces)
+        status = pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1,
+                                  "the file has no column source_space, by which space: %s selects rows",
+                                  pto_space_name((pto_space_t)space));
     if (status == PTO_OK)
         status = find_order(&origin, path, &rows, err);
     if (status == PTO_OK)

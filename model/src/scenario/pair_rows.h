@@ -10,8 +10,9 @@
 /* Whether the first line that is not a comment begins with the column `source`. */
 bool pto_pair_rows_begin(const char *text, size_t text_size);
 
-/* Like pto_counts_parse_matrix, without a path in `counts`. */
-pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, pto_counts_t *counts,
-                                 pto_error_t *err);
+/* Like pto_counts_parse_matrix, without a path in `counts`. Only rows whose `source_space` is `space`; -1:
+ * all. */
+pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
+                                 pto_counts_t *counts, pto_error_t *err);
 
 #endif

@@ -90,7 +90,7 @@ static int64_t most_messages(const pto_grid_t *grid) {
     return most;
 }
 
-int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
+static int64_t largest_of_one(const pto_counts_t *counts, int64_t bytes) {
     int64_t largest = counts->kind == PTO_COUNTS_MATRIX ? 0 : bytes;
     for (int64_t i = 0; counts->kind == PTO_COUNTS_MATRIX && i < counts->order * counts->order; i++)
         largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
@@ -100,9 +100,23 @@ int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
     return pto_multiply(largest, times, &largest) ? largest : INT64_MAX;
 }
 
+int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
+    int64_t largest = largest_of_one(counts, bytes);
+    int64_t beside = counts->host ? largest_of_one(counts->host, bytes) : 0;
+    return beside > largest ? beside : largest;
+}
+
+bool pto_counts_differ(const pto_counts_t *counts) {
+    return counts->kind != PTO_COUNTS_EQUAL || counts->host;
+}
+
+bool pto_counts_scale(const pto_counts_t *counts) {
+    return counts->kind != PTO_COUNTS_MATRIX || (counts->host && pto_counts_scale(counts->host));
+}
+
 /* --- grids ---------------------------------------------------------------------------------------------- */
 
-int64_t pto_counts_order(const pto_counts_t *counts) {
+static int64_t order_of_one(const pto_counts_t *counts) {
     int64_t order = 1;
     if (!has_grid(counts))
         return counts->kind == PTO_COUNTS_MATRIX ? counts->order : 0;
@@ -111,9 +125,16 @@ int64_t pto_counts_order(const pto_counts_t *counts) {
     return order;
 }
 
-pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
+int64_t pto_counts_order(const pto_counts_t *counts) {
+    int64_t order = order_of_one(counts);
+    return order == 0 && counts->host ? order_of_one(counts->host) : order;
+}
+
+static pto_status_t check_one(const pto_counts_t *counts, pto_error_t *err) {
     const pto_grid_t *grid = &counts->grid;
     int64_t order = 1;
+    if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
+        return pto_error_set(err, PTO_ERR_RANGE, "skew must be in [0, 1], not %g", counts->skew);
     if (!has_grid(counts))
         return PTO_OK;
     if (grid->dim_count < 1 || grid->dim_count > PTO_GRID_DIMS_MAX)
@@ -131,6 +152,22 @@ pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_RANGE, "along: there is no dimension %d, only 0 to %d", grid->along,
                              grid->dim_count - 1);
     return PTO_OK;
+}
+
+pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
+    pto_status_t status = check_one(counts, err);
+    if (status != PTO_OK || !counts->host)
+        return status;
+    if (counts->host->host)
+        return pto_error_set(err, PTO_ERR_RANGE, "a pattern in host memory is two patterns itself");
+    status = check_one(counts->host, err);
+    if (status != PTO_OK)
+        return status;
+    int64_t on_gpu = order_of_one(counts), on_host = order_of_one(counts->host);
+    return on_gpu == 0 || on_host == 0 || on_gpu == on_host
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_RANGE, "gpu is for %lld processes, cpu for %lld",
+                               (long long)on_gpu, (long long)on_host);
 }
 
 /* --- description ---------------------------------------------------------------------------------------- */
@@ -166,18 +203,39 @@ static void describe_stencil(writer_t *writer, const pto_grid_t *grid) {
         add(writer, " (neighbors along a wrapped dimension of size 2 exchange twice the bytes)");
 }
 
+static void describe_grid(writer_t *writer, const pto_counts_t *counts) {
+    const pto_grid_t *grid = &counts->grid;
+    add(writer, counts->kind == PTO_COUNTS_STENCIL ? "stencil on" : "groups on");
+    for (int d = 0; d < grid->dim_count; d++)
+        add(writer, d == 0 ? " %lld" : " x %lld", (long long)grid->dim[d]);
+    if (counts->kind == PTO_COUNTS_GROUPS)
+        add(writer, ", along dimension %d", grid->along);
+    else
+        describe_stencil(writer, grid);
+}
+
+static void describe_one(writer_t *writer, const pto_counts_t *counts) {
+    if (has_grid(counts))
+        describe_grid(writer, counts);
+    else if (counts->kind == PTO_COUNTS_MATRIX)
+        add(writer, "matrix %s", counts->matrix_path ? counts->matrix_path : "");
+    else if (counts->kind == PTO_COUNTS_SKEW)
+        add(writer, "skew %g (seed %llu)", counts->skew, (unsigned long long)counts->seed);
+    else
+        add(writer, "equal");
+}
+
 const char *pto_counts_describe(const pto_counts_t *counts, char *text, size_t text_size) {
     writer_t writer = {.text = text, .size = text_size};
-    const pto_grid_t *grid = &counts->grid;
     text[0] = '\0';
-    if (!has_grid(counts))
+    if (!counts->host && !has_grid(counts))
         return text;
-    add(&writer, counts->kind == PTO_COUNTS_STENCIL ? "stencil on" : "groups on");
-    for (int d = 0; d < grid->dim_count; d++)
-        add(&writer, d == 0 ? " %lld" : " x %lld", (long long)grid->dim[d]);
-    if (counts->kind == PTO_COUNTS_GROUPS)
-        add(&writer, ", along dimension %d", grid->along);
-    else
-        describe_stencil(&writer, grid);
+    if (counts->host)
+        add(&writer, "gpu: ");
+    describe_one(&writer, counts);
+    if (counts->host) {
+        add(&writer, "; cpu: ");
+        describe_one(&writer, counts->host);
+    }
     return text;
 }
