@@ -38,7 +38,7 @@ static void fork(pto_pricing_t *pricing, int lanes) {
 /* A resource that several lanes ask for longer than the slowest lane takes decides instead. */
 static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) {
     const pto_ledger_t *demand = &pricing->demand[index];
-    unsigned askers = pricing->askers[index];
+    uint64_t askers = pricing->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
@@ -270,7 +270,7 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
                      const pto_charge_t *charge, double seconds) {
     int64_t index = (int64_t)resource * pricing->actor_count + actor;
     if (seconds > 0)
-        pricing->askers[index] |= 1u << (pricing->ledger - pricing->lane) / pricing->actor_count;
+        pricing->askers[index] |= (uint64_t)1 << (pricing->ledger - pricing->lane) / pricing->actor_count;
     if (!pto_ledger_add(&pricing->demand[index], charge, seconds))
         pricing->out_of_memory = true;
 }

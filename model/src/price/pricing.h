@@ -81,7 +81,7 @@ typedef struct {
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
-    unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    uint64_t *askers;            /* per resource and actor: the lanes that have asked, a bit each */
     bool *behind; /* per actor: whether the current stage follows the same one of the chunk before
                      without a gap */
     int64_t gpu_count;
