@@ -242,10 +242,12 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
 
 /* Cost rows can carry a note on their origin in the machine file; single values cannot. */
 static pto_status_t flag_fitted(pto_machine_t *machine, const char *why, pto_error_t *err) {
+    pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
     pto_postal_t *const fitted[] = {&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
-                                    &machine->pageable[PTO_COPY_H2D], &machine->pageable[PTO_COPY_D2H]};
+                                    &machine->pageable[PTO_COPY_H2D], &machine->pageable[PTO_COPY_D2H],
+                                    reduce->count > 0 ? &reduce->row[0].postal : NULL};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
-        if (!pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
+        if (!fitted[i] || !pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
             continue;
         fitted[i]->flagged = pto_text_copy(why);
         if (!fitted[i]->flagged)

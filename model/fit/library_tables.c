@@ -214,7 +214,7 @@ static choice_t choose(const trials_t *trials, pto_collective_t collective, int 
     double n = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         n += trials->cell[i]->candidate_count;
-    double penalty = exp(-2 * log(n) / n);
+    double penalty = n > 0 ? exp(-2 * log(n) / n) : 1;
     int usual = usual_variant(trials, collective), most = room < ROWS_MAX - 1 ? room + 1 : ROWS_MAX;
     choice_t best = one_row(0);
     if (usual >= 0)
