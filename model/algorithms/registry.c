@@ -12,6 +12,7 @@
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
     ROW(hierarchical)                                                                                        \
+    ROW(binomial_near_first)                                                                                 \
     ROW(neighbors)                                                                                           \
     ROW(point_to_point)                                                                                      \
     ROW(direct)                                                                                              \

@@ -5,7 +5,8 @@ static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
-    if (request->strategy->chunked && request->strategy->direct)
+    if (request->strategy->chunked && request->strategy->direct &&
+        request->collective != PTO_COLLECTIVE_HALO) /* whose cells are never cut */
         return pto_chunk_bytes(request->bytes, request->chunks);
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
