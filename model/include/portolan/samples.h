@@ -19,6 +19,7 @@ PTO_API_BEGIN
  * from them. */
 typedef enum {
     PTO_BENCHMARK_PING_PONG,
+    PTO_BENCHMARK_PING_PONG_STRIDED, /* messages: bytes of a row */
     PTO_BENCHMARK_EXCHANGE,
     PTO_BENCHMARK_STAGED,
     PTO_BENCHMARK_INJECTION,

@@ -34,8 +34,8 @@ typedef struct {
     pto_error_t *err;
 } pto_copying_t;
 
-/* Whether a step is copies that the process puts into its stream, and waits for before it does anything else
- * than such copies. */
+/* Whether a step is copies that the process puts into its stream, so that such a step right after it finds
+ * them there. */
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Charge the copies of one rank's step, for each of its peers where it has any. Errors:
