@@ -314,9 +314,6 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
         status = join_lanes(builder);
     if (status != PTO_OK)
         return status;
-    if (walk->lanes >= 0)
-        return pto_plan_node(walk->plan, walk->lanes)->kind == PTO_NODE_EITHER ? build_in_either(builder)
-                                                                               : build_in_lane(builder);
     if (walk->kernel >= 0)
         return build_in_kernel(builder);
     if (pto_walk_in_nccl(walk))
@@ -324,7 +321,10 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
     if (walk->collective >= 0 &&
         pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, walk->collective)))
         return build_call(builder);
-    return build_steps(builder);
+    if (walk->lanes < 0)
+        return build_steps(builder);
+    return pto_plan_node(walk->plan, walk->lanes)->kind == PTO_NODE_EITHER ? build_in_either(builder)
+                                                                           : build_in_lane(builder);
 }
 
 /* Copy a whole user buffer to or from its substitute. */

@@ -128,14 +128,14 @@ static pto_request_t request_of(const kept_t *key) {
 
 static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) {
     const char *name = NULL;
-    bool staged;
     if (named[plan][0] != '\0')
         return named[plan];
     if (machine) {
         pto_scenario_t scenario;
         pto_scenario_init(&scenario);
         scenario.collective = request->collective;
-        name = pto_library_algorithm(&scenario, machine, request, &staged);
+        pto_request_t asked = *request;
+        name = pto_library_algorithm(&scenario, machine, &asked);
         pto_scenario_fini(&scenario);
     }
     return name ? name : usual[plan].algorithm;

@@ -25,9 +25,11 @@ pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
 
 /* Fold an allreduce to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
  * to n). The even ones send their vector to their neighbour and pause until pto_build_unfold returns the
- * result to them. Returns the exchange of the remaining members. `received` is a temporary vector. */
-pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, int received);
-void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange);
+ * result to them. Returns the exchange of the remaining members. `vector` are the bytes of the output that
+ * are reduced, and `received` is a temporary vector. */
+pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
+                              int received);
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector);
 
 /* A stage in which the members of `who` reduce a slice of `received` into the same slice of `out`. `slice`
  * selects the bytes; its buffer is set here. */

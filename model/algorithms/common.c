@@ -63,6 +63,59 @@ pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, cons
     return step;
 }
 
+void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
+    int flag = pto_build_flag(builder, name);
+    signal.kind = PTO_STEP_SIGNAL;
+    signal.flag = flag;
+    wait.kind = PTO_STEP_WAIT;
+    wait.flag = flag;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_step(builder, wait);
+}
+
+static pto_peers_t indices(int64_t first, int64_t until) {
+    return (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                         .first = pto_constant(first),
+                         .stride = pto_constant(1),
+                         .until = pto_constant(until)};
+}
+
+pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_until = pto_constant(1);
+    step.peers = indices(1, who->n);
+    return step;
+}
+
+pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_first = pto_constant(1);
+    step.peers = indices(0, 1);
+    return step;
+}
+
+pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                               .first = pto_constant(1),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(who->n),
+                               .sign = 1};
+    return step;
+}
+
+/* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
+ * find no signals to wait for. */
+void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_step_t signal = pto_intranode_all(PTO_STEP_SIGNAL, who), wait = pto_intranode_all(PTO_STEP_WAIT, who);
+    signal.flag = wait.flag = pto_build_flag(builder, name);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+}
+
 int64_t pto_log2_ceil(int64_t n) {
     int64_t log2 = 0;
     while (((int64_t)1 << log2) < n)
@@ -100,34 +153,36 @@ static int64_t folded_away(int64_t n) {
     return n - power;
 }
 
-pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, int received) {
+pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
+                              int received) {
     pto_exchange_t folded = *exchange;
     int64_t r = folded_away(exchange->n);
     if (r == 0)
         return folded;
     pto_build_stage(builder, "fold", PTO_ORDER_AT_ONCE);
     pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 0, r);
-    send.source = pto_slice_all(builder, exchange->out);
+    send.source = vector;
     pto_build_step(builder, send);
     pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 1, r);
-    recv.target = pto_slice_all(builder, received);
+    recv.target = vector;
+    recv.target.buffer = received;
     pto_build_step(builder, recv);
-    pto_build_reduce(builder, recv, pto_slice_all(builder, received), received, exchange->out);
+    pto_build_reduce(builder, recv, vector, received, exchange->out);
 
     folded.group = pto_build_group(builder, pto_builder_group(builder, exchange->group)->kind, r);
     folded.n = exchange->n - r;
     return folded;
 }
 
-void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange) {
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector) {
     int64_t r = folded_away(exchange->n);
     if (r == 0)
         return;
     pto_build_stage(builder, "unfold", PTO_ORDER_AT_ONCE);
     pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 1, r);
-    send.source = pto_slice_all(builder, exchange->out);
+    send.source = vector;
     pto_build_step(builder, send);
     pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 0, r);
-    recv.target = pto_slice_all(builder, exchange->out);
+    recv.target = vector;
     pto_build_step(builder, recv);
 }

@@ -36,10 +36,11 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int received = pto_build_temporary(builder, exchange->out, "received");
-    pto_exchange_t folded = pto_build_fold(builder, exchange, received);
+    pto_exchange_t folded =
+        pto_build_fold(builder, exchange, pto_slice_all(builder, exchange->out), received);
     build_halving(builder, &folded, received);
     build_doubling(builder, &folded);
-    pto_build_unfold(builder, exchange);
+    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out));
 }
 
 const pto_algorithm_t pto_algorithm_rabenseifner = {

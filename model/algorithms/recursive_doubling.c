@@ -16,13 +16,14 @@ static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, 
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int received = pto_build_temporary(builder, exchange->out, "received");
-    pto_exchange_t folded = pto_build_fold(builder, exchange, received);
+    pto_exchange_t folded =
+        pto_build_fold(builder, exchange, pto_slice_all(builder, exchange->out), received);
     pto_build_loop(builder, 0, pto_log2_ceil(folded.n), true);
     build_round(builder, &folded, pto_slice_all(builder, exchange->out), pto_slice_all(builder, received));
     pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, &folded), pto_slice_all(builder, received),
                      received, exchange->out);
     pto_build_end(builder);
-    pto_build_unfold(builder, exchange);
+    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out));
 }
 
 static pto_slice_t run_around(int buffer, pto_anchor_t anchor) {

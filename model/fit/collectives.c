@@ -24,12 +24,15 @@ enum {
 
 /* A parameter is left out if omitting it worsens the fit by less than this share. */
 static const double worthless_gain = 0.005;
+/* A search ends when a further round leaves more than this of the error. */
+static const double converged = 0.999;
 
 /* --- the numbers --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
     double start; /* a typical value */
+    bool certain; /* that it is near: with others an algorithm seems right that is not */
     bool (*measured)(const pto_machine_t *machine);
     void (*set)(pto_machine_t *machine, double value); /* 0: absent */
 } number_t;
@@ -82,15 +85,30 @@ static void set_message_rate(pto_machine_t *machine, double value) {
     machine->injection_s_per_message[PTO_SPACE_CPU] = param_of(value);
 }
 
+static bool reduction_measured(const pto_machine_t *machine) {
+    const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
+    return reduce->count > 0 && from_samples(&reduce->row[0].postal);
+}
+
+static void set_reduction(pto_machine_t *machine, double value) {
+    pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
+    pto_cost_row_t *row = reduce->count > 0 ? reduce->row : value > 0 ? pto_cost_add(reduce) : NULL;
+    if (value > 0 && row)
+        set_rate(&row->postal, value);
+    else
+        pto_cost_fini(reduce);
+}
+
 static bool contention_measured(const pto_machine_t *machine) { return machine->contention.has_interval; }
 
 static void set_contention(pto_machine_t *machine, double value) { machine->contention = param_of(value); }
 
 static const number_t numbers[] = {
-    {"copies.h2h.on_socket.beta_s_per_byte", 1e-10, host_copy_measured, set_host_copy},
-    {"copies.pageable.alpha_s", 1.5e-5, pageable_measured, set_pageable},
-    {"injection.cpu.s_per_message", 3e-8, rate_measured, set_message_rate},
-    {"network.contention", 0.5, contention_measured, set_contention},
+    {"copies.h2h.on_socket.beta_s_per_byte", 1e-10, false, host_copy_measured, set_host_copy},
+    {"copies.pageable.alpha_s", 1.5e-5, false, pageable_measured, set_pageable},
+    {"injection.cpu.s_per_message", 3e-8, false, rate_measured, set_message_rate},
+    {"reduce.cpu.beta_s_per_byte", 4e-10, true, reduction_measured, set_reduction},
+    {"network.contention", 0.5, false, contention_measured, set_contention},
 };
 enum {
     NUMBER_COUNT = sizeof numbers / sizeof *numbers,
@@ -165,7 +183,7 @@ static void keep_visible(search_t *search) {
 }
 
 static void shrink(gsl_multimin_fminimizer *simplex) {
-    for (int i = 0; i < ITERATIONS_MAX && gsl_multimin_fminimizer_size(simplex) > 0.002; i++)
+    for (int i = 0; i < ITERATIONS_MAX && gsl_multimin_fminimizer_size(simplex) > 0.004; i++)
         if (gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS)
             return;
 }
@@ -189,7 +207,7 @@ static pto_status_t minimise(search_t *search) {
             gsl_multimin_fminimizer_set(simplex, &function, at, step);
             shrink(simplex);
             gsl_vector_memcpy(at, gsl_multimin_fminimizer_x(simplex));
-            if (gsl_multimin_fminimizer_minimum(simplex) > before * 0.999)
+            if (gsl_multimin_fminimizer_minimum(simplex) > before * converged)
                 break;
             before = gsl_multimin_fminimizer_minimum(simplex);
         }
@@ -224,10 +242,12 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
 
 /* Cost rows can carry a note on their origin in the machine file; single values cannot. */
 static pto_status_t flag_fitted(pto_machine_t *machine, const char *why, pto_error_t *err) {
+    pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
     pto_postal_t *const fitted[] = {&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
-                                    &machine->pageable[PTO_COPY_H2D], &machine->pageable[PTO_COPY_D2H]};
+                                    &machine->pageable[PTO_COPY_H2D], &machine->pageable[PTO_COPY_D2H],
+                                    reduce->count > 0 ? &reduce->row[0].postal : NULL};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
-        if (!pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
+        if (!fitted[i] || !pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
             continue;
         fitted[i]->flagged = pto_text_copy(why);
         if (!fitted[i]->flagged)
@@ -254,15 +274,20 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
     for (int i = 0; i < NUMBER_COUNT; i++)
         if (!numbers[i].measured(fit->machine)) {
             search.number[search.count] = i;
-            search.value[search.count++] = numbers[i].start * factor;
+            search.value[search.count++] = numbers[i].start * (numbers[i].certain ? 1 : factor);
         }
     set_all(&search);
+    double before = INFINITY;
     for (int round = 0; round < ROUNDS_MAX && status == PTO_OK; round++) {
         status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
         if (status == PTO_OK && round == 0)
             keep_visible(&search);
         if (status == PTO_OK)
             status = minimise(&search);
+        made->badness = mean_badness(fit);
+        if (made->badness > before * converged)
+            break;
+        before = made->badness;
     }
     if (status == PTO_OK) {
         keep_worthy(&search, made);

@@ -1,5 +1,5 @@
 /* Which algorithms an MPI library uses, inferred from the times of its collectives: one for all sizes, or
- * one below and another from a size on if the criterion of Schwarz (1978) justifies it. Also whether the
+ * several from one size on each, as far as the criterion of Schwarz (1978) justifies them. Also whether the
  * library stages GPU buffers through the host, in which case its host table applies to them too. */
 #include <math.h>
 #include <stdio.h>
@@ -10,26 +10,35 @@
 #include "library_tables.h"
 #include "machine/library_rules.h"
 
-enum { ALGORITHMS_MAX = 16, SIZES_MAX = 64, RULES_MAX = 2 };
+enum { VARIANTS_MAX = 24, SIZES_MAX = 64, ROWS_MAX = 4 };
+
+/* Segments of a pipelined algorithm that are tried; 0: the whole vector. */
+static const int64_t segments[] = {0, 32768, 131072};
+
+typedef struct {
+    const pto_algorithm_t *algorithm;
+    int64_t segment_bytes;
+} variant_t;
 
 /* The misses of every timing of one collective for each algorithm at every size. For GPU buffers: as if the
  * library staged them, or as if not. */
 typedef struct {
-    int algorithm_count;
-    const pto_algorithm_t *algorithm[ALGORITHMS_MAX];
+    int variant_count;
+    variant_t variant[VARIANTS_MAX];
     int64_t cell_count;
     const pto_score_cell_t **cell;
     int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
-    double *miss;   /* by algorithm, cell and candidate */
+    double *miss;   /* by variant, cell and candidate */
     int size_count;
     int64_t size[SIZES_MAX]; /* increasing */
 } trials_t;
 
+/* A table: rows by increasing size. */
 typedef struct {
-    int below; /* index of the algorithm for small calls; -1: one for all sizes */
-    int above;
-    int64_t switch_bytes;
-    double badness; /* sum over cells */
+    int count;
+    int variant[ROWS_MAX];
+    int64_t below_bytes[ROWS_MAX]; /* INT64_MAX in the last row */
+    double badness;                /* sum over cells */
 } choice_t;
 
 static void trials_fini(trials_t *trials) {
@@ -55,17 +64,23 @@ static bool belongs(const pto_score_cell_t *cell, pto_collective_t collective) {
            cell->implementation == PTO_IMPLEMENTATION_LIBRARY;
 }
 
+static void add_variants(trials_t *trials, const pto_algorithm_t *algorithm) {
+    size_t count = algorithm->segmented ? sizeof segments / sizeof *segments : 1;
+    for (size_t i = 0; i < count && trials->variant_count < VARIANTS_MAX; i++)
+        trials->variant[trials->variant_count++] = (variant_t){algorithm, segments[i]};
+}
+
 static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_t collective,
                                     trials_t *trials) {
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
-    for (int a = 0; a < pto_algorithm_count() && trials->algorithm_count < ALGORITHMS_MAX; a++)
+    for (int a = 0; a < pto_algorithm_count(); a++)
         if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl &&
             pto_algorithm_at(a)->collectives & 1u << collective)
-            trials->algorithm[trials->algorithm_count++] = pto_algorithm_at(a);
+            add_variants(trials, pto_algorithm_at(a));
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);
-    trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * ALGORITHMS_MAX, sizeof *trials->miss);
+    trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * VARIANTS_MAX, sizeof *trials->miss);
     if (!trials->cell || !trials->bytes || !trials->miss)
         return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a library's tables");
     for (int64_t i = 0; i < fit->score.cell_count; i++)
@@ -74,8 +89,8 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
     return PTO_OK;
 }
 
-static double *miss_at(const trials_t *trials, int algorithm, int64_t cell) {
-    return trials->miss + (algorithm * trials->cell_count + cell) * COLLECTIVE_CANDIDATES_MAX;
+static double *miss_at(const trials_t *trials, int variant, int64_t cell) {
+    return trials->miss + (variant * trials->cell_count + cell) * COLLECTIVE_CANDIDATES_MAX;
 }
 
 static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collective, bool staged,
@@ -85,92 +100,150 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
             bool on_gpu = trials->cell[i]->candidate[c].strategy->collective_space == PTO_SPACE_GPU;
             int64_t *bytes = &trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
-            for (int a = 0; a < trials->algorithm_count; a++) {
+            for (int v = 0; v < trials->variant_count; v++) {
                 char name[PTO_FIT_NAME_MAX];
-                snprintf(name, sizeof name, "%s", trials->algorithm[a]->name);
-                pto_library_rule_t rule = {
-                    .below_bytes = INT64_MAX, .algorithm = name, .staged = staged && on_gpu};
-                miss_at(trials, a, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, bytes);
+                snprintf(name, sizeof name, "%s", trials->variant[v].algorithm->name);
+                pto_library_rule_t rule = {.below_bytes = INT64_MAX,
+                                           .algorithm = name,
+                                           .staged = staged && on_gpu,
+                                           .segment_bytes = trials->variant[v].segment_bytes};
+                miss_at(trials, v, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, bytes);
             }
             note_size(trials, *bytes);
         }
     return status == PTO_OK ? fit->status : status;
 }
 
-static int algorithm_for(choice_t choice, int64_t bytes) {
-    return choice.below >= 0 && bytes < choice.switch_bytes ? choice.below : choice.above;
+static int variant_for(const choice_t *choice, int64_t bytes) {
+    int row = 0;
+    while (row < choice->count - 1 && bytes >= choice->below_bytes[row])
+        row++;
+    return choice->variant[row];
 }
 
-static double badness_of(const trials_t *trials, choice_t choice) {
+static double badness_of(const trials_t *trials, const choice_t *choice) {
     double sum = 0;
     for (int64_t i = 0; i < trials->cell_count; i++) {
         double miss[COLLECTIVE_CANDIDATES_MAX];
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
             int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
-            miss[c] = miss_at(trials, algorithm_for(choice, bytes), i)[c];
+            miss[c] = miss_at(trials, variant_for(choice, bytes), i)[c];
         }
         sum += collective_fit_badness(trials->cell[i], miss);
     }
     return sum;
 }
 
-static choice_t better(const trials_t *trials, choice_t best, choice_t other) {
-    other.badness = badness_of(trials, other);
-    return other.badness < best.badness ? other : best;
+/* Replace `best` by `other` if that is better. */
+static void take_better(const trials_t *trials, choice_t other, choice_t *best) {
+    other.badness = badness_of(trials, &other);
+    if (other.badness < best->badness)
+        *best = other;
+}
+
+static choice_t one_row(int variant) {
+    return (choice_t){.count = 1, .variant = {variant}, .below_bytes = {INT64_MAX}, .badness = INFINITY};
+}
+
+/* The row with another variant from `bytes` on. */
+static choice_t split(const choice_t *choice, int row, int64_t bytes, int below, int above) {
+    choice_t made = *choice;
+    memmove(&made.variant[row + 1], &choice->variant[row],
+            (size_t)(choice->count - row) * sizeof *made.variant);
+    memmove(&made.below_bytes[row + 1], &choice->below_bytes[row],
+            (size_t)(choice->count - row) * sizeof *made.below_bytes);
+    made.count++;
+    made.variant[row] = below;
+    made.variant[row + 1] = above;
+    made.below_bytes[row] = bytes;
+    return made;
+}
+
+static bool is_inside(const choice_t *choice, int row, int64_t bytes) {
+    return bytes < choice->below_bytes[row] && (row == 0 || bytes > choice->below_bytes[row - 1]);
+}
+
+/* The best table of one more row, where one row has become two. */
+static choice_t best_split(const trials_t *trials, const choice_t *choice) {
+    choice_t best = {.badness = INFINITY};
+    for (int row = 0; row < choice->count; row++)
+        for (int s = 1; s < trials->size_count; s++)
+            for (int below = 0; below < trials->variant_count && is_inside(choice, row, trials->size[s]);
+                 below++)
+                for (int above = 0; above < trials->variant_count; above++)
+                    if (below != above)
+                        take_better(trials, split(choice, row, trials->size[s], below, above), &best);
+    return best;
 }
 
 /* Known beforehand: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does Open
  * MPI below 64 processes. -1: unknown. */
-static int usual_algorithm(const trials_t *trials, pto_collective_t collective) {
-    for (int a = 0; a < trials->algorithm_count && collective == PTO_COLLECTIVE_ALLTOALLV; a++)
-        if (strcmp(trials->algorithm[a]->name, "linear") == 0)
-            return a;
+static int usual_variant(const trials_t *trials, pto_collective_t collective) {
+    for (int v = 0; v < trials->variant_count && collective == PTO_COLLECTIVE_ALLTOALLV; v++)
+        if (strcmp(trials->variant[v].algorithm->name, "linear") == 0)
+            return v;
     return -1;
 }
 
-/* MPICH, MVAPICH2 and Open MPI all exchange small blocks of an alltoall in few rounds or at once, and large
- * ones pairwise. */
-static bool is_usual_pair(const trials_t *trials, pto_collective_t collective, int below, int above) {
-    if (collective != PTO_COLLECTIVE_ALLTOALL)
-        return false;
-    bool pairwise_below = strncmp(trials->algorithm[below]->name, "pairwise", 8) == 0;
-    return !pairwise_below && strncmp(trials->algorithm[above]->name, "pairwise", 8) == 0;
+static bool is_pairwise(const trials_t *trials, int variant) {
+    return strncmp(trials->variant[variant].algorithm->name, "pairwise", 8) == 0;
 }
 
-/* A second algorithm and its switch size are two additional parameters. The usual algorithm is replaced only
- * by one that is clearly better, and so is the usual pair. */
-static choice_t choose(const trials_t *trials, pto_collective_t collective, bool may_switch) {
+/* MPICH, MVAPICH2 and Open MPI all exchange small blocks of an alltoall in few rounds or at once, and large
+ * ones pairwise. MPICH, MVAPICH2 and Spectrum MPI combine the vectors of an allreduce within each node first.
+ * One node count alone can hardly tell that from a flat algorithm. */
+static bool is_usual(const trials_t *trials, pto_collective_t collective, int below, int above) {
+    if (collective == PTO_COLLECTIVE_ALLTOALL)
+        return !is_pairwise(trials, below) && is_pairwise(trials, above);
+    return collective == PTO_COLLECTIVE_ALLREDUCE && trials->variant[above].algorithm->segmented;
+}
+
+static choice_t best_usual(const trials_t *trials, pto_collective_t collective) {
+    choice_t best = {.badness = INFINITY}, any = one_row(0);
+    for (int below = 0; below < trials->variant_count; below++)
+        for (int above = 0; above < trials->variant_count; above++)
+            for (int s = 1; s < trials->size_count; s++)
+                if (is_usual(trials, collective, below, above))
+                    take_better(trials, split(&any, 0, trials->size[s], below, above), &best);
+    return best;
+}
+
+/* An additional row has two parameters: its algorithm and its size. The usual algorithm is replaced only by
+ * one that is clearly better, and so are usual pairs. */
+static choice_t choose(const trials_t *trials, pto_collective_t collective, int room) {
     double n = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         n += trials->cell[i]->candidate_count;
-    choice_t one = {.below = -1, .badness = INFINITY}, two = {.badness = INFINITY}, pair = two;
-    for (int above = 0; above < trials->algorithm_count; above++) {
-        one = better(trials, one, (choice_t){.below = -1, .above = above});
-        for (int below = 0; below < trials->algorithm_count; below++)
-            for (int s = 1; s < trials->size_count && may_switch && below != above; s++) {
-                choice_t both = {.below = below, .above = above, .switch_bytes = trials->size[s]};
-                two = better(trials, two, both);
-                if (is_usual_pair(trials, collective, below, above))
-                    pair = better(trials, pair, both);
-            }
-    }
-    int usual = usual_algorithm(trials, collective);
+    double penalty = n > 0 ? exp(-2 * log(n) / n) : 1;
+    int usual = usual_variant(trials, collective), most = room < ROWS_MAX - 1 ? room + 1 : ROWS_MAX;
+    choice_t best = one_row(0);
     if (usual >= 0)
-        return (choice_t){.below = -1, .above = usual};
-    double penalty = exp(-2 * log(n) / n);
-    choice_t best = two.badness < one.badness * penalty ? two : one;
-    return pair.badness * penalty <= best.badness ? pair : best;
+        return one_row(usual);
+    for (int v = 0; v < trials->variant_count; v++)
+        take_better(trials, one_row(v), &best);
+    for (bool more = true; more && best.count < most;) {
+        choice_t next = best_split(trials, &best);
+        choice_t pair = best.count == 1 ? best_usual(trials, collective) : (choice_t){.badness = INFINITY};
+        more = next.badness < best.badness * penalty;
+        if (more)
+            best = next;
+        if (pair.badness * penalty <= best.badness) {
+            best = pair;
+            more = true;
+        }
+    }
+    return best;
 }
 
 /* Mean of |miss| over the strategies that use GPU buffers. */
-static double gpu_miss(const trials_t *trials, choice_t choice, int64_t *count) {
+static double gpu_miss(const trials_t *trials, const choice_t *choice, int64_t *count) {
     double sum = 0;
     *count = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         for (int c = 0; c < trials->cell[i]->candidate_count; c++)
             if (trials->cell[i]->candidate[c].strategy->collective_space == PTO_SPACE_GPU) {
                 int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
-                sum += fabs(miss_at(trials, algorithm_for(choice, bytes), i)[c]);
+                sum += fabs(miss_at(trials, variant_for(choice, bytes), i)[c]);
                 (*count)++;
             }
     return *count > 0 ? sum / (double)*count : 0;
@@ -179,29 +252,24 @@ static double gpu_miss(const trials_t *trials, choice_t choice, int64_t *count) 
 /* --- into the machine ---------------------------------------------------------------------------------- */
 
 static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
-                              bool staged, const trials_t *trials, choice_t choice, pto_error_t *err) {
+                              bool staged, const trials_t *trials, const choice_t *choice, pto_error_t *err) {
     pto_library_table_t *tables =
         realloc(machine->library, ((size_t)machine->library_count + 1) * sizeof *tables);
     if (tables)
         machine->library = tables;
     char *name = pto_text_copy(pto_collective_name(collective));
-    pto_library_rule_t *rules = calloc(RULES_MAX, sizeof *rules);
-    int count = 0;
+    pto_library_rule_t *rules = calloc(ROWS_MAX, sizeof *rules);
     bool made = tables && name && rules;
-    if (made && choice.below >= 0)
-        rules[count++] =
-            (pto_library_rule_t){.below_bytes = choice.switch_bytes,
-                                 .algorithm = pto_text_copy(trials->algorithm[choice.below]->name),
-                                 .staged = staged,
-                                 .line = 1};
-    if (made)
-        rules[count++] =
-            (pto_library_rule_t){.below_bytes = INT64_MAX,
-                                 .algorithm = pto_text_copy(trials->algorithm[choice.above]->name),
-                                 .staged = staged,
-                                 .line = 1};
-    for (int i = 0; i < count; i++)
-        made = made && rules[i].algorithm;
+    int count = 0;
+    for (; made && count < choice->count; count++) {
+        const variant_t *variant = &trials->variant[choice->variant[count]];
+        rules[count] = (pto_library_rule_t){.below_bytes = choice->below_bytes[count],
+                                            .algorithm = pto_text_copy(variant->algorithm->name),
+                                            .staged = staged,
+                                            .segment_bytes = variant->segment_bytes,
+                                            .line = 1};
+        made = rules[count].algorithm;
+    }
     if (!made) {
         free(name);
         pto_library_rules_free(rules, count);
@@ -220,7 +288,7 @@ static void drop_tables(pto_machine_t *machine) {
 
 /* GPU buffers: either staged with the host's table, or an algorithm of their own on the GPU. */
 static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, const trials_t *staged,
-                               choice_t host) {
+                               const choice_t *host) {
     int64_t count;
     double staged_miss = gpu_miss(staged, host, &count);
     if (count == 0)
@@ -228,15 +296,16 @@ static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collectiv
     trials_t direct;
     pto_status_t status = run_trials(fit, collective, false, &direct);
     if (status == PTO_OK) {
-        choice_t own = {.below = -1, .badness = INFINITY};
-        for (int a = 0; a < direct.algorithm_count; a++) {
-            double miss = gpu_miss(&direct, (choice_t){.below = -1, .above = a}, &count);
-            if (miss < own.badness)
-                own = (choice_t){.below = -1, .above = a, .badness = miss};
+        choice_t own = one_row(0);
+        for (int v = 0; v < direct.variant_count; v++) {
+            choice_t one = one_row(v);
+            one.badness = gpu_miss(&direct, &one, &count);
+            if (one.badness < own.badness)
+                own = one;
         }
         bool stages = staged_miss <= own.badness;
-        status =
-            add_table(fit->machine, collective, PTO_SPACE_GPU, stages, staged, stages ? host : own, fit->err);
+        status = add_table(fit->machine, collective, PTO_SPACE_GPU, stages, staged, stages ? host : &own,
+                           fit->err);
     }
     trials_fini(&direct);
     return status;
@@ -252,12 +321,12 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_
         trials_t trials;
         status = run_trials(fit, collective, true, &trials);
         if (status == PTO_OK && trials.cell_count > 0) {
-            choice_t choice = choose(&trials, collective, *switch_count < room);
-            if (choice.below >= 0)
-                switches[(*switch_count)++] = (collective_switch_t){collective, choice.switch_bytes};
-            status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, &trials, choice, fit->err);
+            choice_t choice = choose(&trials, collective, room - *switch_count);
+            for (int row = 0; row < choice.count - 1; row++)
+                switches[(*switch_count)++] = (collective_switch_t){collective, choice.below_bytes[row]};
+            status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, &trials, &choice, fit->err);
             if (status == PTO_OK)
-                status = choose_gpu(fit, collective, &trials, choice);
+                status = choose_gpu(fit, collective, &trials, &choice);
         }
         trials_fini(&trials);
     }

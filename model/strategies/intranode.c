@@ -20,59 +20,6 @@ int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int 
     return pto_build_buffer(builder, pto_intranode_shape(builder, who, like, name, blocks, stride));
 }
 
-void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
-    int flag = pto_build_flag(builder, name);
-    signal.kind = PTO_STEP_SIGNAL;
-    signal.flag = flag;
-    wait.kind = PTO_STEP_WAIT;
-    wait.flag = flag;
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_step(builder, wait);
-}
-
-static pto_peers_t indices(int64_t first, int64_t until) {
-    return (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                         .first = pto_constant(first),
-                         .stride = pto_constant(1),
-                         .until = pto_constant(until)};
-}
-
-pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.who_until = pto_constant(1);
-    step.peers = indices(1, who->n);
-    return step;
-}
-
-pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.who_first = pto_constant(1);
-    step.peers = indices(0, 1);
-    return step;
-}
-
-pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                               .first = pto_constant(1),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(who->n),
-                               .sign = 1};
-    return step;
-}
-
-/* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
- * find no signals to wait for. */
-void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
-    pto_step_t signal = pto_intranode_all(PTO_STEP_SIGNAL, who), wait = pto_intranode_all(PTO_STEP_WAIT, who);
-    signal.flag = wait.flag = pto_build_flag(builder, name);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, wait);
-}
-
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                          const pto_intranode_t *inside) {
     pto_user_t user = pto_route_user(builder, request);

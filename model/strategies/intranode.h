@@ -48,16 +48,4 @@ int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int 
 pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
                                  const char *name, int64_t blocks, int64_t stride);
 
-/* A stage in which `signal` raises a new flag and `wait` waits for it. The peers of both are given. */
-void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
-
-/* A step of member 0 with all others as peers; of all others with member 0 as peer. */
-pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who);
-pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who);
-/* A step of every member with all others as peers, the next one first. */
-pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who);
-
-/* A barrier: every member raises a flag for all others and waits for theirs. */
-void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
-
 #endif

@@ -147,6 +147,10 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (!(request->algorithm->collectives & 1u << request->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s",
                              request->algorithm->name, pto_collective_name(request->collective));
+    if (request->algorithm->shares_host && strategy->collective_space == PTO_SPACE_GPU && !request->staged)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares host memory, and the data of %s are in GPU memory",
+                             request->algorithm->name, strategy->name);
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "messages go to another node, and there is only one node");
@@ -159,7 +163,7 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
         status = pto_halo_complete(&grid, pto_layout_owner_count(&request->layout), err);
     if (status != PTO_OK)
         return status;
-    if (!pto_strategy_with(strategy, request->algorithm))
+    if (strategy->direct != request->algorithm->direct || strategy->nccl != request->algorithm->nccl)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              pto_strategy_only_with(strategy)
                                  ? "%s has no inner collective for algorithm %s"

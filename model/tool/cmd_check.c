@@ -112,7 +112,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
             if (!is_asked(scenario, strategy, algorithm))
                 continue;
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
-            pto_library_algorithm(scenario, run->options->machine, &request, &request.staged);
+            pto_library_algorithm(scenario, run->options->machine, &request);
             pto_status_t status = prove(run, &request, point, err);
             if (status == PTO_OK && pto_request_may_be_cut(&request) && request.chunks == 0) {
                 request.chunks = PROVED_CHUNKS;

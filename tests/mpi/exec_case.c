@@ -164,6 +164,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
         random_grid(test);
     if (request->collective == PTO_COLLECTIVE_PAIR)
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
+    if (request->algorithm->segmented && !request->by_library)
+        request->segment_bytes = case_random_below(request->bytes + 1);
     if (request->strategy->direct || (request->algorithm->chunked && !request->by_library))
         request->chunks = pto_request_host_counts(request) ? 1 : case_random_below(10);
 }

@@ -90,6 +90,11 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
             for (int split = 0; split < (request.strategy->splits ? PTO_SPLIT_COUNT : 1); split++) {
                 request.split = (pto_split_t)split;
                 with_chunks(request, visit);
+                if (!request.algorithm->segmented)
+                    continue;
+                request.segment_bytes = request.bytes / 3 + 1;
+                with_chunks(request, visit);
+                request.segment_bytes = 0;
             }
         }
 }
@@ -365,7 +370,8 @@ static void group_indices_and_ranks_are_inverse(void **state) {
                 else
                     assert_true(fold > 0 || (kind == PTO_GROUP_OWNERS && rank % 3 == 2) ||
                                 (kind == PTO_GROUP_NODE_OWNERS && rank % 3 == 2) ||
-                                (kind == PTO_GROUP_LEADERS && rank % 6 > 0));
+                                (kind == PTO_GROUP_LEADERS && rank % 6 > 0) ||
+                                (kind == PTO_GROUP_CORE_LEADERS && rank % 6 > 2));
             }
         }
     pto_plan_destroy(plan);

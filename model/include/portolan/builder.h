@@ -20,6 +20,11 @@ int pto_build_flag(pto_builder_t *builder, const char *name);
 /* A temporary of the same shape as `buffer`, for staging, with another name and space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
+/* The two levels of an exchange: among its members on each node, and among the first ones of all nodes. A
+ * level of one member has n = 1. Both have the buffers of the exchange. */
+pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange);
+pto_exchange_t pto_build_node_leaders(pto_builder_t *builder, const pto_exchange_t *exchange);
+
 /* What has been built so far: valid until the next call that builds one. */
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
@@ -79,6 +84,20 @@ pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
  * ends, whose lowest set bit is the distance, with the upper ends as peers; else the reverse. */
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance);
+
+/* Flags among the members of a group on one node.
+ *
+ * A stage in which `signal` raises a new flag and `wait` waits for it. The peers of both are given. */
+void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
+
+/* A step of member 0 with all others as peers; of all others with member 0 as peer. */
+pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who);
+/* A step of every member with all others as peers, the next one first. */
+pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who);
+
+/* A barrier: every member raises a flag for all others and waits for theirs. */
+void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
 
 /* A step of the member of a pair that sends, or of the one that receives, with the other as its peer. If the
  * request goes both ways, both members do both. */

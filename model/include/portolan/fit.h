@@ -94,8 +94,8 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
 
 /* --- what only collectives show ------------------------------------------------------------------------- */
 
-/* Maximum number of values fitted to collectives: four costs and two switch points. */
-enum { PTO_FIT_COLLECTIVE_MAX = 6 };
+/* Maximum number of values fitted to collectives: five costs and seven switch points. */
+enum { PTO_FIT_COLLECTIVE_MAX = 12 };
 
 typedef struct {
     char name[PTO_FIT_NAME_MAX]; /* a machine file's key */

@@ -84,6 +84,7 @@ typedef struct {
     int64_t procs;               /* smallest number of processes for which the row holds; 0: any */
     char *algorithm;             /* `library` only */
     bool staged;                 /* `library` only: the library stages device buffers through the host */
+    int64_t segment_bytes;       /* `library` only: of an algorithm that works in segments; 0: does not */
     pto_staged_t staged_members; /* `tuning` only */
     int line;
 } pto_library_rule_t;

@@ -106,10 +106,10 @@ typedef struct {
 } pto_call_t;
 pto_call_t pto_request_call(const pto_request_t *request);
 
-/* The algorithm that the scenario or the machine file names for a request's call (NULL: the cheapest), and
- * whether the library then stages GPU buffers through host memory of its own. */
+/* The algorithm that the scenario or the machine file names for a request's call; NULL: the cheapest. Sets
+ * the request's `staged` and `segment_bytes` to what the library then does. */
 const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                  const pto_request_t *request, bool *staged);
+                                  pto_request_t *request);
 
 /* ", 8 chunks" or ", 3/1 staged" (in and out), by what the strategy has; else "". Returns `text`. */
 enum { PTO_CHOICE_TEXT_MAX = 40 };

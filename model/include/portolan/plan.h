@@ -37,13 +37,14 @@ typedef struct {
 
 /* A partition of the ranks. Members are numbered from 0 in rank order. */
 typedef enum {
-    PTO_GROUP_OWNERS,      /* one group: every process that holds user data */
-    PTO_GROUP_CORES,       /* the k-th processes of all GPUs, one group for each k */
-    PTO_GROUP_GPU,         /* the processes of one GPU */
-    PTO_GROUP_NODE,        /* the k-th processes of the GPUs of one node, one group for each node and k */
-    PTO_GROUP_LEADERS,     /* one group: the first process of the first GPU of every node */
-    PTO_GROUP_NODE_OWNERS, /* every process of one node that holds user data, one group for each node */
-    PTO_GROUP_RAIL,        /* the processes at the same place of every node, one group for each place */
+    PTO_GROUP_OWNERS,       /* one group: every process that holds user data */
+    PTO_GROUP_CORES,        /* the k-th processes of all GPUs, one group for each k */
+    PTO_GROUP_GPU,          /* the processes of one GPU */
+    PTO_GROUP_NODE,         /* the k-th processes of the GPUs of one node, one group for each node and k */
+    PTO_GROUP_LEADERS,      /* one group: the first process of the first GPU of every node */
+    PTO_GROUP_CORE_LEADERS, /* the k-th processes of the first GPUs of all nodes, one group for each k */
+    PTO_GROUP_NODE_OWNERS,  /* every process of one node that holds user data, one group for each node */
+    PTO_GROUP_RAIL,         /* the processes at the same place of every node, one group for each place */
     PTO_GROUP_COUNT
 } pto_group_kind_t;
 
@@ -362,6 +363,7 @@ typedef struct {
     pto_pair_ends_t ends;         /* `pair` only */
     pto_halo_t halo;              /* `halo` only */
     int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
+    int64_t segment_bytes;        /* segmented algorithms only; 0: the whole vector at once */
     pto_staged_t staged_members;  /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;

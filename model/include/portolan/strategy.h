@@ -34,6 +34,8 @@ struct pto_algorithm {
     const char *summary;
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
+    bool segmented;       /* works on the request's segments in a pipeline */
+    bool shares_host;     /* members use each other's memory, so the data must be in host memory */
     bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
     bool joins;           /* sends the messages of a second pattern in host memory with its own */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
@@ -62,9 +64,11 @@ struct pto_strategy {
     void (*build)(pto_builder_t *builder, const pto_request_t *request);
 };
 
-/* The collectives (bits) that a strategy and an algorithm support together. */
+/* The collectives (bits) that a strategy and an algorithm support together, if the library does not stage. */
 static inline unsigned pto_strategy_with(const pto_strategy_t *strategy, const pto_algorithm_t *algorithm) {
-    bool fits = strategy->direct == algorithm->direct && strategy->nccl == algorithm->nccl;
+    bool on_host = strategy->collective_space == PTO_SPACE_CPU;
+    bool fits = strategy->direct == algorithm->direct && strategy->nccl == algorithm->nccl &&
+                (on_host || !algorithm->shares_host);
     return fits ? strategy->collectives & algorithm->collectives : 0;
 }
 

@@ -487,6 +487,7 @@ static void free_signals(pto_signal_t *signal) {
 }
 
 static void checker_fini(pto_checker_t *checker) {
+    pto_check_end_order(checker);
     int64_t places = checker->ranks * checker->buffers;
     for (int64_t place = 0; place < places && checker->contents; place++)
         pto_contents_fini(&checker->contents[place]);

@@ -87,6 +87,10 @@ typedef struct {
     int64_t *tally; /* ranks + 1, for sorting */
     pto_sets_t sets;
     pto_clocks_t clocks;
+    bool inside_ordered; /* the collective's stages share memory or have lanes: `clocks` and `trace` are those
+                            of its stages, and these the plan's */
+    pto_clocks_t outer_clocks;
+    pto_trace_t *outer_trace;
     pto_touches_t source; /* scratch */
     pto_touches_t target;
     pto_touches_t touched;
@@ -121,6 +125,13 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice);
 bool pto_check_collectives(pto_checker_t *checker);
 bool pto_check_enter_collective(pto_checker_t *checker, int at);
 bool pto_check_leave_collective(pto_checker_t *checker);
+void pto_check_end_order(pto_checker_t *checker);
+
+/* Whether accesses and messages of the current stage are ordered: not if other ranks see them only as a part
+ * of a collective's call. */
+static inline bool pto_check_is_ordered(const pto_checker_t *checker) {
+    return checker->collective < 0 || checker->inside_ordered;
+}
 
 /* The number of a rank's current lane among the clocks. */
 static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank) {

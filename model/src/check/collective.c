@@ -5,7 +5,11 @@
  *
  * While the stages of a node are walked, checker->inside replaces the plan's contents: each member's input is
  * a distinct symbol, and all else is unwritten. At the end the outputs are compared with what the collective
- * promises, and its meaning is applied to the plan's contents in one step. */
+ * promises, and its meaning is applied to the plan's contents in one step.
+ *
+ * Stages that share memory or have lanes are ordered by clocks of their own. To its holder, the call is one
+ * access to each buffer before the stages and one after them, so no other process may use a buffer before its
+ * holder has come or after it has left. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -66,8 +70,9 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
 static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
     const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
     const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
-    if (slice->holder != PTO_HOLDER_SELF)
-        return pto_check_fail(checker, 0, "a collective's stage uses another process's '%s'", name);
+    if (slice->holder != PTO_HOLDER_SELF && slice->holder != PTO_HOLDER_PEER)
+        return pto_check_fail(checker, 0, "a collective's stage uses '%s' of a process that is not a peer",
+                              name);
     if (slice->buffer == call->out.buffer)
         return true;
     if (slice->buffer == call->in.buffer && write)
@@ -78,14 +83,34 @@ static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slic
     return true;
 }
 
+/* Another implementation of the call raises no flags, so only its stages may use them. */
+static bool flag_inside(pto_checker_t *checker, int at, const pto_step_t *signal) {
+    int end = at + pto_plan_node(checker->plan, at)->span;
+    for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
+        const pto_node_t *node = pto_plan_node(checker->plan, n);
+        const pto_stage_t *stage =
+            node->kind == PTO_NODE_STAGE ? pto_plan_stage(checker->plan, node->stage) : NULL;
+        for (int i = 0; stage && (n < at || n > end) && i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
+            if (pto_step_is_signal(step) && step->flag == signal->flag)
+                return pto_check_fail(checker, 0,
+                                      "a collective's stage uses flag '%s', which is used outside",
+                                      pto_plan_flag_name(checker->plan, step->flag));
+        }
+    }
+    return true;
+}
+
 static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     const pto_group_t *group = pto_plan_group(checker->plan, node->group);
     if (step->core_count <= 0)
         return true;
-    if (!pto_step_source(step) && !pto_step_target(step))
-        return pto_check_fail(checker, 0, "a collective's stage has signals or launches a kernel");
-    if (pto_plan_group(checker->plan, step->group)->kind != group->kind)
+    if (step->kind == PTO_STEP_LAUNCH)
+        return pto_check_fail(checker, 0, "a collective's stage launches a kernel");
+    if (pto_step_is_signal(step) && !flag_inside(checker, at, step))
+        return false;
+    if (!pto_group_is_level_of(pto_plan_group(checker->plan, step->group)->kind, group->kind))
         return pto_check_fail(checker, 0, "a collective's stage acts in another group than the collective");
     if (step->core_first < node->core_first ||
         step->core_first + step->core_count > node->core_first + node->core_count)
@@ -210,7 +235,62 @@ static bool gets(const call_t *call, int64_t member) {
 
 /* --- before its stages ---------------------------------------------------------------------------------- */
 
+static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
+    for (int n = at + 1; n <= at + pto_plan_node(plan, at)->span; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_PIPELINE)
+            return true;
+        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
+        for (int i = 0; stage && i < stage->step_count; i++)
+            if (pto_step_is_signal(pto_plan_step(plan, stage->step_first + i)))
+                return true;
+    }
+    return false;
+}
+
+/* An access of each process to all of its buffers. */
+static bool use_all_buffers(pto_checker_t *checker) {
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        for (int buffer = 0; buffer < checker->buffers; buffer++) {
+            int64_t bytes = checker->bytes[rank * checker->buffers + buffer];
+            const pto_touch_t all = {.holder = rank, .buffer = buffer, .end = bytes, .write = true};
+            if (bytes > 0 && !pto_check_access(checker, rank, &all))
+                return false;
+        }
+    return true;
+}
+
+static bool begin_order(pto_checker_t *checker) {
+    int64_t places = checker->ranks * checker->buffers;
+    checker->outer_clocks = checker->clocks;
+    checker->outer_trace = checker->trace;
+    checker->inside_ordered = true;
+    pto_clocks_init(&checker->clocks, checker->outer_clocks.ranks, true);
+    checker->trace = calloc(2 * (size_t)places, sizeof *checker->trace);
+    if (!checker->trace)
+        return pto_check_out_of_memory(checker);
+    for (int64_t place = 0; place < places; place++)
+        if (checker->shared[place % checker->buffers])
+            pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
+    return use_all_buffers(checker);
+}
+
+void pto_check_end_order(pto_checker_t *checker) {
+    int64_t places = checker->ranks * checker->buffers;
+    if (!checker->inside_ordered)
+        return;
+    for (int64_t place = 0; place < places && checker->trace; place++)
+        pto_trace_fini(&checker->trace[place]);
+    free(checker->trace);
+    checker->outer_clocks.out_of_memory |= checker->clocks.out_of_memory;
+    pto_clocks_fini(&checker->clocks);
+    checker->clocks = checker->outer_clocks;
+    checker->trace = checker->outer_trace;
+    checker->inside_ordered = false;
+}
+
 bool pto_check_enter_collective(pto_checker_t *checker, int at) {
+    pto_check_leave_lanes(checker);
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     int input = pto_plan_call(checker->plan, node->call)->in.buffer;
     size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
@@ -233,7 +313,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
         pto_contents_write(&checker->inside[place], symbol, &checker->sets);
     }
     checker->collective = at;
-    return true;
+    return !shares_or_has_lanes(checker->plan, at) || begin_order(checker);
 }
 
 /* --- after them: do they do it? ------------------------------------------------------------------------- */
@@ -464,6 +544,12 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
 }
 
 bool pto_check_leave_collective(pto_checker_t *checker) {
+    int lane = checker->walk.lane;
+    pto_check_leave_lanes(checker);
+    checker->walk.lane = 0;
+    if (checker->inside_ordered && !use_all_buffers(checker))
+        return false;
+    pto_check_end_order(checker);
     const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
     call_t call = {.node = node,
                    .slices = pto_plan_call(checker->plan, node->call),
@@ -480,6 +566,7 @@ bool pto_check_leave_collective(pto_checker_t *checker) {
         call.root_rank = rank;
         right = do_call(checker, &call);
     }
+    checker->walk.lane = lane;
     pto_clocks_settle(&checker->clocks);
     checker->report = report;
     checker->leaving = !right;

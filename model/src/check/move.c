@@ -10,8 +10,8 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     if (!checker->shared[touch->buffer])
         return true;
     checker->report.accesses++;
-    if (checker->collective >= 0)
-        return true; /* other ranks see only the call as a whole */
+    if (!pto_check_is_ordered(checker))
+        return true;
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
     if (pto_plan_buffer(checker->plan, touch->buffer)->double_buffered && checker->run % 2 > 0)

@@ -413,7 +413,7 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
                               (long long)send->bytes, (int)send->to, (long long)receive->bytes);
     pto_action_t sender, receiver;
     checker->report.messages++;
-    if (checker->collective < 0)
+    if (pto_check_is_ordered(checker))
         pto_clocks_deliver(&checker->clocks, pto_check_clock(checker, send->from),
                            pto_check_clock(checker, send->to));
     return collect_end(checker, send, true, &sender, &checker->source) &&
@@ -480,7 +480,7 @@ static act_t done_first(pto_step_kind_t kind) {
  * sends still find their data unchanged: nothing that the rank writes at once may overlap it. */
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
     checker->touched.count = 0;
-    if (checker->collective < 0)
+    if (pto_check_is_ordered(checker))
         pto_clocks_release(&checker->clocks, pto_check_clock(checker, rank));
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
         act_t first = done_first(stage_step(checker, i)->kind);

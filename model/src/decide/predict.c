@@ -114,8 +114,9 @@ static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *libra
 }
 
 const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                  const pto_request_t *request, bool *staged) {
-    *staged = false;
+                                  pto_request_t *request) {
+    request->staged = false;
+    request->segment_bytes = 0;
     if (pto_strategy_only_with(request->strategy))
         return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
@@ -133,8 +134,11 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
             ? scenario_rule(library, call.procs, call.bytes)
             : pto_machine_library(machine, pto_collective_name(request->collective),
                                   request->strategy->collective_space, call.procs, call.bytes);
-    *staged = rule && rule->staged;
-    return rule ? rule->algorithm : NULL;
+    if (!rule)
+        return NULL;
+    request->staged = rule->staged;
+    request->segment_bytes = rule->segment_bytes;
+    return rule->algorithm;
 }
 
 /* --- one strategy at one point -------------------------------------------------------------------------- */
@@ -357,7 +361,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
     if (!(strategy->collectives & 1u << request.collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                              pto_collective_name(request.collective));
-    const char *name = pto_library_algorithm(scenario, machine, &request, &request.staged);
+    const char *name = pto_library_algorithm(scenario, machine, &request);
     if (name) {
         pto_error_t cause;
         if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {

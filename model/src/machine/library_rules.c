@@ -21,6 +21,10 @@ static const pto_yaml_field_t library_fields[] = {
      .offset = offsetof(pto_library_rule_t, algorithm),
      .required = true},
     {.key = "staged", .read = pto_read_bool, .offset = offsetof(pto_library_rule_t, staged)},
+    {.key = "segment_bytes",
+     .read = pto_read_bytes,
+     .offset = offsetof(pto_library_rule_t, segment_bytes),
+     .argument = 1},
 };
 
 const pto_yaml_table_t pto_library_row = {

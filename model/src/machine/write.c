@@ -263,7 +263,11 @@ static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *r
     if (rule->procs > 0)
         pto_text_add(writer, "procs: %" PRId64 ", ", rule->procs);
     if (rule->algorithm)
-        pto_text_add(writer, "algorithm: %s%s}\n", rule->algorithm, rule->staged ? ", staged: true" : "");
+        pto_text_add(writer, "algorithm: %s%s", rule->algorithm, rule->staged ? ", staged: true" : "");
+    if (rule->segment_bytes > 0)
+        pto_text_add(writer, ", segment_bytes: %" PRId64, rule->segment_bytes);
+    if (rule->algorithm)
+        put(writer, "}\n");
     else
         pto_text_add(writer, "staged_in: %" PRId64 ", staged_out: %" PRId64 "}\n", rule->staged_members.in,
                      rule->staged_members.out);

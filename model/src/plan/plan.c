@@ -42,6 +42,30 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
     return list_add(builder, &builder->plan->groups, &group, sizeof group);
 }
 
+static pto_exchange_t build_level(pto_builder_t *builder, const pto_exchange_t *exchange, int level) {
+    const pto_group_t group = *pto_builder_group(builder, exchange->group);
+    pto_exchange_t made = *exchange;
+    bool is_level = group.members_per_node == (level == 0 ? group.size : 1);
+    pto_group_kind_t kind = pto_group_traits[group.kind].levels[level];
+    if (is_level || kind == PTO_GROUP_OWNERS) {
+        made.n = is_level ? exchange->n : 1;
+        return made;
+    }
+    made.group = pto_build_group(builder, kind, 0);
+    made.n = pto_builder_group(builder, made.group)->size;
+    if (!((pto_group_traits[kind].index | pto_group_traits[kind].color) & PTO_BY_CORE))
+        made.core_count = 1;
+    return made;
+}
+
+pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    return build_level(builder, exchange, 0);
+}
+
+pto_exchange_t pto_build_node_leaders(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    return build_level(builder, exchange, 1);
+}
+
 int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer) {
     return list_add(builder, &builder->plan->buffers, &buffer, sizeof buffer);
 }
@@ -440,6 +464,8 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
+    if (request->segment_bytes > 0)
+        hash = fnv1a(hash, (uint64_t)request->segment_bytes);
     if (request->staged_members.in > 0 || request->staged_members.out > 0)
         hash =
             fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
@@ -527,6 +553,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                 {request->messages, "messages"},
                 {request->unique_bytes, "unique_bytes"},
                 {request->chunks, "chunks"},
+                {request->segment_bytes, "segment_bytes"},
                 {request->staged_members.in, "staged_members.in"},
                 {request->staged_members.out, "staged_members.out"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)

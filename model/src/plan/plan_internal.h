@@ -69,9 +69,17 @@ typedef struct {
     unsigned index;        /* PTO_BY_...: the coordinates that number the members */
     unsigned color;   /* the coordinates that all members of one group share, and that distinguish groups */
     bool owners_only; /* only the cores that hold user data */
+    pto_group_kind_t levels[2]; /* of a group with several members on several nodes: its members on one node,
+                                   and the first ones of all nodes; else both PTO_GROUP_OWNERS */
 } pto_group_traits_t;
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
+
+/* Whether a kind of group is another one or one of its levels. */
+static inline bool pto_group_is_level_of(pto_group_kind_t level, pto_group_kind_t whole) {
+    const pto_group_kind_t *levels = pto_group_traits[whole].levels;
+    return level == whole || (levels[0] != levels[1] && (level == levels[0] || level == levels[1]));
+}
 
 /* Whether all members of a group are processes of one GPU, or of one node. */
 static inline bool pto_group_is_on_gpu(pto_group_kind_t kind) {

@@ -182,8 +182,9 @@ static bool may_contain(pto_node_kind_t outer, pto_node_kind_t inner) {
         return inner == PTO_NODE_STAGE;
     case PTO_NODE_COUNT: /* the plan itself */
         return inner != PTO_NODE_BRANCH;
-    case PTO_NODE_LOOP:
     case PTO_NODE_COLLECTIVE:
+        return inner < PTO_NODE_PARALLEL || inner == PTO_NODE_PIPELINE;
+    case PTO_NODE_LOOP:
     case PTO_NODE_KERNEL:
     case PTO_NODE_STAGE:
         break;

@@ -115,13 +115,13 @@ static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     copy_t copy = copy_of(to->plan, action);
     bool shared = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
+    bool in_one_memory = copy.kind == PTO_COPY_D2D || copy.kind == PTO_COPY_H2H;
     if (copy.between_gpus)
         return charge_between(to, &copy);
-    if (shared && copy.kind == PTO_COPY_D2D &&
-        !pto_postal_known(&to->machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]))
+    if (shared && in_one_memory && !pto_postal_known(&to->machine->copies[copy.kind][PTO_REACH_ON_SOCKET]))
         return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
-                                "machine %s has no copies.d2d.on_socket, which the plan needs",
-                                to->machine->name);
+                                "machine %s has no copies.%s.on_socket, which the plan needs",
+                                to->machine->name, pto_copy_kind_name(copy.kind));
     return pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes);
 }
 

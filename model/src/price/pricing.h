@@ -84,7 +84,7 @@ typedef struct {
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
-    unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    uint64_t *askers;            /* per resource and actor: the lanes that have asked, a bit each */
     /* In branches; NULL in plans without. */
     pto_ledger_t *first_ask; /* per resource and actor: before any lane asked */
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */

@@ -1,0 +1,134 @@
+/* Hierarchical allreduce, with one message per node and round, as in MPI libraries that share memory within a
+ * node (Spectrum MPI's, by its times: docs/validation.md). Each member on a node reduces one part of the
+ * vector into the memory of the node's first member; these leaders reduce the whole by recursive doubling;
+ * the others then copy the result.
+ *
+ * With `segment_bytes` the vector is cut into segments, which pass through these stages in a pipeline, so
+ * that messages travel while processes reduce. */
+#include "algorithms.h"
+
+/* Segments in progress, at most: more than there are stages. */
+enum { DEPTH_MAX = 64 };
+
+typedef struct {
+    pto_builder_t *builder;
+    pto_exchange_t node;
+    pto_exchange_t leaders;
+    int received;
+    int64_t segments;
+} levels_t;
+
+/* The part of the current segment that a member of a node reduces. */
+static pto_slice_t my_part(const levels_t *levels, pto_anchor_t anchor) {
+    int64_t m = levels->node.n;
+    return pto_slice_part(levels->node.out, levels->segments * m, anchor,
+                          pto_loop_index(levels->segments > 1 ? m : 0, 0));
+}
+
+static pto_slice_t segment_of(const levels_t *levels) {
+    pto_slice_t segment = my_part(levels, PTO_ANCHOR_ABSOLUTE);
+    segment.run = segment.stride = segment.until = pto_constant(levels->node.n);
+    return segment;
+}
+
+static pto_slice_t of_peer(pto_slice_t slice) {
+    slice.holder = PTO_HOLDER_PEER;
+    return slice;
+}
+
+/* A member's own part stays in its own memory until those of all others but the leader are in it. */
+static void build_parts(const levels_t *levels) {
+    const pto_exchange_t *node = &levels->node;
+    pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);
+    pto_step_t from_others = pto_intranode_root(PTO_STEP_REDUCE, node);
+    from_others.who_until = pto_constant(node->n);
+    from_others.source = of_peer(part);
+    from_others.target = part;
+    pto_step_t to_leader = pto_intranode_others(PTO_STEP_REDUCE, node);
+    to_leader.source = part;
+    to_leader.target = of_peer(part);
+    pto_build_stage(levels->builder, "reduce parts", PTO_ORDER_SEQUENCE);
+    pto_build_step(levels->builder, from_others);
+    pto_build_step(levels->builder, to_leader);
+    pto_intranode_flag(levels->builder, "part reduced", pto_intranode_others(PTO_STEP_SIGNAL, node),
+                       pto_intranode_root(PTO_STEP_WAIT, node));
+}
+
+static void build_round(const levels_t *levels, const pto_exchange_t *folded, pto_expr_t distance) {
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = distance, .sign = 1};
+    pto_slice_t segment = segment_of(levels), received = segment;
+    received.buffer = levels->received;
+    pto_build_sendrecv(levels->builder, "exchange between nodes", folded,
+                       (pto_message_end_t){partner, segment}, (pto_message_end_t){partner, received});
+    pto_build_reduce(levels->builder, pto_step_of(PTO_STEP_REDUCE, folded), segment, levels->received,
+                     folded->out);
+}
+
+/* Pipelines contain no loops. */
+static void build_among_leaders(const levels_t *levels) {
+    pto_slice_t segment = segment_of(levels);
+    pto_exchange_t folded = pto_build_fold(levels->builder, &levels->leaders, segment, levels->received);
+    int64_t rounds = pto_log2_ceil(folded.n);
+    for (int64_t round = 0; round < rounds && levels->segments > 1; round++)
+        build_round(levels, &folded, pto_constant((int64_t)1 << round));
+    if (levels->segments == 1) {
+        pto_build_loop(levels->builder, 0, rounds, true);
+        build_round(levels, &folded, pto_power(1));
+        pto_build_end(levels->builder);
+    }
+    pto_build_unfold(levels->builder, &levels->leaders, segment);
+}
+
+static void build_copies(const levels_t *levels) {
+    const pto_exchange_t *node = &levels->node;
+    pto_intranode_flag(levels->builder, "result there", pto_intranode_root(PTO_STEP_SIGNAL, node),
+                       pto_intranode_others(PTO_STEP_WAIT, node));
+    pto_step_t copy = pto_intranode_others(PTO_STEP_COPY, node);
+    copy.source = of_peer(segment_of(levels));
+    copy.target = segment_of(levels);
+    pto_build_stage(levels->builder, "copy result", PTO_ORDER_SEQUENCE);
+    pto_build_step(levels->builder, copy);
+}
+
+/* The vector is a process's share of the block if several processes share it. */
+static int64_t segment_count(pto_builder_t *builder, int vector) {
+    const pto_buffer_t *buffer = pto_builder_buffer(builder, vector);
+    int64_t segment_bytes = pto_builder_request(builder)->segment_bytes, bytes = buffer->block_bytes;
+    if (buffer->split > 1)
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, 0);
+    return segment_bytes > 0 && bytes > segment_bytes ? (bytes - 1) / segment_bytes + 1 : 1;
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    levels_t levels = {.builder = builder,
+                       .node = pto_build_within_nodes(builder, exchange),
+                       .leaders = pto_build_node_leaders(builder, exchange),
+                       .received = pto_build_temporary(builder, exchange->out, "received"),
+                       .segments = segment_count(builder, exchange->out)};
+    bool shares = levels.node.n > 1;
+    if (shares)
+        pto_flag_barrier(builder, "vectors there", &levels.node);
+    if (levels.segments > 1)
+        pto_build_pipeline(builder, 0, levels.segments,
+                           levels.segments < DEPTH_MAX ? levels.segments : DEPTH_MAX);
+    if (shares)
+        build_parts(&levels);
+    if (levels.leaders.n > 1)
+        build_among_leaders(&levels);
+    if (shares)
+        build_copies(&levels);
+    if (levels.segments > 1)
+        pto_build_end(builder);
+    if (shares)
+        pto_intranode_flag(builder, "result read", pto_intranode_others(PTO_STEP_SIGNAL, &levels.node),
+                           pto_intranode_root(PTO_STEP_WAIT, &levels.node));
+}
+
+const pto_algorithm_t pto_algorithm_hierarchical = {
+    .name = "hierarchical",
+    .summary = "a node's processes reduce a part each in its leader's memory; leaders exchange the whole",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+    .segmented = true,
+    .shares_host = true,
+    .build = build,
+};

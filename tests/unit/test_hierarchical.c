@@ -1,0 +1,116 @@
+/* The hierarchical allreduce: what it sends, what it costs, and that it keeps calls apart. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "broken_plan.h"
+#include "machine/machine_internal.h"
+#include "plan_request.h"
+#include "simulated.h"
+
+static pto_machine_t machine;
+static const double flag_s = 2e-7, reduce_s_per_byte = 4e-10, copy_s_per_byte = 1e-11;
+
+static int read_machine(void **state) {
+    static pto_cost_row_t reduce = {.below_bytes = INT64_MAX};
+    if (read_machines(state) != 0)
+        return -1;
+    machine = unlimited(&summit);
+    reduce.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
+    reduce.postal.alpha_s.value = 0;
+    machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = reduce.postal;
+    machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value = copy_s_per_byte;
+    reduce.postal.beta_s_per_byte.value = reduce_s_per_byte;
+    machine.reduce[PTO_SPACE_CPU] = (pto_cost_table_t){.count = 1, .row = &reduce};
+    machine.signal_s.value = flag_s;
+    return 0;
+}
+
+static pto_request_t ask_for(int64_t nodes, int64_t gpus, int64_t bytes, int64_t segment_bytes) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "hierarchical", nodes, gpus, 1, bytes);
+    request.layout.gpus_per_socket = gpus;
+    request.segment_bytes = segment_bytes;
+    return request;
+}
+
+static double at(const pto_postal_t *postal, double bytes) {
+    return postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
+}
+
+/* Messages and their bytes: one per leader and round. */
+static void one_message_a_node_and_round(void **state) {
+    (void)state;
+    pto_request_t request = ask_for(8, 6, 1200, 0);
+    pto_plan_t *plan = made(&request);
+    assert_int_equal(pto_plan_size(plan).messages, 8 * 3);
+    pto_plan_destroy(plan);
+}
+
+/* The parts of a node's vectors, then log2 n whole vectors (docs/model.md). */
+static void it_costs_parts_and_log_n_vectors(void **state) {
+    (void)state;
+    for (int64_t nodes = 1; nodes <= 16; nodes *= 2)
+        for (int64_t gpus = 2; gpus <= 6; gpus += 2) {
+            double bytes = 1200000, m = (double)gpus, rounds = log2((double)nodes);
+            pto_request_t request = ask_for(nodes, gpus, 1200000, 0);
+            pto_plan_t *plan = made(&request);
+            double expected_s =
+                at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) + (m - 1) * flag_s +
+                reduce_s_per_byte * bytes * ((m - 1) / m + rounds) + (m - 1) * flag_s +
+                rounds *
+                    at(&pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1200000)->postal,
+                       bytes) +
+                flag_s + copy_s_per_byte * bytes + (m - 1) * flag_s +
+                at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
+            pto_price_t price;
+            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+            assert_near(price.seconds, expected_s, 0.01, "hierarchical");
+            pto_plan_destroy(plan);
+        }
+}
+
+/* In segments, messages and copies travel while processes reduce. */
+static void segments_hide_messages_behind_reductions(void **state) {
+    (void)state;
+    const double bytes = 64e6, m = 6, rounds = 3;
+    pto_request_t request = ask_for(8, 6, 64000000, 256000);
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    double copies_s = at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) +
+                      at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
+    assert_near(price.seconds - copies_s, reduce_s_per_byte * bytes * ((m - 1) / m + rounds), 0.02,
+                "in segments");
+    assert_near(simulated(plan, &machine).seconds, price.seconds, 0.05, "simulated");
+    pto_plan_destroy(plan);
+}
+
+/* Without the last flag, the leader's memory could be written while others still copy from it. */
+static void a_leader_that_does_not_wait_is_refused(void **state) {
+    (void)state;
+    pto_request_t request = ask_for(2, 3, 1200, 400);
+    pto_plan_t *plan = made(&request);
+    for (int i = 0; i < plan->steps.count; i++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+        if (pto_step_is_signal(step) && step->flag == plan->flags.count - 1)
+            step->core_count = 0;
+    }
+    refused_for(plan, "unordered with");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_message_a_node_and_round),
+        cmocka_unit_test(it_costs_parts_and_log_n_vectors),
+        cmocka_unit_test(segments_hide_messages_behind_reductions),
+        cmocka_unit_test(a_leader_that_does_not_wait_is_refused),
+    };
+    return cmocka_run_group_tests(tests, read_machine, free_machines);
+}
