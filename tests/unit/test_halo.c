@@ -12,6 +12,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/builder.h"
 #include "portolan/price.h"
+#include "portolan/simulate.h"
 #include "portolan/what_if.h"
 #include "sample.h"
 
@@ -258,6 +259,31 @@ static void prices_follow_the_formulas(void **state) {
     pto_machine_destroy(machine);
 }
 
+/* Four copies to the host follow each other, and four back: a process waits for none of them but the last. */
+static void copies_that_follow_each_other_are_queued(void **state) {
+    (void)state;
+    pto_machine_t *machine = summit();
+    const pto_halo_t grid = {
+        .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
+    pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+    double waited_s = priced_s(machine, request, pto_price), saved_s = 0;
+    static const char *const key[] = {"copies.queued.h2d", "copies.queued.d2h"};
+    for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        assert_int_equal(pto_machine_set(machine, key[kind], 2e-6, NULL), PTO_OK);
+        saved_s +=
+            3 * (pto_machine_copy(machine, (pto_copy_kind_t)kind, PTO_REACH_ON_SOCKET, false)->alpha_s.value -
+                 2e-6);
+    }
+    assert_about(priced_s(machine, request, pto_price), waited_s - saved_s);
+    assert_about(priced_s(machine, request, pto_price_walk), waited_s - saved_s);
+    pto_plan_t *plan = plan_of(request);
+    pto_simulation_t simulation;
+    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
+    assert_true(simulation.seconds < (waited_s - saved_s) * 1.01);
+    pto_plan_destroy(plan);
+    pto_machine_destroy(machine);
+}
+
 /* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
 static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
     (void)state;
@@ -306,6 +332,7 @@ int main(void) {
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
         cmocka_unit_test(a_call_of_other_messages_is_found),
         cmocka_unit_test(prices_follow_the_formulas),
+        cmocka_unit_test(copies_that_follow_each_other_are_queued),
         cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),
         cmocka_unit_test(the_price_does_not_depend_on_the_number_of_nodes),
     };

@@ -91,6 +91,11 @@ static bool mixes_neighbors(const pto_plan_t *plan) {
     return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.layout.gpus_per_node > 1;
 }
 
+static void assert_agreement(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                             const char *what) {
+    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+}
+
 /* Processes that queue for one border's copy after the other: by stages in the price, in any order here. */
 static bool queue_again(const pto_plan_t *plan) {
     return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.strategy->splits;
@@ -103,6 +108,13 @@ static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double 
     visited++;
 }
 
+/* Copies that a process puts into its stream one after another. */
+static pto_machine_t with_streams(pto_machine_t machine) {
+    for (int kind = 0; kind <= PTO_COPY_D2D; kind++)
+        machine.queued_copy_s[kind] = (pto_param_t){.value = 1e-6 * (kind + 1), .line = 1};
+    return machine;
+}
+
 static void what_does_not_contend_takes_its_price(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
@@ -110,7 +122,24 @@ static void what_does_not_contend_takes_its_price(void **state) {
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     machine = unlimited(&refit);
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    machine = with_streams(unlimited(&refit));
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     assert_true(visited > 1000);
+}
+
+/* Each of a node's GPUs has messages to all others in flight. */
+static void gpu_messages_in_flight_agree(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
+    assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
+    for (int64_t gpus = 2; gpus <= 4; gpus++)
+        for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 64) {
+            pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 1, gpus, 1, bytes);
+            request.layout.gpus_per_socket = gpus;
+            visit_request(&request, &machine, assert_agreement);
+        }
+    pto_machine_fini(&machine);
 }
 
 static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
@@ -156,9 +185,10 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
 
 static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
     (void)state;
-    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
+    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit), with_streams(unlimited(&summit)),
+                                      with_streams(unlimited(&refit))};
     visited = 0;
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < 4; m++)
         visit_sharing(&machines[m], sharing_agrees);
     assert_true(visited > 500);
 }
@@ -282,6 +312,7 @@ static void processes_of_a_gpu_share_injection_as_priced(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_contend_takes_its_price),
+        cmocka_unit_test(gpu_messages_in_flight_agree),
         cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
         cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
         cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),
