@@ -27,6 +27,7 @@ segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
 check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
+check "and so are 100 halo exchanges on 6" run 6 "$test_exec" cases:halo 100 "$seed"
 check "min and max of NaNs and zeros leave the same bits on all processes" run 9 "$test_exec" specials 200 "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
 for what in mix mix_doubling mix_learning; do

@@ -267,7 +267,7 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
          PTO_ERR_KEY,
          6,
          17,
-         {"implementation is for alltoall, alltoallv and allgather only, not for allreduce"}},
+         {"implementation is for alltoall, alltoallv, allgather and halo only, not for allreduce"}},
         {ALLREDUCE REST "counts: equal\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "counts: {skew: 0.1}\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},

@@ -172,14 +172,18 @@ static void visit_sharing(const pto_machine_t *machine, each_plan_t visit) {
         visit_layout(machine, layouts[i], PTO_SPLIT_BYTES, visit);
 }
 
-/* Directions that share the GPU's copy engines: test_halo. */
-static bool has_lanes(const pto_plan_t *plan) { return pto_plan_lane_count(plan) > 1; }
+/* Where processes of one GPU have lanes, these share its engines in an order that the price does not know. */
+static double in_lanes(const pto_plan_t *plan) {
+    if (pto_plan_lane_count(plan) == 1)
+        return 1e-9;
+    return plan->request.layout.owners_per_gpu == 1 ? 0.01 : 0.15;
+}
 
 static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                            const char *what) {
-    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan) || has_lanes(plan))
+    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan))
         return;
-    assert_near(simulated(plan, machine).seconds, price_s, 1e-9, what);
+    assert_near(simulated(plan, machine).seconds, price_s, in_lanes(plan), what);
     visited++;
 }
 

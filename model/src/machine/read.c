@@ -15,8 +15,8 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
-static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv",
-                                                 "reduce",    "broadcast", "allgather"};
+static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
+                                                 "broadcast", "allgather", "halo"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -62,6 +62,7 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "reduce", .read = read_library_collective, .argument = 3},
     {.key = "broadcast", .read = read_library_collective, .argument = 4},
     {.key = "allgather", .read = read_library_collective, .argument = 5},
+    {.key = "halo", .read = read_library_collective, .argument = 6},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 

@@ -3,14 +3,54 @@
  *
  * Lanes also share what an actor has only one of: the two directions of its GPU's copies, its CPU, and its
  * sending and its receiving side. What the lanes ask of one of these is added up, and they take at least that
- * long together. c equal chunks through stages t_i, of which those on one resource add up to t_r, hence cost
- * sum t_i + (c - 1) max t_r. */
+ * long together. Branches take longer by the least that any of them does before it asks, and by the least
+ * that any does afterwards: two branches of a copy to the host and one back end after three copies. c equal
+ * chunks through stages t_i, of which those on one resource add up to t_r, hence cost sum t_i + (c - 1) max
+ * t_r. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
 
 static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
     return pricing->lane + lane * pricing->actor_count;
+}
+
+static int current_lane(const pto_pricing_t *pricing) {
+    return (int)((pricing->ledger - pricing->lane) / pricing->actor_count);
+}
+
+static int64_t asked_at(const pto_pricing_t *pricing, pto_lane_resource_t resource, int64_t actor) {
+    return (int64_t)resource * pricing->actor_count + actor;
+}
+
+static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t index) {
+    return pricing->last_ask + lane * PTO_LANE_RESOURCE_COUNT * pricing->actor_count + index;
+}
+
+bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
+    bool branches = false;
+    for (int n = 0; n < pto_plan_node_count(pricing->plan); n++)
+        branches = branches || pto_plan_node(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
+    if (!branches)
+        return true;
+    size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count;
+    pricing->ask_count = (1 + (size_t)lanes) * asked;
+    pricing->first_ask = calloc(pricing->ask_count, sizeof *pricing->first_ask);
+    pricing->asks = calloc(asked, sizeof *pricing->asks);
+    pricing->last_ask = pricing->first_ask ? pricing->first_ask + asked : NULL;
+    return pricing->first_ask && pricing->asks;
+}
+
+void pto_lanes_release(pto_pricing_t *pricing) {
+    for (size_t i = 0; pricing->first_ask && i < pricing->ask_count; i++)
+        pto_ledger_fini(&pricing->first_ask[i]);
+    free(pricing->first_ask);
+    free(pricing->asks);
+}
+
+static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    if (!pto_ledger_copy(to, from, pricing->explain))
+        pricing->out_of_memory = true;
 }
 
 static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
@@ -41,30 +81,60 @@ static void fork(pto_pricing_t *pricing, int lanes) {
     pricing->in_lanes = true;
 }
 
-/* A resource that several lanes ask for longer than the slowest lane takes decides instead. */
-static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) {
-    const pto_ledger_t *demand = &pricing->demand[index];
-    unsigned askers = pricing->askers[index];
+/* The lane that takes the least time after it has asked for the last time; lane 0's end is in `before`. */
+static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, double *seconds) {
+    int shortest = -1;
+    for (int lane = 0; lane < PTO_LANES_MAX && pricing->askers[index] >> lane; lane++) {
+        const pto_ledger_t *end = lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->before[actor];
+        double after_s = end->seconds - last_ask_at(pricing, lane, index)->seconds;
+        if ((pricing->askers[index] >> lane & 1) == 0 || (shortest >= 0 && after_s >= *seconds))
+            continue;
+        *seconds = after_s;
+        shortest = lane;
+    }
+    return shortest;
+}
+
+/* A resource that several lanes ask for longer than the slowest lane takes decides instead. All processes of
+ * a node ask for its memory, so what one of them does before and after says nothing. */
+static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
+    int64_t index = asked_at(pricing, resource, actor);
+    const pto_ledger_t *demand = &pricing->demand[index], *from = &pricing->base[actor];
+    uint64_t askers = pricing->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
-    bool shared = (askers & (askers - 1)) != 0;
-    if (!shared || pricing->base[actor].seconds + demand->seconds <= mine->seconds * (1 + rounding))
+    double after_s = 0;
+    if ((askers & (askers - 1)) == 0)
         return;
-    if (!pto_ledger_copy(mine, &pricing->base[actor], pricing->explain) ||
-        !pto_ledger_shift(mine, demand, &nothing, 1))
+    int lane = pricing->in_branches && resource != PTO_LANE_MEMORY
+                   ? shortest_end(pricing, actor, index, &after_s)
+                   : -1;
+    if (lane >= 0)
+        from = &pricing->first_ask[index];
+    if (from->seconds + demand->seconds + after_s <= mine->seconds * (1 + rounding))
+        return;
+    copy_ledger(pricing, mine, from);
+    bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
+    if (lane >= 0)
+        fits = fits &&
+               pto_ledger_shift(mine, lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->before[actor],
+                                last_ask_at(pricing, lane, index), 1);
+    if (!fits)
         pricing->out_of_memory = true;
 }
 
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
+    pto_pricing_remember(pricing, pricing->before);
     follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
-            follow_demand(pricing, actor, resource * pricing->actor_count + actor);
+            follow_demand(pricing, actor, (pto_lane_resource_t)resource);
+    pricing->in_branches = false;
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
@@ -123,7 +193,22 @@ static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledge
             pricing->out_of_memory = true;
 }
 
+/* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
+ * repetition, too. */
+static void repeat_asks(pto_pricing_t *pricing, double times) {
+    int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+    for (int64_t index = 0; index < count; index++) {
+        int64_t actor = index % pricing->actor_count;
+        pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
+        if (ask->seconds > pricing->snapshot[actor].seconds &&
+            !pto_ledger_shift(ask, &pricing->ledger[actor], &pricing->snapshot[actor], times))
+            pricing->out_of_memory = true;
+    }
+}
+
 void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
+    if (pricing->in_branches)
+        repeat_asks(pricing, times);
     repeat(pricing, pricing->demand, pricing->demand_before, PTO_LANE_RESOURCE_COUNT * pricing->actor_count,
            times);
 }
@@ -250,6 +335,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
     const pto_node_t *node = pto_plan_node(pricing->plan, index);
     int lanes = pto_node_lane_count(pricing->plan, index);
+    pricing->in_branches = node->kind == PTO_NODE_PARALLEL;
     fork(pricing, lanes);
     pto_status_t status =
         node->kind == PTO_NODE_PIPELINE ? price_chunks(pricing, index) : price_branches(pricing, index, k);
@@ -273,11 +359,27 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
     return on_gpu ? PTO_LANE_GPU : PTO_LANE_CPU;
 }
 
+void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
+    for (int resource = 0; pricing->in_branches && resource < PTO_LANE_RESOURCE_COUNT; resource++) {
+        int64_t index = asked_at(pricing, (pto_lane_resource_t)resource, actor);
+        if (pricing->asks[index])
+            copy_ledger(pricing, last_ask_at(pricing, current_lane(pricing), index), &pricing->ledger[actor]);
+        pricing->asks[index] = false;
+    }
+}
+
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, double seconds) {
-    int64_t index = (int64_t)resource * pricing->actor_count + actor;
+    int64_t index = asked_at(pricing, resource, actor);
+    bool first = pricing->askers[index] == 0;
+    const pto_ledger_t *mine = &pricing->ledger[actor];
     if (seconds > 0)
-        pricing->askers[index] |= 1u << (pricing->ledger - pricing->lane) / pricing->actor_count;
+        pricing->askers[index] |= UINT64_C(1) << current_lane(pricing);
+    if (seconds > 0 && pricing->in_branches) {
+        if (first || mine->seconds < pricing->first_ask[index].seconds)
+            copy_ledger(pricing, &pricing->first_ask[index], mine);
+        pricing->asks[index] = true;
+    }
     if (!pto_ledger_add(&pricing->demand[index], charge, seconds))
         pricing->out_of_memory = true;
 }

@@ -221,6 +221,7 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
         !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
+    pto_lane_ended(pricing, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
@@ -484,7 +485,7 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
         pricing->askers =
             calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        return pricing->askers;
+        return pricing->askers && pto_lanes_allocate(pricing, lanes);
     }
     return true;
 }
@@ -502,6 +503,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);
+    pto_lanes_release(pricing);
     free(pricing->behind);
     free(pricing->engine);
     free(pricing->outflow);

@@ -80,10 +80,16 @@ typedef struct {
     bool in_lanes;
     bool in_library;             /* whether the current stage is of a collective that the library runs; */
     int library_end;             /* the last node of the last such one; -1: there was none */
+    bool in_branches;            /* of a parallel node */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
     unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    /* In branches; NULL in plans without. */
+    pto_ledger_t *first_ask; /* per resource and actor: before any lane asked */
+    pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
+    size_t ask_count;        /* of both */
+    bool *asks;              /* per resource and actor: the current stage does */
     pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
                              one of the chunk before without a gap */
     int64_t gpu_count;
@@ -127,6 +133,9 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
+/* What branches need; false: out of memory. */
+bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
+void pto_lanes_release(pto_pricing_t *pricing);
 /* A parallel node or a pipeline. */
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
 /* Copy `demand`; add `times` what it has grown by since. */
@@ -136,6 +145,8 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, double seconds);
+/* An actor has ended a stage, or a part of one, in a lane. */
+void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
