@@ -67,12 +67,7 @@ static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ah
     pto_build_end(builder);
 }
 
-/* A process's own block stays on its device. */
 static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
-    pto_slice_t own = ring->out;
-    own.anchor = PTO_ANCHOR_ME;
-    own.run = own.stride = own.until = pto_constant(1);
-    pto_route_copy_of(builder, "own block", &ring->who, ring->in, own);
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
     pto_route_copy_of(builder, "copy to host", &ring->who,
                       below(ring->chunks, chunk(builder, ring, ring->in, 0)),
@@ -86,45 +81,53 @@ static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
 static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
     pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, 0);
     received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
-    pto_build_pipeline(builder, 0, ring->sent + ring->chunks,
-                       ring->chunks < IN_PROGRESS ? ring->chunks : IN_PROGRESS);
+    pto_build_pipeline(builder, 0, ring->sent + ring->chunks, ring->chunks);
     pto_route_copy_of(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, 0), mine);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &ring->who);
     reduce.source = from(ring->chunks, chunk(builder, ring, received, 0));
     reduce.target = from(ring->chunks, mine);
     pto_build_step(builder, reduce);
-    build_messages(builder, ring, below(ring->sent, mine),
-                   below(ring->sent, chunk(builder, ring, received, ring->chunks)));
     pto_route_copy_of(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
                       from(ring->sent, chunk(builder, ring, ring->out, 0)));
+    build_messages(builder, ring, below(ring->sent, mine),
+                   below(ring->sent, chunk(builder, ring, received, ring->chunks)));
     pto_build_end(builder);
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
     build_passing(builder, ring, -ring->chunks);
 }
 
-/* `chunks` are those of each message. */
-static void build_ring(pto_builder_t *builder, const pto_request_t *request, ring_t *ring) {
+static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){.group = user->owners,
+                            .n = pto_layout_owner_count(&request->layout),
+                            .core_count = request->layout.owners_per_gpu};
+}
+
+/* `chunks` are those of each message. An owner's own block stays on its device. */
+static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
+                       ring_t *ring) {
+    const pto_exchange_t owners = owners_of(request, user);
     bool gathers = request->collective == PTO_COLLECTIVE_ALLGATHER;
     ring->chunks = pto_chunk_count(gathers ? request->bytes : request->bytes / ring->who.n,
                                    request->chunks > 0 ? request->chunks : 1);
     ring->sent = (ring->who.n - 1) * ring->chunks;
-    if (gathers)
-        build_allgather(builder, ring);
-    else
+    if (!gathers) {
         build_allreduce(builder, ring);
+        return;
+    }
+    pto_route_copy_of(builder, "own block", &owners, pto_slice_all(builder, user->in),
+                      pto_slice_block(user->out, PTO_ANCHOR_ME));
+    build_allgather(builder, ring);
 }
 
 static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     int host = pto_build_mirror(builder, user.out, "host", PTO_SPACE_CPU);
-    ring_t ring = {.who = {.group = user.owners,
-                           .n = pto_layout_owner_count(&request->layout),
-                           .core_count = request->layout.owners_per_gpu},
+    ring_t ring = {.who = owners_of(request, &user),
                    .in = pto_slice_all(builder, user.in),
                    .out = pto_slice_all(builder, user.out),
                    .host = pto_slice_all(builder, host)};
-    build_ring(builder, request, &ring);
+    build_ring(builder, request, &user, &ring);
 }
 
 const pto_strategy_t pto_strategy_staged_ring = {
@@ -150,7 +153,7 @@ static void build_split(pto_builder_t *builder, const pto_request_t *request) {
                    .out = pto_route_owners_share(builder, &shares, user.out, shares.out),
                    .host = pto_slice_all(builder, shares.out)};
     pto_route_signal(builder, &shares, "input ready", false);
-    build_ring(builder, request, &ring);
+    build_ring(builder, request, &user, &ring);
     pto_route_signal(builder, &shares, "output written", true);
 }
 

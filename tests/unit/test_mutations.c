@@ -338,7 +338,7 @@ static bool is_sent_from_device(const pto_plan_t *plan, int index, const mutatio
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
- * brings everybody what he has already. */
+ * brings everybody what he has already; what one brings a chunk too early is overwritten. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (is_of_call(mutation))
@@ -355,7 +355,9 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         strcmp(request->strategy->name, "cuda_aware") == 0 ||
         ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
-    bool once_more = (is_inside(plan, "ring") || is_ring(plan)) && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
+    bool rings = is_inside(plan, "ring") || is_ring(plan);
+    bool once_more = (rings && strcmp(mutation->field, "to") == 0 && mutation->delta == 1) ||
+                     (is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1);
     return other_source || once_more || is_other_order(plan, index, mutation);
 }
 
