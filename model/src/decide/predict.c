@@ -186,8 +186,10 @@ typedef struct {
 /* Numbers of chunks that are tried, and their least size. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-/* Bytes that an owner's process gives away. */
+/* Bytes that an owner's process gives away; of a ring, in each round. */
 static int64_t given_bytes(const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        return request->bytes / pto_layout_owner_count(&request->layout);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         return request->messages * request->bytes;
     bool addressed = pto_collective_is_addressed(request->collective);
