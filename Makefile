@@ -242,6 +242,9 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 		$(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+$(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
+	$(call link,$(MPICC),)
+
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
@@ -293,13 +296,12 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 # --- for newcomers -------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install build dependencies (after announcing it), build, and show costs on Summit and Lassen
+demo: ## install build dependencies (after announcing it), build, and answer the README's two questions
 	@tools/deps.sh install "$(DEPS)" build
 	@$(MAKE) --no-print-directory build
-	$(BUILD)/portolan predict scenarios/problems/alltoall-summit.yaml
-	$(BUILD)/portolan pick scenarios/problems/alltoall-summit.yaml
-	$(BUILD)/portolan predict scenarios/problems/alltoall-lassen.yaml
-	$(BUILD)/portolan pick scenarios/problems/alltoall-lassen.yaml
+	$(BUILD)/portolan pick $(DEMO)
+	$(BUILD)/portolan predict $(DEMO) --bytes 1KiB --strategy three_step,cuda_aware --explain
+demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 
 .PHONY: test
 test: ## build and run the unit, golden and header tests, JOBS at a time

@@ -113,6 +113,18 @@ typedef struct {
     pto_exec_choices_t chosen;
 } pto_exec_either_t;
 
+/* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
+ * MPI_Neighbor_alltoallw, in the order of the plan's steps. */
+typedef struct {
+    int degree;
+    void *base;
+    int rank[PTO_SHIFTS_MAX]; /* in the communicator of the members */
+    int count[PTO_SHIFTS_MAX];
+    MPI_Aint place[PTO_SHIFTS_MAX];
+    MPI_Datatype type[PTO_SHIFTS_MAX];
+    bool own_type[PTO_SHIFTS_MAX];
+} pto_neighbors_t;
+
 /* A collective that the MPI library runs, with this process's arguments. */
 typedef struct {
     MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
@@ -125,6 +137,8 @@ typedef struct {
     int *send_places;
     int *receive_counts;
     int *receive_places;
+    pto_neighbors_t
+        *neighbors; /* of a halo exchange: to whom this process sends, and from whom it receives */
 } pto_library_call_t;
 
 /* A kernel: this process's program, and the device's handle for it. */

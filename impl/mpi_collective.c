@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mpi_collective.h"
+#include "schedule_items.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
@@ -71,6 +72,79 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
     return status;
 }
 
+/* --- neighbors ------------------------------------------------------------------------------------------ */
+
+static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *action, const pto_slice_t *slice,
+                                 pto_neighbors_t *neighbors, pto_error_t *err) {
+    pto_byte_ranges_t ranges = {.base = NULL};
+    int at = neighbors->degree;
+    pto_status_t status = pto_ranges_collect(exec, slice, action, &ranges, err);
+    const pto_byte_range_t *range = ranges.list.item;
+    neighbors->base = ranges.base;
+    neighbors->rank[at] = (int)action->peer;
+    neighbors->type[at] = MPI_BYTE;
+    if (status == PTO_OK && ranges.list.count == 1 && range->bytes <= INT_MAX) {
+        neighbors->place[at] = (MPI_Aint)(range->at - ranges.base);
+        neighbors->count[at] = (int)range->bytes;
+    } else if (status == PTO_OK && ranges.bytes > 0) {
+        neighbors->count[at] = 1;
+        status = pto_ranges_type(&ranges, &neighbors->type[at], err);
+        neighbors->own_type[at] = status == PTO_OK;
+    }
+    neighbors->degree++;
+    free(ranges.list.item);
+    return status;
+}
+
+/* The steps of one kind in the node's stage, which follows it. */
+static pto_status_t find_neighbors(const pto_exec_t *exec, const pto_node_t *node, pto_step_kind_t kind,
+                                   pto_neighbors_t *neighbors, pto_error_t *err) {
+    const pto_stage_t *stage = pto_plan_stage(exec->plan, node[1].stage);
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
+        const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
+        pto_action_t action;
+        if (step->kind != kind || !pto_step_acts(exec->plan, step, exec->job.logical, 0, &action))
+            continue;
+        for (int64_t next = 0; status == PTO_OK && pto_step_next(exec->plan, &next, &action);)
+            status = add_neighbor(exec, &action, kind == PTO_STEP_SEND ? &step->source : &step->target,
+                                  neighbors, err);
+    }
+    return status;
+}
+
+static pto_status_t fill_neighbors(const pto_exec_t *exec, const pto_node_t *node, pto_library_call_t *call,
+                                   pto_error_t *err) {
+    call->neighbors = calloc(2, sizeof *call->neighbors);
+    if (!call->neighbors)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a process's neighbors");
+    pto_status_t status = find_neighbors(exec, node, PTO_STEP_SEND, &call->neighbors[0], err);
+    return status == PTO_OK ? find_neighbors(exec, node, PTO_STEP_RECV, &call->neighbors[1], err) : status;
+}
+
+/* Replace the members' communicator by one that has the neighbors. A process may be a neighbor twice;
+ * messages between two processes then match in the order in which each lists the other. */
+static pto_status_t connect_neighbors(pto_library_call_t *call, pto_error_t *err) {
+    const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
+    MPI_Comm members = call->comm;
+    pto_status_t status =
+        PTO_MPI(MPI_Dist_graph_create_adjacent(members, from->degree, from->rank, from->count, to->degree,
+                                               to->rank, to->count, MPI_INFO_NULL, 0, &call->comm),
+                err);
+    MPI_Comm_free(&members);
+    return status;
+}
+
+static void free_neighbors(pto_neighbors_t *neighbors) {
+    for (int side = 0; neighbors && side < 2; side++)
+        for (int i = 0; i < neighbors[side].degree; i++)
+            if (neighbors[side].own_type[i])
+                MPI_Type_free(&neighbors[side].type[i]);
+    free(neighbors);
+}
+
+/* --- making and calling -------------------------------------------------------------------------------- */
+
 /* In place, members that have input pass MPI_IN_PLACE. */
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
@@ -79,6 +153,8 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for %s",
                              pto_collective_name(node->collective));
     call->collective = node->collective;
+    if (node->collective == PTO_COLLECTIVE_HALO)
+        return fill_neighbors(exec, node, call, err);
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     call->in = exec->bound[slices->in.buffer].memory;
     call->out = exec->bound[slices->out.buffer].memory;
@@ -90,8 +166,6 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
-
-/* --- making and calling -------------------------------------------------------------------------------- */
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     const pto_node_t *node = pto_plan_node(exec->plan, at);
@@ -123,9 +197,11 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
             status = fill_call(exec, member.node, member.group->size, call, err);
     }
     status = pto_agree(exec->job.comm, status, err);
-    if (status != PTO_OK)
-        return status;
-    return pto_members_comm(exec, &member, &call->comm, err);
+    if (status == PTO_OK)
+        status = pto_members_comm(exec, &member, &call->comm, err);
+    if (status == PTO_OK && call && call->neighbors)
+        status = connect_neighbors(call, err);
+    return pto_agree(exec->job.comm, status, err);
 }
 
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
@@ -181,6 +257,13 @@ static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t
                    err);
 }
 
+static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *err) {
+    const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
+    return PTO_MPI(MPI_Neighbor_alltoallw(to->base, to->count, to->place, to->type, from->base, from->count,
+                                          from->place, from->type, call->comm),
+                   err);
+}
+
 pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
@@ -196,11 +279,12 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
         return PTO_MPI(
             MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
             err);
+    case PTO_COLLECTIVE_HALO:
+        return call_neighbors(call, err);
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
-    case PTO_COLLECTIVE_HALO:
     case PTO_COLLECTIVE_COUNT:
         break;
     }
@@ -218,6 +302,7 @@ void pto_library_free(pto_exec_t *exec) {
         if (call[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&call[i].comm);
         free(call[i].send_counts);
+        free_neighbors(call[i].neighbors);
     }
     free(exec->calls.item);
 }

@@ -25,9 +25,8 @@ static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return range != NULL;
 }
 
-static pto_status_t collect(pto_schedule_t *builder, const pto_slice_t *slice, const pto_action_t *action,
-                            pto_byte_ranges_t *ranges) {
-    const pto_exec_t *exec = builder->exec;
+pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
+                                pto_byte_ranges_t *ranges, pto_error_t *err) {
     ranges->list.count = 0;
     ranges->bytes = 0;
     ranges->failed = false;
@@ -36,7 +35,12 @@ static pto_status_t collect(pto_schedule_t *builder, const pto_slice_t *slice, c
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
     pto_slice_visit(exec->plan, slice, action, note_range, ranges);
-    return ranges->failed ? pto_schedule_out_of_memory(builder->err) : PTO_OK;
+    return ranges->failed ? pto_schedule_out_of_memory(err) : PTO_OK;
+}
+
+static pto_status_t collect(pto_schedule_t *builder, const pto_slice_t *slice, const pto_action_t *action,
+                            pto_byte_ranges_t *ranges) {
+    return pto_ranges_collect(builder->exec, slice, action, ranges, builder->err);
 }
 
 static bool in_device(const pto_schedule_t *builder, const pto_slice_t *slice) {
@@ -247,14 +251,12 @@ static int piece_count(const pto_byte_ranges_t *ranges) {
     return count;
 }
 
-/* A committed datatype for ranges that are not contiguous. */
-static pto_status_t make_type(pto_schedule_t *builder, const pto_byte_ranges_t *ranges, int pieces,
-                              MPI_Datatype *type) {
-    int *lengths = calloc((size_t)pieces, sizeof *lengths);
-    MPI_Aint *places = calloc((size_t)pieces, sizeof *places);
-    pto_status_t status = lengths && places ? PTO_OK : pto_schedule_out_of_memory(builder->err);
+pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err) {
+    int pieces = piece_count(ranges), made = 0;
+    int *lengths = calloc((size_t)pieces + 1, sizeof *lengths);
+    MPI_Aint *places = calloc((size_t)pieces + 1, sizeof *places);
+    pto_status_t status = lengths && places ? PTO_OK : pto_schedule_out_of_memory(err);
     const pto_byte_range_t *range = ranges->list.item;
-    int made = 0;
     for (int i = 0; i < ranges->list.count && lengths && places; i++)
         for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
             int64_t left = range[i].bytes - done;
@@ -262,9 +264,9 @@ static pto_status_t make_type(pto_schedule_t *builder, const pto_byte_ranges_t *
             places[made++] = (MPI_Aint)(range[i].at - ranges->base + done);
         }
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), builder->err);
+        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_commit(type), builder->err);
+        status = PTO_MPI(MPI_Type_commit(type), err);
     free(lengths);
     free(places);
     return status;
@@ -307,7 +309,7 @@ pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *a
     if (pieces == 1)
         return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    status = make_type(builder, ranges, pieces, &type);
+    status = pto_ranges_type(ranges, &type, builder->err);
     if (status == PTO_OK)
         status = add_request(builder, sends, ranges->base, 1, type, peer);
     if (type != MPI_DATATYPE_NULL)

@@ -40,6 +40,12 @@ typedef struct {
 
 pto_status_t pto_schedule_out_of_memory(pto_error_t *err);
 
+/* The ranges of a slice in this process's buffer, or that of the slice's holder; a committed datatype for
+ * them, relative to `base`. */
+pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
+                                pto_byte_ranges_t *ranges, pto_error_t *err);
+pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
+
 /* Append an entry to a lane, for the walk's stage. */
 pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kind_t kind, int first,
                                  int count);

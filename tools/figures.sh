@@ -137,6 +137,7 @@ figure_payback() {
 }
 
 figure_2 | overlay figure-2-summit 'one message on Summit: between GPUs (solid), between CPUs (dotted)' distance
+draw summit-8-alltoall alltoall-summit-measured
 draw figure-3a-summit messages-one-summit
 draw figure-3b-lassen messages-one-lassen
 figure_4 | overlay figure-4-summit 'one message between two Summit nodes, split over processes, without copies' processes

@@ -29,11 +29,13 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, 
         pto_build_stage(builder, "own border", PTO_ORDER_SEQUENCE);
         add_step(builder, exchange, PTO_STEP_COPY, shift[i]);
     }
-    if (others > 0)
-        pto_build_stage(builder, name[phase % PTO_DIMS_MAX], PTO_ORDER_AT_ONCE);
+    if (others == 0)
+        return;
+    pto_build_messages(builder, exchange, name[phase % PTO_DIMS_MAX]);
     for (int i = 0; i < 2 * count; i++)
         if (pto_peers_cart(builder, shift[i % count]).kind != PTO_PEERS_NONE)
             add_step(builder, exchange, i < count ? PTO_STEP_SEND : PTO_STEP_RECV, shift[i % count]);
+    pto_build_end_messages(builder);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -11,6 +11,7 @@
     ROW(rabenseifner)                                                                                        \
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
+    ROW(binomial_near_first)                                                                                 \
     ROW(neighbors)                                                                                           \
     ROW(point_to_point)                                                                                      \
     ROW(direct)                                                                                              \

@@ -248,14 +248,13 @@ static bool fill_strided(const fit_point_t *point, const void *context, fit_row_
 }
 
 /* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
- * copy costs besides its bytes. One copy of n rows, s bytes in all, takes a + (n - 1) q + b s. */
-static pto_status_t fit_additional(fit_work_t *work, pto_benchmark_t benchmark, fit_fill_t fill,
+ * copy costs besides its bytes. One copy or message of n rows, s bytes in all, takes a + (n - 1) q + b s. */
+static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fill_t fill,
                                    pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     fit_regression_t result;
-    pto_status_t status =
-        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    pto_status_t status = fit_select(work, &filter, &points);
     if (points.count > 0) {
         status = fit_regress(&points, COLUMN_COUNT, fill, NULL, work->options->minima, &result, work->err);
         if (status == PTO_OK)
@@ -286,11 +285,17 @@ pto_status_t fit_times(fit_work_t *work) {
     for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
         status = fit_time(work, times[i].benchmark, times[i].param);
     for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
-        status = fit_additional(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind),
-                                fill_queued, &machine->queued_copy_s[kind]);
+        fit_filter_t filter = {(pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind), PTO_IN_COUNT,
+                               PTO_AT_COUNT, 0, 0};
+        status = fit_additional(work, filter, fill_queued, &machine->queued_copy_s[kind]);
+        filter.benchmark = (pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind);
         if (status == PTO_OK)
-            status = fit_additional(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind),
-                                    fill_strided, &machine->strided_row_s[kind]);
+            status = fit_additional(work, filter, fill_strided, &machine->strided_row_s[kind]);
     }
+    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++)
+        status = fit_additional(work,
+                                (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED,
+                                               (pto_sample_space_t)(PTO_IN_CPU + space), PTO_AT_COUNT, 0, 0},
+                                fill_strided, &machine->message_row_s[space]);
     return status;
 }

@@ -124,10 +124,15 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
     return PTO_OK;
 }
 
-pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
-    pto_cost_table_t *cost = &work->fit->machine->gap[space];
+/* Off the node, messages to several partners; within it, messages to one, whose receiver copies them one
+ * after the other, as each process does in an exchange. */
+static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
+    pto_cost_table_t *cost = &work->fit->machine->gap[space][level];
     char key[PTO_PARAM_KEY_MAX];
-    fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
+    fit_filter_t filter = {.benchmark = level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE
+                                                                    : PTO_BENCHMARK_MULTI_MESSAGE_ONE,
+                           .where = fit_where_of_space[space],
+                           .place = place_of_level[level]};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
     fit_points_t gaps = {0};
@@ -144,5 +149,13 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
                              "needs rows of three or more numbers of messages in flight");
     free(gaps.point);
     free(points.point);
+    return status;
+}
+
+pto_status_t fit_gaps(fit_work_t *work, pto_space_t space) {
+    pto_status_t status = PTO_OK;
+    int level = space == PTO_SPACE_GPU ? 0 : PTO_LEVEL_OFF_NODE;
+    for (; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
+        status = fit_gap(work, space, (pto_level_t)level);
     return status;
 }

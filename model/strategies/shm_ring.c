@@ -8,70 +8,61 @@
  * are whole elements, so none goes on in the next slot (the paper's surfeit).
  *
  * Both ways there are two rings, one for each direction, in branches that overlap: a process fills one ring
- * and drains the other. */
+ * and drains the other. A halo exchange has a ring for each direction in the grid, so that the directions of
+ * a phase overlap (the paper's have one owner at a time). */
+#include "halo.h"
 #include "staging.h"
 
 enum { SLOTS = 4 };
 
+/* One direction. The steps are templates, each of one end with the other as its peer. Of the slices, the
+ * first is of chunk k, the second of the last one, which may be shorter and has a slot of its own. */
 typedef struct {
-    pto_exchange_t pair;
-    pto_user_t user;
-    int64_t sender; /* the member that fills the ring */
+    pto_step_t sends;
+    pto_step_t receives;
+    pto_step_t drains;
+    pto_slice_t from[2];
+    pto_slice_t slot[2]; /* lies with the receiver */
+    pto_slice_t to[2];
     int64_t chunks;
-    int slots; /* the buffers: of all chunks but the last, which may be shorter, and of the last */
-    int tail;
     int full;
     int empty;
 } ring_t;
 
-static pto_slice_t chunk(const ring_t *ring, int buffer, bool last) {
-    return pto_slice_part(buffer, ring->chunks, PTO_ANCHOR_ABSOLUTE,
-                          last ? pto_constant(ring->chunks - 1) : pto_loop_index(1, 0));
-}
-
-static pto_slice_t slot(const ring_t *ring, bool last) {
-    pto_slice_t slot = pto_slice_block(last ? ring->tail : ring->slots, PTO_ANCHOR_ABSOLUTE);
-    slot.offset = last ? pto_constant(0) : pto_loop_index(1, 0);
-    return slot;
-}
-
-/* A step of one end, with the other as its peer. */
-static pto_step_t of_end(pto_step_kind_t kind, const ring_t *ring, bool sends) {
-    int64_t who = sends ? ring->sender : 1 - ring->sender;
-    pto_step_t step = pto_step_of(kind, &ring->pair);
-    step.who_first = pto_constant(who);
-    step.who_until = pto_constant(who + 1);
-    step.peers = pto_peers_at(pto_constant(1), sends ? 1 : -1);
-    return step;
+static void flag_step(pto_builder_t *builder, pto_step_t step, pto_step_kind_t kind, int flag) {
+    step.kind = kind;
+    step.flag = flag;
+    pto_build_step(builder, step);
 }
 
 static void take_credit(pto_builder_t *builder, const ring_t *ring) {
-    pto_step_t wait = of_end(PTO_STEP_WAIT, ring, true);
-    wait.flag = ring->empty;
     pto_build_stage(builder, "take a credit", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, wait);
+    flag_step(builder, ring->sends, PTO_STEP_WAIT, ring->empty);
+}
+
+static void copy(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
+                 pto_slice_t target) {
+    step.kind = PTO_STEP_COPY;
+    step.source = source;
+    step.target = target;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, step);
 }
 
 /* One chunk's way. `credit`: its slot has been used before, so the sender waits until it is empty. */
 static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
-    pto_slice_t own = slot(ring, last), peers = own;
+    pto_slice_t peers = ring->slot[last];
     peers.holder = PTO_HOLDER_PEER;
     if (credit)
         take_credit(builder, ring);
-    pto_route_pair_copy(builder, "fill", of_end(PTO_STEP_COPY, ring, true), chunk(ring, ring->user.in, last),
-                        peers);
-    pto_step_t signal = of_end(PTO_STEP_SIGNAL, ring, true);
-    pto_step_t wait = of_end(PTO_STEP_WAIT, ring, false);
-    signal.flag = wait.flag = ring->full;
+    copy(builder, "fill", ring->sends, ring->from[last], peers);
     pto_build_stage(builder, "full", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_step(builder, wait);
-    pto_route_pair_copy(builder, "drain", of_end(PTO_STEP_COPY, ring, false), own,
-                        chunk(ring, ring->user.out, last));
-    signal = of_end(PTO_STEP_SIGNAL, ring, false);
-    signal.flag = ring->empty;
+    flag_step(builder, ring->sends, PTO_STEP_SIGNAL, ring->full);
+    pto_build_stage(builder, "wait for a chunk", PTO_ORDER_SEQUENCE);
+    flag_step(builder, ring->receives, PTO_STEP_WAIT, ring->full);
+    copy(builder, "drain", ring->drains, ring->slot[last], ring->to[last]);
     pto_build_stage(builder, "empty", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
+    flag_step(builder, ring->receives, PTO_STEP_SIGNAL, ring->empty);
 }
 
 static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from, int64_t to) {
@@ -82,53 +73,172 @@ static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from
     pto_build_end(builder);
 }
 
-/* The ring lies with the receiver. */
-static int build_slots(pto_builder_t *builder, const ring_t *ring, const char *name, int64_t count,
-                       int64_t bytes) {
-    pto_buffer_t slots = *pto_builder_buffer(builder, ring->user.out);
+/* The chunks that have a slot of their own, apart from the last. */
+static int64_t ahead_of(int64_t chunks) { return chunks - 1 < SLOTS ? chunks - 1 : SLOTS; }
+
+static void build_ring(pto_builder_t *builder, const ring_t *ring) {
+    int64_t ahead = ahead_of(ring->chunks);
+    pass_chunks(builder, ring, 0, ahead);
+    pass_chunks(builder, ring, ahead, ring->chunks - 1);
+    pass(builder, ring, false, true);
+    pto_build_loop(builder, 0, ahead + 1, false);
+    take_credit(builder, ring);
+    pto_build_end(builder);
+}
+
+/* --- a pair --------------------------------------------------------------------------------------------- */
+
+static int build_slots(pto_builder_t *builder, const pto_user_t *user, int64_t sender, const char *name,
+                       int64_t count, int64_t bytes) {
+    pto_buffer_t slots = *pto_builder_buffer(builder, user->out);
     slots.name = name;
     slots.role = PTO_ROLE_TEMPORARY;
     slots.space = PTO_SPACE_CPU;
-    slots.held_first = 1 - ring->sender;
+    slots.held_first = 1 - sender;
     slots.held_stride = 2;
     slots.block_count = count;
     slots.block_bytes = bytes;
     return pto_build_buffer(builder, slots);
 }
 
-static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
-                       int64_t sender) {
-    ring_t ring = {.user = *user, .pair = pto_route_pair(request, user), .sender = sender};
-    int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
-    ring.chunks = pto_chunk_count(request->bytes, request->chunks);
-    int64_t before_last = ring.chunks - 1, ahead = before_last < SLOTS ? before_last : SLOTS;
-    if (ahead > 0)
-        ring.slots = build_slots(builder, &ring, sender == 0 ? "ring" : "ring back", ahead, unit);
-    ring.tail = build_slots(builder, &ring, sender == 0 ? "last chunk" : "last chunk back", 1,
-                            request->bytes - before_last * unit);
-    ring.full = pto_build_flag(builder, sender == 0 ? "full" : "full back");
-    ring.empty = pto_build_flag(builder, sender == 0 ? "empty" : "empty back");
-    pass_chunks(builder, &ring, 0, ahead);
-    pass_chunks(builder, &ring, ahead, before_last);
-    pass(builder, &ring, false, true);
-    pto_build_loop(builder, 0, ahead + 1, false);
-    take_credit(builder, &ring);
-    pto_build_end(builder);
+static pto_step_t of_member(const pto_exchange_t *pair, int64_t member, int64_t sign) {
+    pto_step_t step = pto_step_of(PTO_STEP_COPY, pair);
+    step.who_first = pto_constant(member);
+    step.who_until = pto_constant(member + 1);
+    step.peers = pto_peers_at(pto_constant(1), sign);
+    return step;
 }
 
-static void build(pto_builder_t *builder, const pto_request_t *request) {
+static void build_direction(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
+                            int64_t sender) {
+    pto_exchange_t pair = pto_route_pair(request, user);
+    ring_t ring = {.sends = of_member(&pair, sender, 1), .receives = of_member(&pair, 1 - sender, -1)};
+    int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
+    ring.chunks = pto_chunk_count(request->bytes, request->chunks);
+    int64_t before_last = ring.chunks - 1, ahead = ahead_of(ring.chunks);
+    int slots = 0;
+    if (ahead > 0)
+        slots = build_slots(builder, user, sender, sender == 0 ? "ring" : "ring back", ahead, unit);
+    int tail = build_slots(builder, user, sender, sender == 0 ? "last chunk" : "last chunk back", 1,
+                           request->bytes - before_last * unit);
+    for (int last = 0; last < 2; last++) {
+        pto_expr_t chunk = last ? pto_constant(before_last) : pto_loop_index(1, 0);
+        ring.from[last] = pto_slice_part(user->in, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
+        ring.to[last] = pto_slice_part(user->out, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
+        ring.slot[last] = pto_slice_block(last ? tail : slots, PTO_ANCHOR_ABSOLUTE);
+        ring.slot[last].offset = last ? pto_constant(0) : chunk;
+    }
+    ring.drains = ring.receives;
+    ring.drains.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    ring.full = pto_build_flag(builder, sender == 0 ? "full" : "full back");
+    ring.empty = pto_build_flag(builder, sender == 0 ? "empty" : "empty back");
+    build_ring(builder, &ring);
+}
+
+static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     if (!request->ends.both_ways) {
-        build_ring(builder, request, &user, 0);
+        build_direction(builder, request, &user, 0);
         return;
     }
     pto_build_parallel(builder);
     for (int64_t sender = 0; sender < 2; sender++) {
         pto_build_branch(builder);
-        build_ring(builder, request, &user, sender);
+        build_direction(builder, request, &user, sender);
         pto_build_end(builder);
     }
     pto_build_end(builder);
+}
+
+/* --- halos ---------------------------------------------------------------------------------------------- */
+
+/* Names by the number of the shift (pto_halo_shift). */
+#define PLANE(name, x)                                                                                       \
+    name x "-1 -1", name x "-1 0", name x "-1 +1", name x "0 -1", name x "0 0", name x "0 +1",               \
+        name x "+1 -1", name x "+1 0", name x "+1 +1"
+#define EVERY_WAY(name)                                                                                      \
+    { PLANE(name, "-1 "), PLANE(name, "0 "), PLANE(name, "+1 ") }
+
+static int build_cells(pto_builder_t *builder, int field, const char *name, int64_t cells) {
+    pto_buffer_t slots = *pto_builder_buffer(builder, field);
+    slots.name = name;
+    slots.role = PTO_ROLE_TEMPORARY;
+    slots.space = PTO_SPACE_CPU;
+    slots.block_count = cells;
+    return pto_build_buffer(builder, slots);
+}
+
+static void build_way(pto_builder_t *builder, const pto_exchange_t *who, const int *shift) {
+    static const char *const rings[] = EVERY_WAY("ring to "), *const tails[] = EVERY_WAY("last chunk to ");
+    static const char *const full[] = EVERY_WAY("full to "), *const empty[] = EVERY_WAY("empty to ");
+    const pto_request_t *request = pto_builder_request(builder);
+    int64_t parts = request->chunks > 1 ? request->chunks : 1;
+    pto_units_t units = pto_halo_units(&request->halo, shift, parts);
+    int64_t ahead = ahead_of(units.count);
+    int number = 9 * (shift[0] + 1) + 3 * (shift[1] + 1) + shift[2] + 1, slots = 0;
+    ring_t ring = {.sends = pto_step_of(PTO_STEP_COPY, who), .receives = pto_step_of(PTO_STEP_COPY, who)};
+    if (ahead > 0)
+        slots = build_cells(builder, who->out, rings[number], ahead * units.cells);
+    int tail = build_cells(builder, who->out, tails[number], units.last_cells);
+    for (int last = 0; last < 2; last++) {
+        pto_expr_t unit = last ? pto_constant(units.count - 1) : pto_loop_index(1, 0);
+        pto_side_t side = pto_side_towards(builder, who->out, shift, parts, unit);
+        ring.from[last] = side.border;
+        ring.to[last] = side.halo;
+        ring.slot[last] = last ? pto_side_packed(tail, pto_constant(0), units.last_cells)
+                               : pto_side_packed(slots, pto_loop_index(units.cells, 0), units.cells);
+        ring.sends.peers = side.to;
+        ring.receives.peers = side.from;
+    }
+    ring.drains = ring.receives;
+    ring.chunks = units.count;
+    ring.full = pto_build_flag(builder, full[number]);
+    ring.empty = pto_build_flag(builder, empty[number]);
+    build_ring(builder, &ring);
+}
+
+static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int phase) {
+    int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
+    int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
+    for (int i = 0; i < count; i++) {
+        pto_side_t side = pto_side_towards(builder, who->out, shift[i], 1, pto_constant(0));
+        others += !side.own;
+        if (!side.own)
+            continue;
+        pto_build_stage(builder, "own border", PTO_ORDER_SEQUENCE);
+        pto_sides_pack(builder, who, &side, 1);
+    }
+    if (others == 0)
+        return;
+    pto_build_parallel(builder);
+    for (int i = 0; i < count; i++) {
+        if (pto_peers_cart(builder, shift[i]).kind == PTO_PEERS_NONE)
+            continue;
+        pto_build_branch(builder);
+        build_way(builder, who, shift[i]);
+        pto_build_end(builder);
+    }
+    pto_build_end(builder);
+}
+
+static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = {.group = user.owners,
+                          .n = pto_layout_owner_count(&request->layout),
+                          .core_count = request->layout.owners_per_gpu,
+                          .in = user.in,
+                          .out = user.out};
+    for (int phase = 0; phase < pto_halo_phases(&request->halo); phase++)
+        build_phase(builder, &who, phase);
+}
+
+/* --- both ----------------------------------------------------------------------------------------------- */
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        build_halo(builder, request);
+    else
+        build_pair(builder, request);
 }
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
@@ -140,7 +250,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_shm_ring = {
     .name = "shm_ring",
     .summary = "chunks go through a ring of page-locked host memory that both processes share",
-    .collectives = 1u << PTO_COLLECTIVE_PAIR,
+    .collectives = 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
     .direct = true,
     .chunked = true,
     .collective_space = PTO_SPACE_CPU,

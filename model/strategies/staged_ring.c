@@ -152,9 +152,9 @@ static void build_split(pto_builder_t *builder, const pto_request_t *request) {
                    .in = pto_route_owners_share(builder, &shares, user.in, shares.in),
                    .out = pto_route_owners_share(builder, &shares, user.out, shares.out),
                    .host = pto_slice_all(builder, shares.out)};
-    pto_route_signal(builder, &shares, "input ready", false);
+    pto_route_signal(builder, shares.gpu, "input ready", false);
     build_ring(builder, request, &user, &ring);
-    pto_route_signal(builder, &shares, "output written", true);
+    pto_route_signal(builder, shares.gpu, "output written", true);
 }
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {

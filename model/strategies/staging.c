@@ -233,14 +233,14 @@ pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_share
     return slice;
 }
 
-void pto_route_signal(pto_builder_t *builder, const pto_shares_t *shares, const char *name, bool to_owner) {
-    pto_exchange_t owner = {.group = shares->gpu, .n = shares->count, .core_count = 1};
-    pto_exchange_t others = {
-        .group = shares->gpu, .n = shares->count, .core_first = 1, .core_count = shares->count - 1};
+void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner) {
+    int64_t count = pto_builder_request(builder)->layout.procs_per_gpu;
+    pto_exchange_t owner = {.group = gpu, .n = count, .core_count = 1};
+    pto_exchange_t others = {.group = gpu, .n = count, .core_first = 1, .core_count = count - 1};
     pto_peers_t to_others = {.kind = PTO_PEERS_INDEX,
                              .first = pto_constant(1),
                              .stride = pto_constant(1),
-                             .until = pto_constant(shares->count)};
+                             .until = pto_constant(count)};
     pto_peers_t to_first = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
     int flag = pto_build_flag(builder, name);
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);

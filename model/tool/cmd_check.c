@@ -43,7 +43,8 @@ static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strat
         return false;
     if (pto_strategy_only_with(strategy))
         return true;
-    if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
+    if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV &&
+        scenario->collective != PTO_COLLECTIVE_HALO)
         return strcmp(algorithm->name, "linear") == 0;
     const char *name = scenario->library.name;
     return !name || !pto_collective_is_in_mpi(scenario->collective) || strcmp(algorithm->name, name) == 0;

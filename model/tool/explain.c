@@ -80,6 +80,8 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, d
                term->count, term->key);
         return;
     }
+    if (term->count == 0) /* rows of shares that others of the process's GPU determine */
+        return;
     printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
            term->stage, term->count, term->key, term->param->value);
     print_place(term->param, term->file ? pto_file_name(term->file) : explained->file);

@@ -411,7 +411,7 @@ const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
      "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoall(v), allgather: library (MPI's own) or isend_irecv",
+    {"implementation", "NAME", "alltoall(v), allgather, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
@@ -524,6 +524,16 @@ const pto_option_t pto_tune_options[] = {
      .standard = "1"},
     {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {.name = NULL}};
+
+const pto_option_t pto_export_options[] = {
+    {"collective", "NAME", "only this one (default: all that the target can be told about)",
+     .apply = apply_collective, .word_at = collective_at},
+    {"nodes", "N|FROM:TO", "nodes, by factors of 2: a communicator of all their GPUs each",
+     .apply = apply_nodes},
+    {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
+     STORE(COUNT, scenario.layout.gpus_per_node)},
+    {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)", .apply = apply_bytes},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {

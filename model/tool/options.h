@@ -38,6 +38,11 @@ typedef struct {
     int64_t refine;
     const char *rankfile, *slurm_hosts, *cuda_devices;
     const char *hosts;
+    /* export: the target's name, and a file to be read; borrowed from argv */
+    const char *target;
+    const char *check;
+    double tolerance; /* percent */
+    bool commutative;
 } pto_options_t;
 
 /* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.

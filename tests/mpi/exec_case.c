@@ -11,6 +11,7 @@
 enum { TRIES_PER_PAIR = 200, POISON = 0xa5 };
 
 uint64_t case_random_state;
+const char *case_collective;
 
 int64_t case_random_below(int64_t bound) {
     case_random_state += 0x9e3779b97f4a7c15u;
@@ -127,7 +128,9 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     request->layout = layout ? *layout : random_layout(size);
     int64_t cores = request->layout.procs_per_gpu;
     request->layout.owners_per_gpu = case_random_below(2) ? 1 : 1 + case_random_below(cores);
-    request->collective = (pto_collective_t)case_random_below(PTO_COLLECTIVE_COUNT);
+    do
+        request->collective = (pto_collective_t)case_random_below(PTO_COLLECTIVE_COUNT);
+    while (case_collective && strcmp(pto_collective_name(request->collective), case_collective) != 0);
     request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
     request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
     request->bytes = random_bytes();

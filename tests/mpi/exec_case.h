@@ -33,6 +33,8 @@ int64_t case_random_below(int64_t bound);
 /* The numbers from 0 to count - 1 in any order. */
 void case_random_order(int *item, int count);
 
+/* The only collective (its name) that is drawn; NULL: all of them. */
+extern const char *case_collective;
 /* A random plan on `layout`, or on a random layout of `size` processes where that is NULL (then placed at
  * random too); any number of owners. */
 pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size);

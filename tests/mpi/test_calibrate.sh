@@ -30,7 +30,7 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 
 # --- command line
 
-for name in ping_pong exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
+for name in ping_pong ping_pong_strided exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
     signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
@@ -57,7 +57,7 @@ check "one node: no injection" has "^# skipped_injection_cpu=the job has one nod
 check "17 sizes of ping_pong" test "$(awk -F, '$1 == "ping_pong" { print $7 }' "$work/two.csv" | sort -u | wc -l)" = 17
 check "at most 20 samples of a point" \
     test "$(awk -F, '/^ping_pong/ { if ($8 > most) most = $8 } END { print most }' "$work/two.csv")" -le 20
-for benchmark in ping_pong exchange multi_message multi_message_one multi_message_one_reversed reduce signal_flag setup_segment; do
+for benchmark in ping_pong ping_pong_strided exchange multi_message multi_message_one multi_message_one_reversed reduce signal_flag setup_segment; do
     check "$benchmark has rows" test "$(rows "$work/two.csv" "$benchmark")" -gt 0
 done
 check "no segment is left over" test "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" = 0

@@ -100,18 +100,32 @@ static void check_coverage(int64_t count) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Pairs that chance passed over have their turn with all processes together, who draw alike. */
+/* The first `members` processes run a pair together; all draw alike. */
+static void run_with(const job_t *job, int s, int a, int members) {
+    case_t test;
+    MPI_Comm comm;
+    pto_plan_t *plan = NULL;
+    for (int i = 0; i < DRAWS_FOR_UNMET && !plan; i++)
+        plan = case_random_of(&test, pto_strategy_at(s), pto_algorithm_at(a), NULL, members);
+    MPI_Comm_split(MPI_COMM_WORLD, job->rank < members ? 0 : MPI_UNDEFINED, 0, &comm);
+    bool ran = plan && comm != MPI_COMM_NULL && case_run(&test, plan, comm, job->device, RUNS_PER_CASE);
+    if (ran)
+        note_met(&test.request);
+    pto_plan_destroy(plan);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+}
+
+/* Pairs that chance passed over have their turn, with as many processes as they can have. */
 static void run_unmet(const job_t *job) {
     share_met();
-    for (int s = 0, a = 0; next_unmet(&s, &a); a++) {
-        case_t test;
-        pto_plan_t *plan = NULL;
-        for (int i = 0; i < DRAWS_FOR_UNMET && !plan; i++)
-            plan = case_random_of(&test, pto_strategy_at(s), pto_algorithm_at(a), NULL, job->size);
-        if (plan && case_run(&test, plan, MPI_COMM_WORLD, job->device, RUNS_PER_CASE))
-            note_met(&test.request);
-        pto_plan_destroy(plan);
-    }
+    for (int s = 0, a = 0; next_unmet(&s, &a); a++)
+        for (int members = job->size; members > 0 && !*met_at(s, a); members--) {
+            uint64_t turn = case_random_state;
+            run_with(job, s, a, members);
+            case_random_state = turn + 1;
+            share_met();
+        }
 }
 
 /* Split the processes into consecutive groups of random sizes; the groups are equal everywhere, as all draw
@@ -143,6 +157,8 @@ static void run_cases(const job_t *job) {
         case_random_state = turn + 1;
         done += groups;
     }
+    if (case_collective)
+        return;
     if (job->count >= CASES_THAT_COVER)
         run_unmet(job);
     check_coverage(job->count);
@@ -511,16 +527,17 @@ static bool run_full(const job_t *job) {
     return status == PTO_OK;
 }
 
-/* Of WHAT, which a strategy may follow. */
+/* Of WHAT, which a strategy (of `cases`: a collective) may follow. */
 static bool asks_for(const char *what, const char *name) {
     return strncmp(what, name, strlen(name)) == 0 && (!what[strlen(name)] || what[strlen(name)] == ':');
 }
 
 static bool run(const char *what, const job_t *job) {
     bool right = true;
-    if (strcmp(what, "cases") == 0)
+    if (asks_for(what, "cases")) {
+        case_collective = job->strategy;
         run_cases(job);
-    else if (strcmp(what, "shapes") == 0)
+    } else if (strcmp(what, "shapes") == 0)
         run_shapes(job);
     else if (strcmp(what, "specials") == 0)
         specials_run(job->count, MPI_COMM_WORLD, job->device);

@@ -68,7 +68,7 @@ static void check_machine(const char *text, size_t text_size) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         assert_true(pto_param_known(&machine.injection_s_per_byte[space]));
         assert_true(machine.reduce[space].count > 0);
-        assert_true(machine.gap[space].count > 0);
+        assert_true(machine.gap[space][PTO_LEVEL_OFF_NODE].count > 0);
     }
     assert_int_equal(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 3);
     assert_true(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.has_interval);

@@ -401,33 +401,79 @@ static void what_processes_of_a_node_share_is_fitted(void **unused) {
     }
 }
 
+/* Two processes of a socket of 64 cores slow each other down, but do not fill its memory. */
+static void too_few_processes_do_not_show_the_memory(void **unused) {
+    (void)unused;
+    for (int cores = 4; cores <= 64; cores *= 16) {
+        uint64_t state = 12;
+        pto_samples_t samples = {0};
+        pto_sample_t copy = h2d_row;
+        pto_fit_options_t node = any_node;
+        copy.benchmark = PTO_BENCHMARK_MEMCPY_H2H;
+        copy.where = PTO_IN_CPU;
+        node.node.sockets = 1;
+        node.node.cores = cores;
+        add_messages(&samples, 20, &state);
+        add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
+        copy.procs = 2;
+        add_line(&samples, copy, 2e-6, 1.6e-10, 200, &state);
+        pto_fit_t fit = must_fit(&samples, &node);
+        bool told = false;
+        for (int i = 0; i < fit.entry_count; i++)
+            told = told || strstr(fit.entry[i].note, "half of its 64 cores");
+        assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (cores == 4));
+        assert_true(told == (cores == 64));
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
+/* Up to n messages in flight, whose additional ones take `times` as long as these. */
+static void add_in_flight(pto_samples_t *samples, pto_sample_t sample, int32_t n, double times,
+                          uint64_t *state) {
+    for (sample.messages = 1; sample.messages <= n; sample.messages++)
+        for (sample.bytes = 4; sample.bytes <= 65536; sample.bytes *= 2)
+            for (int i = 0; i < 10; i++) {
+                double additional_s = times * further_s(sample.bytes) * (sample.messages - 1);
+                sample.seconds = shaken(true_seconds(sample.bytes, 1, 0) + additional_s, state);
+                sample.run = i % 3;
+                add(samples, sample);
+            }
+}
+
+static void assert_gap(const pto_cost_table_t *gap, double times) {
+    for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
+        const pto_postal_t *postal = pto_cost_at(gap, bytes);
+        assert_within(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
+                      times * further_s(bytes), 0.03);
+    }
+}
+
+/* Off the node from messages to several partners; within it from a GPU's to one partner. */
 static void gaps_between_messages_are_found(void **unused) {
     (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = {0};
+    pto_sample_t to_many = ping_pong_row, to_one = ping_pong_row;
+    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    to_one.benchmark = PTO_BENCHMARK_MULTI_MESSAGE_ONE;
+    to_one.place = PTO_AT_ON_SOCKET;
     add_messages(&samples, 20, &state);
-    for (int32_t n = 1; n <= 20; n++) {
-        for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
-            pto_sample_t sample = ping_pong_row;
-            sample.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
-            sample.messages = n;
-            sample.bytes = bytes;
-            for (int i = 0; i < 10; i++) {
-                sample.seconds = shaken(true_seconds(bytes, 1, 0) + further_s(bytes) * (n - 1), &state);
-                sample.run = i % 3;
-                add(&samples, sample);
-            }
-        }
-    }
+    add_in_flight(&samples, to_many, 20, 1, &state);
+    add_in_flight(&samples, to_one, 20, 2, &state); /* of the host: not used */
+    to_one.where = PTO_IN_GPU;
+    add_in_flight(&samples, to_one, 20, 2, &state);
+    to_many.place = PTO_AT_ON_SOCKET;
+    to_many.where = PTO_IN_GPU;
+    add_in_flight(&samples, to_many, 20, 5, &state); /* not used */
     pto_fit_t fit = must_fit(&samples, &any_node);
-    for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
-        const pto_cost_row_t *gap = pto_machine_gap(fit.machine, PTO_SPACE_CPU, bytes);
-        assert_within(gap->postal.alpha_s.value + gap->postal.beta_s_per_byte.value * (double)bytes,
-                      further_s(bytes), 0.03);
-    }
+    assert_gap(&fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE], 1);
+    assert_gap(&fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET], 2);
+    assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 0);
+    assert_int_equal(fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -573,6 +619,7 @@ int main(void) {
         cmocka_unit_test(a_slow_job_is_left_out_entirely),
         cmocka_unit_test(copies_reductions_and_times_are_fitted),
         cmocka_unit_test(what_processes_of_a_node_share_is_fitted),
+        cmocka_unit_test(too_few_processes_do_not_show_the_memory),
         cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),

@@ -74,6 +74,32 @@ static void additional_copies_of_a_stream_are_fitted(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* 6 us and 15 us for each row more, and 3 ps a byte, for GPU memory alone. */
+static void rows_of_messages_are_fitted(void **unused) {
+    (void)unused;
+    uint64_t state = 23;
+    pto_samples_t samples = new_samples();
+    for (int64_t rows = 1; rows <= 1024; rows *= 4)
+        for (int32_t row_bytes = 4; row_bytes <= 64; row_bytes *= 16)
+            for (int32_t run = 1; run <= 10; run++) {
+                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG_STRIDED,
+                                       .where = PTO_IN_GPU,
+                                       .place = PTO_AT_ON_SOCKET,
+                                       .procs = 1,
+                                       .messages = row_bytes,
+                                       .bytes = rows * row_bytes,
+                                       .run = run};
+                sample.seconds = (6e-6 + 15e-6 * (double)(rows - 1) + 3e-12 * (double)(rows * row_bytes)) *
+                                 (1 + noise * shake(&state));
+                add(&samples, sample);
+            }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->message_row_s[PTO_SPACE_GPU].value, 15e-6, 0.02);
+    assert_false(pto_param_known(&fit.machine->message_row_s[PTO_SPACE_CPU]));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 /* Copies that take turns up to 16 KiB, and none from 32 KiB on: the limit is between the two. */
 static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused) {
     (void)unused;
@@ -105,6 +131,7 @@ int main(void) {
         cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
         cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
+        cmocka_unit_test(rows_of_messages_are_fitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

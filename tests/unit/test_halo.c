@@ -12,6 +12,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/builder.h"
 #include "portolan/price.h"
+#include "portolan/simulate.h"
 #include "portolan/what_if.h"
 #include "sample.h"
 
@@ -26,22 +27,33 @@ static void describe(const pto_request_t *request, const pto_error_t *err) {
              (long long)grid->width, pto_corners_name(grid->corners), err->message);
 }
 
-/* Every route that applies to the grid. */
+static void prove_one(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    if (pto_plan_create(request, &plan, &err) == PTO_ERR_NOT_APPLICABLE)
+        return;
+    if (!plan || pto_check(plan, &report, &err) != PTO_OK)
+        describe(request, &err);
+    pto_plan_destroy(plan);
+    proved++;
+}
+
+/* Every route that applies to the grid; also by the MPI library, or in seven chunks, so that a ring of four
+ * slots goes round. */
 static void prove(pto_request_t request) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++) {
             request.strategy = pto_strategy_at(s);
             request.algorithm = pto_algorithm_at(a);
-            pto_plan_t *plan = NULL;
-            pto_error_t err = {0};
-            pto_check_report_t report;
-            if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << PTO_COLLECTIVE_HALO) ||
-                pto_plan_create(&request, &plan, &err) == PTO_ERR_NOT_APPLICABLE)
+            if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << PTO_COLLECTIVE_HALO))
                 continue;
-            if (!plan || pto_check(plan, &report, &err) != PTO_OK)
-                describe(&request, &err);
-            pto_plan_destroy(plan);
-            proved++;
+            prove_one(&request);
+            pto_request_t other = request;
+            other.chunks = 7;
+            other.by_library = !request.strategy->direct;
+            if (request.halo.width == 1 && (other.by_library || pto_request_may_be_cut(&other)))
+                prove_one(&other);
         }
 }
 
@@ -165,6 +177,27 @@ static void a_border_that_is_not_exchanged_is_found(void **state) {
     }
 }
 
+static void a_call_of_other_messages_is_found(void **state) {
+    (void)state;
+    for (int fault = 0; fault < 4; fault++) {
+        pto_request_t request = ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1});
+        request.by_library = true;
+        pto_plan_t *plan = plan_of(request);
+        pto_node_t *node = plan->nodes.item;
+        pto_step_t *step = plan->steps.item;
+        assert_int_equal(node[0].kind, PTO_NODE_COLLECTIVE);
+        if (fault == 0)
+            node[0].by = PTO_DONE_BY_NCCL;
+        else if (fault == 1)
+            node[0].core_count = 0;
+        else if (fault == 2)
+            step[0].peers = pto_peers_at(pto_constant(1), 1);
+        else
+            ((pto_call_slices_t *)plan->calls.item)[0].in.buffer = 1;
+        refused_for(plan, fault == 3 ? "names buffer 1" : "a phase of messages");
+    }
+}
+
 /* --- prices --------------------------------------------------------------------------------------------- */
 
 static pto_machine_t *summit(void) {
@@ -226,15 +259,40 @@ static void prices_follow_the_formulas(void **state) {
     pto_machine_destroy(machine);
 }
 
+/* Four copies to the host follow each other, and four back: a process waits for none of them but the last. */
+static void copies_that_follow_each_other_are_queued(void **state) {
+    (void)state;
+    pto_machine_t *machine = summit();
+    const pto_halo_t grid = {
+        .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
+    pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+    double waited_s = priced_s(machine, request, pto_price), saved_s = 0;
+    static const char *const key[] = {"copies.queued.h2d", "copies.queued.d2h"};
+    for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        assert_int_equal(pto_machine_set(machine, key[kind], 2e-6, NULL), PTO_OK);
+        saved_s +=
+            3 * (pto_machine_copy(machine, (pto_copy_kind_t)kind, PTO_REACH_ON_SOCKET, false)->alpha_s.value -
+                 2e-6);
+    }
+    assert_about(priced_s(machine, request, pto_price), waited_s - saved_s);
+    assert_about(priced_s(machine, request, pto_price_walk), waited_s - saved_s);
+    pto_plan_t *plan = plan_of(request);
+    pto_simulation_t simulation;
+    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
+    assert_true(simulation.seconds < (waited_s - saved_s) * 1.01);
+    pto_plan_destroy(plan);
+    pto_machine_destroy(machine);
+}
+
 /* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
 static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
     (void)state;
     pto_machine_t *machine = summit();
     static const pto_layout_t layout[] = {
         {12, 1, 1, 1, 1}, {6, 2, 1, 1, 1}, {3, 4, 1, 2, 2}, {2, 6, 1, 1, 3}};
-    static const char *const strategy[] = {"cuda_aware", "three_step"};
+    static const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr"};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
-        for (int s = 0; s < 2; s++)
+        for (int s = 0; s < 3; s++)
             for (int how = 0; how < 4 * PTO_CORNERS_COUNT; how++) {
                 const pto_halo_t grid = {.dim_count = 2,
                                          .dims = {3, 4},
@@ -243,6 +301,7 @@ static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
                                          .width = 2,
                                          .corners = (pto_corners_t)(how / 4)};
                 pto_request_t request = ask(strategy[s], "neighbors", grid, layout[i]);
+                request.layout.procs_per_gpu = 3;
                 double class_s = priced_s(machine, request, pto_price);
                 double rank_s = priced_s(machine, request, pto_price_walk);
                 assert_true(class_s >= rank_s * (1 - 1e-9) && class_s < 1.15 * rank_s);
@@ -271,7 +330,9 @@ int main(void) {
         cmocka_unit_test(shapes_that_make_no_grid_are_refused),
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
+        cmocka_unit_test(a_call_of_other_messages_is_found),
         cmocka_unit_test(prices_follow_the_formulas),
+        cmocka_unit_test(copies_that_follow_each_other_are_queued),
         cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),
         cmocka_unit_test(the_price_does_not_depend_on_the_number_of_nodes),
     };

@@ -73,9 +73,9 @@ static void a_whole_machine_is_read(void **state) {
     assert_true(m.contention.value == 0.5 && m.contention.high == 0.75);
     assert_true(m.pageable[PTO_COPY_D2H].alpha_s.value == 3e-5);
     assert_false(pto_postal_known(&m.pageable[PTO_COPY_H2D]));
-    assert_int_equal(m.gap[PTO_SPACE_CPU].count, 2);
-    assert_true(m.gap[PTO_SPACE_CPU].row[1].postal.beta_s_per_byte.high == 3e-9);
-    assert_int_equal(m.gap[PTO_SPACE_GPU].count, 0);
+    assert_int_equal(m.gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 2);
+    assert_true(m.gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[1].postal.beta_s_per_byte.high == 3e-9);
+    assert_int_equal(m.gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
     assert_true(m.peer[PTO_REACH_ON_SOCKET].alpha_s.value == 1.5e-5);
     assert_true(m.signal_s.value == 1e-7 && m.signal_s.high == 2e-7);
     assert_true(m.event_s.value == 2e-6 && !m.event_s.has_interval);

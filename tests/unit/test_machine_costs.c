@@ -105,12 +105,14 @@ static void costs_of_additional_messages_are_read(void **state) {
                         "    - {protocol: eager, below_bytes: 64, alpha_s: 1e-6, beta_s_per_byte: 0, "
                         "samples: 3, flagged: odd}\n"
                         "    - {protocol: rendezvous, alpha_s: 2e-6, beta_s_per_byte: 1e-9}\n");
-    const pto_cost_row_t *small = pto_machine_gap(&m, PTO_SPACE_GPU, 63);
-    assert_true(small->postal.alpha_s.value == 1e-6);
-    assert_int_equal(small->postal.sample_count, 3);
-    assert_string_equal(small->postal.flagged, "odd");
-    assert_true(pto_machine_gap(&m, PTO_SPACE_GPU, 64)->postal.beta_s_per_byte.value == 1e-9);
-    assert_null(pto_machine_gap(&m, PTO_SPACE_CPU, 64));
+    const pto_cost_table_t *gap = pto_machine_gap(&m, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE);
+    const pto_postal_t *small = pto_cost_at(gap, 63);
+    assert_true(small->alpha_s.value == 1e-6);
+    assert_int_equal(small->sample_count, 3);
+    assert_string_equal(small->flagged, "odd");
+    assert_true(pto_cost_at(gap, 64)->beta_s_per_byte.value == 1e-9);
+    assert_null(pto_machine_gap(&m, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE));
+    assert_null(pto_machine_gap(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_SOCKET));
     pto_machine_fini(&m);
 }
 

@@ -74,9 +74,10 @@ static void assert_same_pieces(const pto_cost_table_t *left, const pto_cost_tabl
 
 static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
             assert_same_pieces(&a->messages[space][level], &b->messages[space][level]);
-        assert_same_pieces(&a->gap[space], &b->gap[space]);
+            assert_same_pieces(&a->gap[space][level], &b->gap[space][level]);
+        }
     }
 }
 

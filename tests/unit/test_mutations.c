@@ -335,6 +335,17 @@ static bool is_sent_from_device(const pto_plan_t *plan, int index, const mutatio
            pto_plan_buffer(plan, pto_plan_step(plan, index)->source.buffer)->role == PTO_ROLE_OUT;
 }
 
+/* The processes of a GPU pack units of borders. A corner's cell is in several units, a cell that a later
+ * phase overwrites may be any, and a process may pack more than it sends or unpack the last unit twice. */
+static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    const pto_step_t *step = pto_plan_step(plan, index);
+    bool other_cell = strcmp(mutation->field, "source.reversed") == 0 ||
+                      strncmp(mutation->field, "source.offset.", 14) == 0;
+    return plan->request.strategy->splits &&
+           ((step->kind == PTO_STEP_COPY && strcmp(mutation->field, "core_count") == 0) ||
+            (other_cell && (step->kind == PTO_STEP_SEND || step->target.holder == PTO_HOLDER_SELF)));
+}
+
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
@@ -346,7 +357,7 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
     if (request->strategy->stages && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1)
         return true;
     if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
-        return strcmp(mutation->field, "source.buffer") == 0;
+        return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
     if (is_sent_from_device(plan, index, mutation))
         return true;
     if (!pto_collective_is_vector(request->collective))

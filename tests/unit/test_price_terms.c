@@ -93,6 +93,41 @@ static void messages_in_flight_cost_a_start_and_gaps(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* The first message of each distance costs a whole start. Host messages within the node have no gap. */
+static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
+    (void)state;
+    pto_machine_t machine =
+        machine_with("gap:\n"
+                     "  within:\n"
+                     "    gpu:\n"
+                     "      on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 1e-10}]\n"
+                     "      on_node: [{protocol: eager, alpha_s: 7e-6, beta_s_per_byte: 0}]\n",
+                     "");
+    const double s = 4096, whole = 2e-5 + 1e-9 * s, near = 5e-6 + 1e-10 * s, far = 7e-6;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 4, 1, 4096);
+    request.layout.gpus_per_socket = 4;
+    assert_close(seconds_of(&request, &machine), whole + 2 * near);
+    request.layout.gpus_per_node = 8;
+    assert_close(seconds_of(&request, &machine), 2 * whole + 2 * near + 3 * far);
+    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    assert_close(seconds_of(&request, &machine), 2 * (1e-5 + 1e-9 * 8 * s) + 7 * (1e-6 + 1e-9 * s));
+    pto_machine_fini(&machine);
+}
+
+/* Processes of one GPU have the gap of their messages' cost. */
+static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
+    (void)state;
+    static const char gap[] =
+        "gap: {within: {gpu: {on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 0}]}}}\n";
+    pto_machine_t machine = machine_with(gap, "");
+    assert_ptr_equal(pto_machine_gap(&machine, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU),
+                     &machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET]);
+    machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 1;
+    assert_null(pto_machine_gap(&machine, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU));
+    machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 0;
+    pto_machine_fini(&machine);
+}
+
 /* Rounds wait for each other, so that none of their messages is a further one. */
 static void rounds_know_no_gaps(void **state) {
     (void)state;
@@ -119,6 +154,58 @@ static void a_library_posts_empty_messages_too(void **state) {
 }
 
 /* --- copies --------------------------------------------------------------------------------------------- */
+
+/* A halo's two sides are copied to the host and, after their messages, back: the second copy of each stage is
+ * in the stream when the first one ends. */
+static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
+    (void)state;
+    pto_machine_t with = machine_with("  queued: {h2d: 3e-6, d2h: 2e-6}\n", "");
+    pto_machine_t without = machine_with("", "");
+    pto_request_t halo = request_for(PTO_COLLECTIVE_HALO, "three_step", "neighbors", 1, 2, 1, 4);
+    halo.halo =
+        (pto_halo_t){.dim_count = 2, .dims = {2, 1}, .wrap = {true, false}, .extent = {4, 64}, .width = 1};
+    assert_close(seconds_of(&halo, &without) - seconds_of(&halo, &with), (1e-5 - 2e-6) + (1e-5 - 3e-6));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
+/* Messages come between the copies of cut blocks by hand; the library waits for each of its copies. */
+static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state) {
+    (void)state;
+    pto_machine_t with = machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n"
+                                      "  queued: {h2d: 3e-6, d2h: 2e-6, d2d: 4e-6}\n",
+                                      "");
+    pto_machine_t without = machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n", "");
+    pto_request_t staged = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 1, 1, 64);
+    assert_close(seconds_of(&staged, &with), seconds_of(&staged, &without));
+    pto_request_t rotated = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "bruck", 5, 1, 1, 64);
+    assert_close(seconds_of(&rotated, &with), seconds_of(&rotated, &without));
+    rotated.by_library = false;
+    assert_true(seconds_of(&rotated, &with) < seconds_of(&rotated, &without));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
+/* Four processes of a GPU whose library stages an allreduce: the first one's copies cost what pageable memory
+ * does, the others wait in its queues as with pinned memory. R(4) - R(1) is 22 us, and s to the host. */
+static void pageable_copies_wait_for_each_other(void **state) {
+    (void)state;
+    static const char pageable[] = "  pageable: {h2d: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}, "
+                                   "d2h: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}}\n";
+    pto_machine_t with = machine_with(pageable, sharing), without = machine_with(pageable, "");
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 1, 1, 4, 4096);
+    const double s = 4.096e-6;
+    request.layout.owners_per_gpu = 4;
+    request.staged = true;
+    assert_close(seconds_of(&request, &with) - seconds_of(&request, &without),
+                 2 * 22e-6 + (1 + 2 - 2 * 4) * s);
+    request.layout.owners_per_gpu = 1;
+    request.layout.gpus_per_node = 2;
+    assert_close(seconds_of(&request, &with), seconds_of(&request, &without));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
 
 /* One process after another asks for a copy; where it stood, and where it stands at the end. */
 static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
@@ -443,6 +530,11 @@ static void a_stage_explains_any_number_of_addends(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
+        cmocka_unit_test(gpu_messages_within_the_node_have_gaps_by_distance),
+        cmocka_unit_test(a_gap_on_the_gpu_falls_back_with_the_message),
+        cmocka_unit_test(a_copy_behind_another_costs_its_place_in_the_stream),
+        cmocka_unit_test(copies_that_are_waited_for_have_no_place_in_the_stream),
+        cmocka_unit_test(pageable_copies_wait_for_each_other),
         cmocka_unit_test(rounds_know_no_gaps),
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),

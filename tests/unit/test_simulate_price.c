@@ -45,7 +45,8 @@ static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_
                         .datatype = PTO_DATATYPE_FLOAT,
                         .bytes = sizes[i],
                         .messages = 5,
-                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                        /* borders of 12 and 24 cells, which up to 4 processes share out evenly */
+                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
                         .strategy = pto_strategy_at(s),
                         .algorithm = pto_algorithm_at(a),
                         .by_library = true};
@@ -101,6 +102,16 @@ static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double
     visited++;
 }
 
+static void assert_agreement(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                             const char *what) {
+    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+}
+
+/* Processes that queue for one border's copy after the other: by stages in the price, in any order here. */
+static bool queue_again(const pto_plan_t *plan) {
+    return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.strategy->splits;
+}
+
 static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
     if (mixes_levels(plan) || mixes_neighbors(plan) || comes_from_one(plan))
         return; /* a_mixed_stage_..., what_comes_from_one_... */
@@ -108,8 +119,15 @@ static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double 
         no_more(plan, machine, price_s, what);
         return;
     }
-    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    assert_near(simulated(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
     visited++;
+}
+
+/* Copies that a process puts into its stream one after another. */
+static pto_machine_t with_streams(pto_machine_t machine) {
+    for (int kind = 0; kind <= PTO_COPY_D2D; kind++)
+        machine.queued_copy_s[kind] = (pto_param_t){.value = 1e-6 * (kind + 1), .line = 1};
+    return machine;
 }
 
 static void what_does_not_contend_takes_its_price(void **state) {
@@ -119,7 +137,24 @@ static void what_does_not_contend_takes_its_price(void **state) {
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     machine = unlimited(&refit);
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    machine = with_streams(unlimited(&refit));
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
     assert_true(visited > 1000);
+}
+
+/* Each of a node's GPUs has messages to all others in flight. */
+static void gpu_messages_in_flight_agree(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
+    assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
+    for (int64_t gpus = 2; gpus <= 4; gpus++)
+        for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 64) {
+            pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 1, gpus, 1, bytes);
+            request.layout.gpus_per_socket = gpus;
+            visit_request(&request, &machine, assert_agreement);
+        }
+    pto_machine_fini(&machine);
 }
 
 static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
@@ -152,9 +187,12 @@ static void visit_sharing(const pto_machine_t *machine, each_plan_t visit) {
         visit_layout(machine, layouts[i], PTO_SPLIT_BYTES, visit);
 }
 
+/* Directions that share the GPU's copy engines: test_halo. */
+static bool has_lanes(const pto_plan_t *plan) { return pto_plan_lane_count(plan) > 1; }
+
 static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                            const char *what) {
-    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan))
+    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan) || has_lanes(plan))
         return;
     assert_near(simulated(plan, machine).seconds, price_s, 1e-9, what);
     visited++;
@@ -162,9 +200,10 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
 
 static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
     (void)state;
-    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
+    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit), with_streams(unlimited(&summit)),
+                                      with_streams(unlimited(&refit))};
     visited = 0;
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < 4; m++)
         visit_sharing(&machines[m], sharing_agrees);
     assert_true(visited > 500);
 }
@@ -278,6 +317,7 @@ static void processes_of_a_gpu_share_injection_as_priced(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_contend_takes_its_price),
+        cmocka_unit_test(gpu_messages_in_flight_agree),
         cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
         cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
         cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),

@@ -97,6 +97,26 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
 pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 
+/* The same cells cut into at most `parts` units, for processes that share them or for a ring of slots: how
+ * many units there are, and the cells of each but the last and of the last. `unit` numbers the unit, in terms
+ * of the loop or of the core; the last one needs a slice of its own, with a constant number. */
+typedef struct {
+    int64_t count;
+    int64_t cells;
+    int64_t last_cells;
+} pto_units_t;
+
+pto_units_t pto_halo_units(const pto_halo_t *grid, const int shift[PTO_DIMS_MAX], int64_t parts);
+pto_slice_t pto_slice_border_unit(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX],
+                                  int64_t parts, pto_expr_t unit);
+pto_slice_t pto_slice_halo_unit(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX],
+                                int64_t parts, pto_expr_t unit);
+
+/* The stage of a phase's messages between neighbors, up to pto_build_end_messages: a call of the MPI library
+ * (MPI_Neighbor_alltoallw) if the request wants that and the strategy has an inner collective. */
+void pto_build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name);
+void pto_build_end_messages(pto_builder_t *builder);
+
 /* A halo exchange in one phase: the peers of a step for all neighbors, and its slices. Corners have messages
  * of their own. Beyond an edge that does not wrap, a border includes the sender's halo there if the corners
  * are PTO_CORNERS_TWO_PHASE, so that the result is the same. pto_build_own_cells builds the steps like `copy`

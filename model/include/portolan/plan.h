@@ -291,6 +291,8 @@ typedef enum {
  * - allgather: the same, but `in` has a single block, which is the block for every peer.
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
  * - pair: each slice is the whole message.
+ * - halo: one phase's messages between neighbors (MPI_Neighbor_alltoallw). Its slices are the whole buffers;
+ * what it does is what its only stage says.
  *
  * The stages in the node are one implementation of the call. They use these slices, and temporaries that no
  * other part of the plan uses. `check` proves that they perform the collective. It proves the rest of the

@@ -367,6 +367,8 @@ static bool walk_stages(pto_checker_t *checker) {
         if (!pto_check_is_passed(checker))
             continue;
         int collective = checker->walk.collective;
+        if (collective >= 0 && pto_plan_node(checker->plan, collective)->collective == PTO_COLLECTIVE_HALO)
+            collective = -1; /* its stage is its meaning */
         checker->report.stages++;
         if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
             return false;

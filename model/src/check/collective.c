@@ -17,9 +17,31 @@ static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t 
     return first >= 0 && count >= 0 && first + count <= checker->request->layout.procs_per_gpu;
 }
 
+/* A phase of a halo exchange is one stage of messages, which is all that the MPI library's call does. It
+ * needs no other proof: the stage is walked as any other. */
+static bool phase_right(pto_checker_t *checker, int at) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_node_t *inner = node->span == 1 ? pto_plan_node(checker->plan, at + 1) : NULL;
+    if (!inner || inner->kind != PTO_NODE_STAGE || node->by == PTO_DONE_BY_NCCL)
+        return pto_check_fail(checker, 0, "a phase of messages is not one stage");
+    const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
+        const pto_slice_t *slice = step->kind == PTO_STEP_SEND ? &step->source : &step->target;
+        const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
+        if (!pto_step_is_message(step) || step->peers.kind != PTO_PEERS_CART || step->group != node->group ||
+            slice->holder != PTO_HOLDER_SELF ||
+            slice->buffer != (step->kind == PTO_STEP_SEND ? call->in.buffer : call->out.buffer) ||
+            step->core_first < node->core_first ||
+            step->core_first + step->core_count > node->core_first + node->core_count)
+            return pto_check_fail(checker, 0, "a phase of messages has a step that is not part of its call");
+    }
+    return true;
+}
+
 static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
-        node->collective >= PTO_COLLECTIVE_COUNT || node->collective == PTO_COLLECTIVE_HALO)
+        node->collective >= PTO_COLLECTIVE_COUNT)
         return pto_check_fail(checker, 0, "a collective node names an unknown collective");
     if (node->call < 0 || node->call >= checker->plan->calls.count)
         return pto_check_fail(checker, 0, "a collective node names call %d of %d", node->call,
@@ -31,7 +53,8 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (!range_of_cores(checker, node->core_first, node->core_count))
         return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
     const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
-    if (pto_call_in_place(checker->plan, node) && !pto_collective_is_vector(node->collective))
+    if (pto_call_in_place(checker->plan, node) && !pto_collective_is_vector(node->collective) &&
+        node->collective != PTO_COLLECTIVE_HALO)
         return pto_check_fail(checker, 0, "an in-place %s is not supported in plans",
                               pto_collective_name(node->collective));
     if (call->in.holder != PTO_HOLDER_SELF || call->out.holder != PTO_HOLDER_SELF)
@@ -117,7 +140,9 @@ bool pto_check_collectives(pto_checker_t *checker) {
             continue;
         if (n < loop_end)
             return pto_check_fail(checker, 0, "a collective is inside a loop");
-        if (!call_right(checker, node) || !body_right(checker, n))
+        if (!call_right(checker, node))
+            return false;
+        if (!(node->collective == PTO_COLLECTIVE_HALO ? phase_right(checker, n) : body_right(checker, n)))
             return false;
     }
     return true;

@@ -73,6 +73,13 @@ static bool slice_right(pto_checker_t *checker, const pto_step_t *step, const pt
     return !slice || (pto_check_slice_named(checker, slice) && holder_right(checker, step, slice));
 }
 
+/* One process of every GPU is one for each owner if a GPU has one owner. */
+static bool is_grid(const pto_checker_t *checker, const pto_group_t *group) {
+    return checker->request->collective == PTO_COLLECTIVE_HALO && group->fold == 0 &&
+           (group->kind == PTO_GROUP_OWNERS ||
+            (group->kind == PTO_GROUP_CORES && checker->request->layout.owners_per_gpu == 1));
+}
+
 static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     if (step->kind >= PTO_STEP_COUNT)
         return pto_check_fail(checker, 0, "a step is of an unknown kind");
@@ -86,9 +93,7 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     bool cells = (pto_step_source(step) && step->source.cells != PTO_CELLS_NONE) ||
                  (pto_step_target(step) && step->target.cells != PTO_CELLS_NONE);
     if ((cells || step->peers.kind == PTO_PEERS_CART || step->peers.kind == PTO_PEERS_GRID) &&
-        (checker->request->collective != PTO_COLLECTIVE_HALO ||
-         pto_plan_group(checker->plan, step->group)->kind != PTO_GROUP_OWNERS ||
-         pto_plan_group(checker->plan, step->group)->fold != 0))
+        !is_grid(checker, pto_plan_group(checker->plan, step->group)))
         return pto_check_fail(checker, 0, "a step has peers in a grid, which its group is not");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);

@@ -100,7 +100,7 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
 static const struct {
     const char *key;
     const char *benchmark;
-} benchmarks[] = {{"messages.strided", "ping_pong"},
+} benchmarks[] = {{"messages.strided", "ping_pong_strided"},
                   {"messages", "ping_pong"},
                   {"injection", "injection"},
                   {"gap", "multi_message"},

@@ -119,7 +119,7 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     if (pto_strategy_only_with(request->strategy))
         return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
-        return "linear";
+        return request->collective == PTO_COLLECTIVE_HALO ? NULL : "linear";
     if (!pto_collective_is_in_mpi(request->collective))
         return NULL;
     const pto_library_choice_t *library = &scenario->library;
@@ -186,8 +186,21 @@ typedef struct {
 /* Numbers of chunks that are tried, and their least size. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-/* Bytes that an owner's process gives away; of a ring, in each round. */
+/* The longest border of a halo exchange, with the corners. */
+static int64_t border_bytes(const pto_request_t *request) {
+    const pto_halo_t *grid = &request->halo;
+    int64_t most = 0;
+    for (int d = 0; d < grid->dim_count; d++) {
+        int64_t cells = pto_halo_cells(grid) / (grid->extent[d] + 2 * grid->width) * grid->width;
+        most = cells > most ? cells : most;
+    }
+    return most * request->bytes;
+}
+
+/* Bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of a round. */
 static int64_t given_bytes(const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        return border_bytes(request);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         return request->bytes / pto_layout_owner_count(&request->layout);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)

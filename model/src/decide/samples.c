@@ -10,10 +10,12 @@
 
 static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_PING_PONG] = "ping_pong",
+    [PTO_BENCHMARK_PING_PONG_STRIDED] = "ping_pong_strided",
     [PTO_BENCHMARK_EXCHANGE] = "exchange",
     [PTO_BENCHMARK_STAGED] = "staged",
     [PTO_BENCHMARK_INJECTION] = "injection",
     [PTO_BENCHMARK_MULTI_MESSAGE] = "multi_message",
+    [PTO_BENCHMARK_MULTI_MESSAGE_ONE] = "multi_message_one",
     [PTO_BENCHMARK_MEMCPY_H2D] = "memcpy_h2d",
     [PTO_BENCHMARK_MEMCPY_D2H] = "memcpy_d2h",
     [PTO_BENCHMARK_MEMCPY_D2D] = "memcpy_d2d",

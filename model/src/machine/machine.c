@@ -23,8 +23,10 @@ const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_spac
     return row_for(cost, bytes);
 }
 
-const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    return row_for(&machine->gap[space], bytes);
+const pto_cost_table_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, pto_level_t level) {
+    bool falls_back = level == PTO_LEVEL_ON_GPU && machine->messages[space][level].count == 0;
+    const pto_cost_table_t *cost = &machine->gap[space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
+    return cost->count > 0 ? cost : NULL;
 }
 
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,

@@ -123,10 +123,10 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
 const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                           int64_t bytes);
 
-/* The cost of each additional message of `bytes` for a process that already has one in flight to another
- * node: the gap g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte.
- * NULL if unknown; each message then costs as much as a single one. */
-const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+/* The cost of each additional message for a process that already has one of that distance in flight: the gap
+ * g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte; with the on_gpu
+ * fallback. NULL if unknown; each message then costs as much as a single one. */
+const pto_cost_table_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, pto_level_t level);
 
 /* The cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of pageable
  * memory if the machine has it. */

@@ -43,10 +43,14 @@
            .key = "network.!contention", .unit = PTO_UNIT_RATIO, .term = "network",                          \
            .power = PTO_POWER_GPU_COPY,                                                                      \
            .what = "fractional slowdown of off-node bytes when several nodes send to one receiver")          \
-    MEMBER(COST, gap, [PTO_SPACE_COUNT],                                                             \
-           .key = "gap.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_PROTOCOL,                      \
-           .term = "gap", .power = PTO_POWER_GPU_COPY,                                               \
+    MEMBER(COST, gap, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                                    \
+           .key = "gap.*", .dim = {PTO_ALL(SPACE), PTO_ONE(LEVEL, OFF_NODE)}, .by = PTO_ROWS_BY_PROTOCOL,    \
+           .term = "gap", .power = PTO_POWER_GPU_COPY,                                                       \
            .what = "LogGP's gaps: each additional off-node message in flight")                               \
+    PART(COST, gap,                                                                                          \
+         .key = "gap.within.*.*", .dim = {PTO_ONE(SPACE, GPU), PTO_UP_TO(LEVEL, ON_NODE)},                   \
+         .by = PTO_ROWS_BY_PROTOCOL, .term = "gap", .power = PTO_POWER_GPU_COPY,                             \
+         .what = "the same of GPU messages within the node, by their distance")                              \
     MEMBER(POSTAL, copies, [PTO_COPY_COUNT][PTO_REACH_COUNT],                                                \
            .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
            .power = PTO_POWER_GPU_COPY, .what = "a copy between host (h) and device (d) memory")             \

@@ -144,6 +144,7 @@ static const struct {
 } comments[] = {
     {"injection", "1/R_N"},
     {"gap", "each additional message that a process has in flight, off the node"},
+    {"gap.within", "the same within the node"},
     {"setup", "once, before a plan's first run"},
     {"nccl", "gpus: of all nodes"},
 };

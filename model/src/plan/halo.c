@@ -64,6 +64,21 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
     return peers;
 }
 
+static bool calls_library(const pto_request_t *request) {
+    return request->by_library && !request->strategy->direct;
+}
+
+void pto_build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name) {
+    if (calls_library(pto_builder_request(builder)))
+        pto_build_collective(builder, exchange, PTO_DONE_BY_LIBRARY);
+    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
+}
+
+void pto_build_end_messages(pto_builder_t *builder) {
+    if (calls_library(pto_builder_request(builder)))
+        pto_build_end(builder);
+}
+
 /* --- slices --------------------------------------------------------------------------------------------- */
 
 /* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
@@ -98,29 +113,85 @@ static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first,
 /* The border (inside) or the halo (outside) towards `shift`. In a phase of its own, a dimension takes the
  * others with their halos: those of earlier phases carry the corners, those of later ones keep the slices
  * contiguous and are overwritten. */
-static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside) {
-    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
-    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
-    for (int d = 0; d < grid->dim_count; d++) {
-        int64_t width = grid->width, extent = grid->extent[d];
+static void find_side(const pto_halo_t *grid, const int *shift, bool inside, int64_t *first, int64_t *count) {
+    for (int d = 0; d < PTO_DIMS_MAX; d++) {
+        int64_t width = grid->width, extent = d < grid->dim_count ? grid->extent[d] : 1;
         bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
-        if (shift[d] == 0) {
+        if (d >= grid->dim_count) {
+            first[d] = 0;
+            count[d] = 1;
+        } else if (shift[d] == 0) {
             first[d] = two_phase ? 0 : width;
             count[d] = two_phase ? extent + 2 * width : extent;
-            continue;
+        } else {
+            first[d] = shift[d] > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
+            count[d] = width;
         }
-        first[d] = shift[d] > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
-        count[d] = width;
     }
-    return box(grid, buffer, first, count);
+}
+
+/* How the cells of a side are cut: across the first dimension that is long enough, so that rows stay long;
+ * else across the longest one. */
+typedef struct {
+    int dim;
+    int64_t length; /* of each unit but the last, in cells along that dimension */
+    int64_t units;
+} cut_t;
+
+static cut_t cut_side(const int64_t *count, int64_t parts) {
+    cut_t cut = {.dim = 0};
+    for (int d = 1; d < PTO_DIMS_MAX && count[cut.dim] < parts; d++)
+        if (count[d] > count[cut.dim])
+            cut.dim = d;
+    cut.length = (count[cut.dim] - 1) / parts + 1;
+    cut.units = (count[cut.dim] - 1) / cut.length + 1;
+    return cut;
+}
+
+pto_units_t pto_halo_units(const pto_halo_t *grid, const int shift[PTO_DIMS_MAX], int64_t parts) {
+    int64_t first[PTO_DIMS_MAX], count[PTO_DIMS_MAX];
+    find_side(grid, shift, true, first, count);
+    cut_t cut = cut_side(count, parts);
+    int64_t all = count[0] * count[1] * count[2], across = all / count[cut.dim];
+    return (pto_units_t){.count = cut.units,
+                         .cells = cut.length * across,
+                         .last_cells = all - (cut.units - 1) * cut.length * across};
+}
+
+static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside,
+                        int64_t parts, pto_expr_t unit) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    int64_t first[PTO_DIMS_MAX], count[PTO_DIMS_MAX], step;
+    find_side(grid, shift, inside, first, count);
+    cut_t cut = cut_side(count, parts);
+    bool last = unit.loop == 0 && unit.core == 0 && unit.constant == cut.units - 1;
+    count[cut.dim] = last ? count[cut.dim] - (cut.units - 1) * cut.length : cut.length;
+    pto_slice_t slice = box(grid, buffer, first, count);
+    step = cut.length;
+    for (int d = cut.dim + 1; d < grid->dim_count; d++)
+        step *= grid->extent[d] + 2 * grid->width;
+    slice.offset.constant += unit.constant * step;
+    slice.offset.loop = unit.loop * step;
+    slice.offset.core = unit.core * step;
+    return slice;
+}
+
+pto_slice_t pto_slice_border_unit(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX],
+                                  int64_t parts, pto_expr_t unit) {
+    return side(builder, buffer, shift, true, parts, unit);
+}
+
+pto_slice_t pto_slice_halo_unit(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX],
+                                int64_t parts, pto_expr_t unit) {
+    return side(builder, buffer, shift, false, parts, unit);
 }
 
 pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
-    return side(builder, buffer, shift, true);
+    return side(builder, buffer, shift, true, 1, pto_constant(0));
 }
 
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
-    return side(builder, buffer, shift, false);
+    return side(builder, buffer, shift, false, 1, pto_constant(0));
 }
 
 /* --- in one phase --------------------------------------------------------------------------------------- */

@@ -136,7 +136,8 @@ void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth) {
 
 /* The slice that a member gives to or gets from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
-    if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR)
+    if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR ||
+        collective == PTO_COLLECTIVE_HALO)
         return pto_slice_all(builder, buffer);
     pto_slice_t slice =
         pto_slice_block(buffer, collective == PTO_COLLECTIVE_MESSAGES ? PTO_ANCHOR_ORDINAL : PTO_ANCHOR_PEER);
@@ -239,7 +240,7 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
     pto_exchange_t call = *exchange;
-    if (request->collective == PTO_COLLECTIVE_HALO) { /* no call of MPI has its meaning */
+    if (request->collective == PTO_COLLECTIVE_HALO) { /* MPI has no call for it, but for each of its phases */
         request->algorithm->build(builder, exchange);
         return;
     }

@@ -82,6 +82,12 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return most;
 }
 
+/* Whether the step is like the action's, with neighbors, and of the same class. */
+static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
+    return step->kind == action->step->kind && step->peers.kind == PTO_PEERS_CART &&
+           action->core >= step->core_first && action->core < step->core_first + step->core_count;
+}
+
 /* The stage's messages to, or from, an owner's neighbors. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t owner,
                                      const pto_action_t *first, pto_charge_t *charge) {
@@ -90,7 +96,7 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
         action.step = pto_plan_step(plan, i);
-        if (action.step->kind != first->step->kind || action.step->peers.kind != PTO_PEERS_CART)
+        if (!is_alike(action.step, first))
             continue;
         const pto_slice_t *slice = pto_message_slice(action.step);
         pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
@@ -104,16 +110,15 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
     return status;
 }
 
-/* The stage of a step, and whether the step is the first of its kind there with neighbors. */
-static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_step_t *step, bool *first) {
-    int index = (int)(step - pto_plan_step(plan, 0)), s = 0;
+/* The stage of an action's step, and whether the step is the first of its kind there for the class. */
+static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *action, bool *first) {
+    int index = (int)(action->step - pto_plan_step(plan, 0)), s = 0;
     while (index >= pto_plan_stage(plan, s)->step_first + pto_plan_stage(plan, s)->step_count)
         s++;
     const pto_stage_t *stage = pto_plan_stage(plan, s);
     *first = true;
     for (int i = stage->step_first; i < index; i++)
-        if (pto_plan_step(plan, i)->kind == step->kind &&
-            pto_plan_step(plan, i)->peers.kind == PTO_PEERS_CART)
+        if (is_alike(pto_plan_step(plan, i), action))
             *first = false;
     return stage;
 }
@@ -122,7 +127,7 @@ static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_step_t *ste
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     bool first;
-    const pto_stage_t *stage = stage_of(pricing->plan, action->step, &first);
+    const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
     int64_t per_node = pto_plan_group(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;

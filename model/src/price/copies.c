@@ -67,13 +67,17 @@ void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
     int64_t out_bytes = to->engine[copy->source_gpu].out_bytes;
     int64_t in_bytes = to->engine[copy->target_gpu].in_bytes;
-    return pto_charge_peer_copy(to->charge, to->machine, copy->reach, copy->bytes,
+    return pto_charge_peer_copy(to->charge, to->machine, copy->reach, to->behind, copy->bytes,
                                 out_bytes > in_bytes ? out_bytes : in_bytes, to->err);
 }
 
+bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY && !step->in_kernel && !pto_step_is_pageable(plan, step) &&
+           pto_step_copy_kind(plan, step) != PTO_COPY_H2H;
+}
+
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step)) &&
-           !pto_step_is_pageable(plan, step);
+    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step));
 }
 
 pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
@@ -92,6 +96,7 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
                                                     .engine_bytes = to->engine[gpu].bytes[kind]},
                                    to->err);
     pto_queued_copy_t copy = {.kind = kind,
+                              .pageable = pto_step_is_pageable(to->plan, step),
                               .reach = reach,
                               .behind = to->behind,
                               .strided = pto_step_is_strided(step, action->k, action->core),
@@ -124,8 +129,12 @@ pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
     if (action->step->in_kernel)
         return pto_kernel_copy_charge(to->plan, to->machine, action, to->engine, to->charge, to->err);
     pto_status_t status = PTO_OK;
-    for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);)
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);) {
+        double before_s = to->charge->other_s;
         status = charge_one(to, action);
+        if (to->streams && to->charge->other_s > before_s)
+            to->behind = PTO_BEHIND_COPY;
+    }
     return status;
 }
 

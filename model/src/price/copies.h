@@ -28,10 +28,15 @@ typedef struct {
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
     pto_ledger_t *mine;   /* of the actor that copies */
     pto_charge_t *charge;
-    bool behind;     /* as in pto_one_copy_t */
+    pto_behind_t behind; /* of the next copy */
+    bool streams;        /* whether copies follow each other in the process's stream */
     unsigned queued; /* resources whose queues its copies entered, a bit each: left at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;
+
+/* Whether a step is copies that the process puts into its stream, so that such a step right after it finds
+ * them there. */
+bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Charge the copies of one rank's step, for each of its peers where it has any. Errors:
  * PTO_ERR_NOT_APPLICABLE where the machine has no cost, PTO_ERR_MEMORY. */

@@ -28,7 +28,13 @@ static void count_from_here(pto_pricing_t *pricing) {
     }
 }
 
+static void follow_nothing(pto_pricing_t *pricing) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+}
+
 static void fork(pto_pricing_t *pricing, int lanes) {
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         pto_pricing_remember(pricing, lane_at(pricing, lane));
     count_from_here(pricing);
@@ -53,8 +59,7 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) 
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->behind[actor] = false;
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -79,7 +84,9 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         pricing->behind[actor] =
-            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds);
+            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds)
+                ? PTO_BEHIND_CHUNK
+                : PTO_BEHIND_NOTHING;
 }
 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this

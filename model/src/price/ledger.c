@@ -86,12 +86,12 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
     pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
-/* `count` messages at the cost of one row of `cost`, or of its substitute. */
-static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_cost_row_t *row,
-                          pto_space_t space, bool off_node, int64_t bytes, double count) {
+/* `count` messages at a cost of `cost`, or of its substitute. */
+static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
+                             pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
-    double beta_s = total_bytes * row->postal.beta_s_per_byte.value;
-    double alpha_s = count * row->postal.alpha_s.value;
+    double beta_s = total_bytes * postal->beta_s_per_byte.value;
+    double alpha_s = count * postal->alpha_s.value;
     charge->alpha_s += alpha_s;
     if (off_node) {
         charge->off_node_alpha_s += alpha_s;
@@ -100,8 +100,8 @@ static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, co
         charge->on_node_s += beta_s;
         charge->within_s[space] += beta_s;
     }
-    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
-                 count, total_bytes);
+    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, postal, count,
+                 total_bytes);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -112,14 +112,14 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 "machine %s has no messages.%s.%s, which the plan needs", machine->name,
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
-    const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t additional = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    const pto_cost_table_t *gap = charge->at_once ? pto_machine_gap(machine, space, level) : NULL;
+    int64_t additional = gap ? count - (charge->moved[level] ? 0 : 1) : 0;
     if (count > additional)
-        charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
-                      (double)(count - additional));
+        charge_postal_of(charge, &machine->messages[space][level], &row->postal, space, off_node, bytes,
+                         (double)(count - additional));
     if (additional > 0)
-        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
-    charge->off_node = charge->off_node || off_node;
+        charge_postal_of(charge, gap, pto_cost_at(gap, bytes), space, off_node, bytes, (double)additional);
+    charge->moved[level] = true;
     return PTO_OK;
 }
 
@@ -145,8 +145,21 @@ double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
     return seconds * machine->staged_message.value;
 }
 
+static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
+}
+
+/* `times` a copy's place in the queue. */
+static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                         pto_behind_t behind, double times) {
+    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
+    if (behind == PTO_BEHIND_CHUNK && pto_param_known(&machine->event_s))
+        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
+}
+
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
+                                  pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
+                                  pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
     if (!pto_postal_known(&machine->peer[reach]))
@@ -154,7 +167,10 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     if (!pto_postal_known(&machine->peer[reach]))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no peer.on_socket, which the plan needs", machine->name);
-    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, 1,
+    bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
+    if (queued)
+        charge_place(charge, machine, PTO_COPY_D2D, behind, 1);
+    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, queued ? 0 : 1,
                       (double)link_bytes);
     return PTO_OK;
 }
@@ -169,22 +185,10 @@ static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, 
         charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
 }
 
-static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
-    return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
-}
-
-/* `times` a copy's place in the queue. */
-static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                         double times) {
-    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
-    if (pto_param_known(&machine->event_s))
-        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
-}
-
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
     if (pto_param_known(share) && has_queued_cost(machine, kind))
-        charge_place(charge, machine, kind, share->value);
+        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, share->value);
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
@@ -202,7 +206,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         !pto_copy_is_queued(machine, copy.kind))
         charge_unshared(charge, machine, copy.kind);
     if (queued)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -286,9 +290,15 @@ static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int
  * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
-    copy.behind = copy.behind && waiting == 0 && has_queued_cost(machine, copy.kind);
+    if (waiting > 0 || !has_queued_cost(machine, copy.kind))
+        copy.behind = PTO_BEHIND_NOTHING;
+    if (copy.pageable && waiting == 0) {
+        const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, true);
+        pto_charge_postal(charge, alone, alone, space_of(copy.kind), 1, (double)copy.bytes);
+        return;
+    }
     if (copy.behind)
-        charge_place(charge, machine, copy.kind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
@@ -298,7 +308,8 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
-    copy.behind = false;
+    copy.behind = PTO_BEHIND_NOTHING;
+    copy.pageable = false;
     pto_charge_begin(&alone, "", NULL);
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);
@@ -385,7 +396,7 @@ typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
                           const pto_outflow_t *outflow, double *seconds) {
     *seconds = charge->off_node_alpha_s + charge->off_node_s;
-    if (!charge->off_node)
+    if (!charge->moved[PTO_LEVEL_OFF_NODE])
         return BOUND_OWN;
     limits_t limits = limits_of(machine, outflow);
     double bytes_s = limits.bytes_s + limits.contended_s * machine->contention.value;

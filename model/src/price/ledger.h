@@ -37,7 +37,7 @@ typedef struct {
     double most_on_node_s;            /* of a class, that of the member for which it is most */
     double within_s[PTO_SPACE_COUNT]; /* on_node_s by the messages' memory */
     double off_node_s;
-    bool off_node; /* whether any message leaves the node */
+    bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
     double other_s;
 } pto_charge_t;
 
@@ -85,16 +85,22 @@ double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
  * the machine does not know that messages ask for it too. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
+/* What a copy follows. Behind another copy it is in the stream when that ends, so that it costs
+ * `copies.queued`, if that is known, instead of a start. */
+typedef enum {
+    PTO_BEHIND_NOTHING,
+    PTO_BEHIND_COPY, /* that its process has just put into the stream, without waiting for it */
+    PTO_BEHIND_CHUNK /* of its lane; as another lane waits for its end, it also costs `signals.event_s` */
+} pto_behind_t;
+
 /* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
  * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
- * without has that noted where others copy at once. `behind`: it follows another copy of its lane at once. By
- * then it is in the stream, so that it costs `copies.queued`, if that is known, instead of a start, and
- * `signals.event_s`, since an event tells when it has ended. */
+ * without has that noted where others copy at once. */
 typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
     bool pageable;
-    bool behind;
+    pto_behind_t behind;
     int64_t own_bytes;
     int64_t engine_bytes;
 } pto_one_copy_t;
@@ -110,11 +116,12 @@ void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine,
 /* A copy that may have to queue with those of other processes of its GPU. */
 typedef struct {
     pto_copy_kind_t kind;
-    bool strided; /* its bytes don't lie together on the GPU */
+    bool strided;  /* its bytes don't lie together on the GPU */
+    bool pageable; /* its host side, whose own cost it has unless it waits */
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
     pto_reach_t reach;   /* matters to a copy alone only */
-    bool behind;         /* the same; as in pto_one_copy_t */
+    pto_behind_t behind; /* the same */
 } pto_queued_copy_t;
 
 /* What one more copy adds while `waiting` others have not ended: the difference between the measured times of
@@ -142,7 +149,8 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 /* A copy between two GPUs; the busier of their links carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
+                                  pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
+                                  pto_error_t *err);
 
 /* One pass over two or more inputs of `input_bytes` each: `bytes` is once that for each input but one. */
 typedef struct {

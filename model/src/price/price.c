@@ -92,6 +92,11 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     return status;
 }
 
+/* Copies outside lanes that the process does not wait for one by one. A library's it does. */
+static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
+    return !pricing->in_lanes && !pricing->in_library && pto_step_streams(pricing->plan, step);
+}
+
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     const pto_plan_t *plan = pricing->plan;
     pto_copying_t to = {.plan = plan,
@@ -99,7 +104,8 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .engine = pricing->engine,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
-                        .behind = pricing->in_lanes && pricing->behind[action->rank],
+                        .behind = pricing->behind[action->rank],
+                        .streams = streams(pricing, action->step),
                         .queued = costs->queued,
                         .err = pricing->err};
     double before_s = costs->other.other_s;
@@ -115,6 +121,8 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                                 pto_class_slice_bytes(plan, &action->step->source, action));
     costs->queued = to.queued;
     costs->copies_s += costs->other.other_s - before_s;
+    if (to.streams && costs->other.other_s > before_s)
+        pricing->behind[action->rank] = PTO_BEHIND_COPY;
     if (exact)
         pto_links_see_copies(pricing, action, &costs->copy_link);
     else
@@ -187,7 +195,8 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
     pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
     pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
-    if (!pto_param_known(both_ways) || longer->off_node || longer->within_s[PTO_SPACE_CPU] == 0)
+    if (!pto_param_known(both_ways) || longer->moved[PTO_LEVEL_OFF_NODE] ||
+        longer->within_s[PTO_SPACE_CPU] == 0)
         return;
     pto_charge_t charge;
     pto_charge_begin(&charge, longer->stage, terms_of(pricing, 3));
@@ -269,6 +278,8 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         pto_status_t status = PTO_OK;
         if (!pto_actor_acts(pricing, step, actor, k, &action))
             continue;
+        if (!pricing->in_lanes && !streams(pricing, step))
+            pricing->behind[actor] = PTO_BEHIND_NOTHING;
         if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE && costs.other.other_s > 0) {
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
             begin_costs(pricing, stage, k, &costs);
@@ -401,6 +412,7 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
             last = &pricing->ledger[actor];
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_ledger_t *mine = &pricing->ledger[actor];
+        pricing->behind[actor] = PTO_BEHIND_NOTHING;
         if (mine == last || !in_nccl(pricing, node, actor))
             continue;
         pto_pricing_follow(pricing, mine, last);
@@ -421,7 +433,10 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
         const pto_node_t *node = pto_plan_node(plan, i);
         bool pipeline = node->kind == PTO_NODE_PIPELINE;
         bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
+        if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
+            pricing->library_end = i + node->span;
         if (node->kind == PTO_NODE_STAGE) {
+            pricing->in_library = i <= pricing->library_end;
             status = price_stage(pricing, pto_plan_stage(plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
             status = pto_price_loop(pricing, i);
@@ -455,7 +470,9 @@ static bool allocate(pto_pricing_t *pricing) {
         calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
-    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow)
+    pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
+    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow ||
+        !pricing->behind)
         return false;
     pricing->ledger = pricing->lane;
     pricing->before = pricing->lane + lanes * pricing->actor_count;
@@ -466,8 +483,7 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
         pricing->askers =
             calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
-        return pricing->askers && pricing->behind;
+        return pricing->askers;
     }
     return true;
 }
@@ -504,8 +520,12 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
 
 static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
                                pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    pto_pricing_t pricing = {
-        .plan = plan, .machine = machine, .kind = kind, .explain = explanation != NULL, .err = err};
+    pto_pricing_t pricing = {.plan = plan,
+                             .machine = machine,
+                             .kind = kind,
+                             .explain = explanation != NULL,
+                             .library_end = -1,
+                             .err = err};
     pto_links_t links = pto_links_of(machine, &plan->request.layout);
     pto_status_t status = pto_links_check(&links, err);
     if (status != PTO_OK)

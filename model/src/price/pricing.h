@@ -78,12 +78,14 @@ typedef struct {
     int64_t round;          /* number of iterations of loops so far */
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
     bool in_lanes;
+    bool in_library;             /* whether the current stage is of a collective that the library runs; */
+    int library_end;             /* the last node of the last such one; -1: there was none */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
     unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
-    bool *behind; /* per actor: whether the current stage follows the same one of the chunk before
-                     without a gap */
+    pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
+                             one of the chunk before without a gap */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;

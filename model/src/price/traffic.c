@@ -220,12 +220,26 @@ static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group
     return (folded_end - node_start) / 2 + group->members_per_node - (folded_end - node_start);
 }
 
+/* Consecutive members: a node between the first and the last one is full. */
+static int64_t most_on_a_node(set_t who, int64_t per_node) {
+    int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
+    if (last - first > 1)
+        return per_node;
+    int64_t on_first = set_within(who, first * per_node, (first + 1) * per_node);
+    int64_t on_last = set_within(who, last * per_node, (last + 1) * per_node);
+    return on_first > on_last ? on_first : on_last;
+}
+
 /* Partners as far as a node is large never share one: xor k is at least k away, folded or not. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->who);
     int64_t stride = scan->who.stride;
     int64_t members = most_members_per_node(scan->layout, scan->group);
     scan->met[PTO_LEVEL_OFF_NODE] = true;
+    if (stride == 1 && scan->group->fold == 0) {
+        scan->off_per_node = most_on_a_node(scan->who, scan->group->members_per_node);
+        return;
+    }
     scan->off_per_node = (members - 1) / stride + 1;
     scan->off_per_node = acting < scan->off_per_node ? acting : scan->off_per_node;
 }

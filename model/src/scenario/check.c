@@ -59,9 +59,10 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
                                 scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0;
     if (names_implementation &&
         (pto_collective_is_vector(scenario->collective) || !pto_collective_is_in_mpi(scenario->collective)))
-        return pto_scenario_refuse(scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
-                                   "implementation is for alltoall, alltoallv and allgather only, not for %s",
-                                   pto_collective_name(scenario->collective));
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
+            "implementation is for alltoall, alltoallv, allgather and halo only, not for %s",
+            pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
                                    "%s has no destinations to split: use split: bytes",

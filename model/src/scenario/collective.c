@@ -46,7 +46,10 @@ static const collective_t collectives[] = {
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_ALLGATHER},
     [PTO_COLLECTIVE_PAIR] = {.name = "pair", .data = PTO_DATA_PAIR, .nccl = PTO_NCCL_COUNT},
-    [PTO_COLLECTIVE_HALO] = {.name = "halo", .data = PTO_DATA_GRID, .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_HALO] = {.name = "halo",
+                             .data = PTO_DATA_GRID,
+                             .in_mpi = true, /* MPI_Neighbor_alltoallw, for each phase */
+                             .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 

@@ -1,6 +1,7 @@
 /* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
  * the model applies to both. */
 #include <math.h>
+#include <string.h>
 
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
@@ -21,7 +22,7 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge.at_once = proc->walk.stage->order == PTO_ORDER_AT_ONCE;
-    charge.off_node = side->off_node;
+    memcpy(charge.moved, side->moved, sizeof charge.moved);
     pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
                                               (pto_level_t)message->level, message->bytes, 1, sim->err);
     pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
@@ -61,7 +62,7 @@ static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messa
     pto_outflow_t outflow = {0};
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    charge.off_node = true;
+    charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
     return pto_charge_seconds(&charge, sim->machine, &outflow);
 }
@@ -85,8 +86,8 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
     if (proc->copy_in_kernel)
         return pto_charge_remote(charge, sim->machine, access, sim->err);
     if (proc->copy_between_gpus)
-        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
-                                    sim->err);
+        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->behind, proc->copy_bytes,
+                                    engine_bytes, sim->err);
     pto_charge_rows(charge, sim->machine, proc->copy_kind, proc->copy_rows);
     return pto_charge_one_copy(charge, sim->machine,
                                (pto_one_copy_t){.kind = proc->copy_kind,
@@ -107,13 +108,14 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_byt
     return charge.other_s;
 }
 
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable) {
-    return !pageable && pto_copy_is_queued(sim->machine, kind);
+bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
+    return pto_copy_is_queued(sim->machine, kind);
 }
 
 static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
     return (pto_queued_copy_t){.kind = proc->copy_kind,
                                .strided = proc->copy_strided,
+                               .pageable = proc->copy_pageable,
                                .bytes = proc->copy_bytes,
                                .piece_bytes = proc->copy_bytes / proc->copy_pieces,
                                .reach = proc->copy_reach,

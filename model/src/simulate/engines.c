@@ -180,8 +180,7 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
     proc->copy_strided = pto_step_is_strided(step, 0, core);
     proc->copy_pieces = pto_step_pieces(step, 0, core);
     proc->copy_rows = pto_step_rows(sim->plan, step);
-    proc->copy_queued =
-        !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
+    proc->copy_queued = !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
     if (sim->lanes > 1)

@@ -7,6 +7,7 @@
  * until their receive is posted, have a record. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simulate/simulate_internal.h"
 
@@ -214,7 +215,7 @@ static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t
         sim->status = status;
     side->message = number;
     side->start_s = sim->now_s;
-    side->off_node = side->off_node || message->level == PTO_LEVEL_OFF_NODE;
+    side->moved[message->level] = true;
     share_both_ways(sim, rank, side, side == &sim->proc[rank].out);
 }
 
@@ -630,8 +631,8 @@ void pto_sim_post(pto_sim_t *sim, uint32_t rank) {
     proc->stage_s = sim->now_s;
     proc->recvs_open = 0;
     proc->expected = 0;
-    proc->out.off_node = false;
-    proc->in.off_node = false;
+    memset(proc->out.moved, 0, sizeof proc->out.moved);
+    memset(proc->in.moved, 0, sizeof proc->in.moved);
     proc->out.stage_busy_s = 0;
     proc->in.stage_busy_s = 0;
     proc->out.stage_end_s = sim->now_s;

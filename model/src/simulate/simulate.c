@@ -101,11 +101,21 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
     return spend(sim, rank, seconds);
 }
 
+/* As price's: outside lanes and the library's collectives. */
+static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
+    const pto_walk_t *walk = &proc->walk;
+    return walk->lanes < 0 &&
+           (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
+}
+
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
+    bool streams = may_stream(sim, proc) && pto_step_streams(sim->plan, step);
     int64_t bytes;
+    if (!streams)
+        proc->streams = false;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -113,6 +123,10 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
         bytes = pto_slice_bytes(sim->plan, &step->source, action);
+        if (bytes > 0 && proc->walk.lanes < 0) {
+            proc->behind = streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+            proc->streams = streams;
+        }
         if (bytes > 0 && begin_use(sim, rank, step))
             pto_engine_join(sim, rank, action, bytes);
         return bytes > 0;
@@ -179,11 +193,15 @@ static void open_stage(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_t *stage = proc->walk.stage;
     const pto_stage_view_t *view = pto_sim_stage(sim, proc);
-    for (int i = 0; i < stage->step_count && view->signals_first; i++) {
+    for (int i = 0; i < stage->step_count && (view->signals_first || proc->streams); i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
+        bool signals = view->signals_first && step->kind == PTO_STEP_SIGNAL;
         pto_action_t action;
-        if (step->kind == PTO_STEP_SIGNAL &&
-            pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+        if ((!signals && !pto_step_is_message(step)) ||
+            !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+            continue;
+        proc->streams = false;
+        if (signals)
             raise_flags(sim, &action);
     }
     proc->local_step = 0;
@@ -225,6 +243,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
             }
             pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
             if (pto_walk_in_nccl(&proc->walk)) {
+                proc->streams = false;
                 pto_sim_nccl_enter(sim, rank);
                 continue;
             }
@@ -234,7 +253,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                     return;
                 continue;
             }
-            proc->behind = pto_sim_is_later_chunk(sim, proc);
+            proc->behind = pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
             open_stage(sim, rank);
         }
         if (proc->state == PTO_PROC_NCCL)
@@ -257,7 +276,8 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->local_waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc);
+        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK
+                                                                                        : PTO_BEHIND_NOTHING;
         open_stage(sim, rank);
     } else {
         proc->state = PTO_PROC_LOCAL;

@@ -120,9 +120,9 @@ typedef struct {
 
 /* One side, sending or receiving, of a rank. */
 typedef struct {
-    uint32_t message;      /* the current message; 0: none */
-    pto_link_kind_t waits; /* the link it waits for; PTO_LINKS_PER_NODE: none */
-    bool off_node;         /* whether it has moved an off-node message in this stage */
+    uint32_t message;            /* the current message; 0: none */
+    pto_link_kind_t waits;       /* the link it waits for; PTO_LINKS_PER_NODE: none */
+    bool moved[PTO_LEVEL_COUNT]; /* whether it has moved a message of that distance in this stage */
     double start_s;
     pto_sim_cost_t cost; /* of the message, to this side */
     pto_fabric_path_t fabric;
@@ -164,8 +164,9 @@ typedef struct {
     double ejected_s;             /* when that message was through the ejection; INFINITY: unknown */
     /* Local steps of the current stage. */
     int local_step;
-    int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
-    bool behind;        /* as in pto_one_copy_t, for the copies of the stage */
+    int64_t local_peer;  /* of a copy or reduction done for each peer: the next peer's number */
+    pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
+    bool streams;        /* whether its last copy is in its stream, and not waited for */
     int64_t copy_bytes;
     int64_t copy_pieces;
     int64_t copy_rows;
@@ -376,7 +377,7 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
+bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind);
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);

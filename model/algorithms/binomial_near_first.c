@@ -1,0 +1,43 @@
+/* Broadcast down a binomial tree whose first messages go to the nearest processes: in round k the members
+ * below 2^k send to those 2^k behind them. Open MPI's tree (ompi_coll_base_topo_build_bmtree at v4.1.4).
+ * `binomial` sends to the farthest first, so that with several processes a node its long messages come one by
+ * one, and here all at once. */
+#include "algorithms.h"
+
+/* The members from 0 to `senders` send to those `distance` behind them. */
+static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t distance,
+                        pto_expr_t senders, pto_expr_t receivers_end) {
+    pto_build_stage(builder, "down the tree", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.who_until = senders;
+    send.peers = pto_peers_at(distance, 1);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.who_first = distance;
+    recv.who_until = receivers_end;
+    recv.peers = pto_peers_at(distance, -1);
+    recv.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, recv);
+}
+
+/* In the last round only as many send as members are left. */
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int64_t n = exchange->n, rounds = pto_log2_ceil(n);
+    if (rounds == 0)
+        return;
+    int64_t half = (int64_t)1 << (rounds - 1);
+    if (rounds > 1) {
+        pto_build_loop(builder, 0, rounds - 1, true);
+        build_round(builder, exchange, pto_power(1), pto_power(1), pto_power(2));
+        pto_build_end(builder);
+    }
+    build_round(builder, exchange, pto_constant(half), pto_constant(n - half), pto_constant(n));
+}
+
+const pto_algorithm_t pto_algorithm_binomial_near_first = {
+    .name = "binomial_near_first",
+    .summary = "down a binomial tree from process 0, first to the nearest processes, as in Open MPI",
+    .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+    .build = build,
+};

@@ -1,0 +1,315 @@
+/* portolan export: tuning files for other libraries. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text_file.h"
+#include "command.h"
+#include "export.h"
+#include "portolan/output.h"
+#include "portolan/units.h"
+#include "portolan/version.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n"
+    "\n"
+    "Writes the tuning file of another library: which of its algorithms it should run for each collective, "
+    "size\n"
+    "and communicator, by the prices of those that portolan knows. Communicators of other sizes and "
+    "messages\n"
+    "beyond the sizes that were priced are left to the library. What such a file cannot express is listed "
+    "with\n"
+    "it. docs/acting.md says how to use each file, and how to see that it works.\n"
+    "\n"
+    "  portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2:32 --out rules.conf\n"
+    "  portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --check rules.conf\n"
+    "\n"
+    "--check prices every size by the file's algorithm and by the best one, and says what the file loses.\n"
+    "\n"
+    "targets:\n"
+    "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
+    "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
+    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n";
+
+static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
+                                                     &pto_export_ucc};
+
+const pto_export_target_t *pto_export_target_at(int i) {
+    return i < (int)(sizeof targets / sizeof *targets) ? targets[i] : NULL;
+}
+
+static const char *target_name_at(int i) {
+    const pto_export_target_t *target = pto_export_target_at(i);
+    return target ? target->name : NULL;
+}
+
+#define STORE(form, member) PTO_STORE(form, pto_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"for", "TARGET", "the library and its version", STORE(NAME, target), .word_at = target_name_at},
+    {"tolerance", "PERCENT", "an algorithm stays until another is faster by more", STORE(NUMBER, tolerance),
+     .least = 0, .most = 100, .standard = "3"},
+    {"commutative", NULL, "all reductions are commutative: allow what a file would use for others, wrongly",
+     STORE(FLAG, commutative)},
+    {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
+    {"out", "FILE", "write there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", own_options},
+                                               {NULL, pto_export_options},
+                                               {NULL, pto_machine_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, NULL}};
+
+static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
+
+/* --- the question ----------------------------------------------------------------------------------------
+ */
+
+/* The option's words are the targets' names. */
+static const pto_export_target_t *find_target(const char *name) {
+    int i = 0;
+    while (pto_export_target_at(i + 1) && strcmp(targets[i]->name, name) != 0)
+        i++;
+    return targets[i];
+}
+
+static bool knows(const pto_export_target_t *target, pto_collective_t collective) {
+    const pto_export_collective_t *known = target->collective;
+    while (known->name && known->collective != collective)
+        known++;
+    return known->name;
+}
+
+/* The sweeps are this command's own: the scenario keeps one of the nodes and the first size. */
+static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
+    pto_scenario_t *scenario = &export->options.scenario;
+    export->nodes = scenario->nodes;
+    export->bytes = scenario->bytes;
+    scenario->nodes = scenario->bytes = (pto_series_t){0};
+    pto_status_t status =
+        pto_series_range(export->nodes.value[0], export->nodes.value[0], 2, &scenario->nodes, err);
+    if (status == PTO_OK)
+        status = pto_series_range(export->bytes.value[0], export->bytes.value[0], 2, &scenario->bytes, err);
+    return status;
+}
+
+static pto_status_t make_tables(pto_export_t *export, const pto_export_target_t *target,
+                                pto_collective_t only, pto_error_t *err) {
+    const pto_export_collective_t *collective = target->collective;
+    int count = 0;
+    while (collective[count].name)
+        count++;
+    export->table = calloc((size_t)(count * export->nodes.count) + 1, sizeof *export->table);
+    if (!export->table)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    for (; collective->name; collective++)
+        for (int64_t i = 0; i < export->nodes.count; i++) {
+            int64_t nodes = export->nodes.value[i];
+            int64_t ranks = nodes * export->options.scenario.layout.gpus_per_node;
+            if ((only == PTO_COLLECTIVE_COUNT || only == collective->collective) && ranks > 1)
+                export->table[export->table_count++] =
+                    (pto_export_table_t){.collective = collective, .nodes = nodes, .ranks = ranks};
+        }
+    if (export->table_count == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "nothing to tell %s about one rank", target->name);
+    return PTO_OK;
+}
+
+static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collective_t *only) {
+    pto_error_t err = {0};
+    pto_options_t *options = &export->options;
+    pto_scenario_t *scenario = &options->scenario;
+    pto_scenario_init(scenario);
+    scenario->layout.procs_per_gpu = 1;
+    pto_status_t status = pto_series_range(4, 64 << 20, 2, &scenario->bytes, &err);
+    if (status == PTO_OK)
+        status = pto_arguments_apply(given, options, &err);
+    if (status == PTO_ERR_IO)
+        return pto_report_error(&err);
+    if (status != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    if (!options->target || !scenario->machine_path || scenario->nodes.count == 0)
+        return pto_usage_error(&syntax, "no %s given",
+                               !options->target          ? "target (--for)"
+                               : !scenario->machine_path ? "machine (--machine)"
+                                                         : "number of nodes (--nodes)");
+    *only = scenario->collective;
+    if (*only != PTO_COLLECTIVE_COUNT && !knows(find_target(options->target), *only))
+        return pto_usage_error(&syntax, "--collective: %s has no rules for %s", options->target,
+                               pto_collective_name(*only));
+    if (*only == PTO_COLLECTIVE_COUNT)
+        scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
+    if (take_sweeps(export, &err) != PTO_OK)
+        return pto_report_error(&err);
+    return pto_options_bind(options);
+}
+
+/* --- the file --------------------------------------------------------------------------------------------
+ */
+
+/* POSIX's CRC, as `cksum FILE` prints it. */
+static uint32_t checksum(const char *text, size_t size) {
+    uint32_t crc = 0;
+    for (size_t i = 0, left = size; i < size || left > 0; i++) {
+        uint32_t byte = i < size ? (unsigned char)text[i] : (uint32_t)(left & 0xff);
+        if (i >= size)
+            left >>= 8;
+        crc ^= byte << 24;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc << 1 ^ (crc & 0x80000000u ? 0x04c11db7u : 0);
+    }
+    return ~crc;
+}
+
+static pto_status_t write_origin(const pto_export_t *export, const pto_export_target_t *target, FILE *stream,
+                                 const char *prefix, pto_error_t *err) {
+    enum { MACHINE_BYTES_MAX = 64 << 20 };
+    const pto_machine_t *machine = export->options.machine;
+    const pto_series_t *bytes = &export->bytes;
+    const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* reproducible-builds.org */
+    char date[32] = "", first[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX], *text;
+    size_t size;
+    time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    pto_status_t status = pto_text_read(pto_machine_path(machine), MACHINE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    pto_bytes_format(bytes->value[0], first, sizeof first);
+    pto_bytes_format(bytes->value[bytes->count - 1], last, sizeof last);
+    fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ")\n", prefix,
+            pto_version(), target->name, date, prefix, pto_machine_name(machine),
+            pto_file_name(pto_machine_path(machine)), checksum(text, size));
+    fprintf(stream, "%s%lld process%s a node, one a GPU; sizes of %s to %s were priced\n", prefix,
+            (long long)export->options.scenario.layout.gpus_per_node,
+            export->options.scenario.layout.gpus_per_node > 1 ? "es" : "", first, last);
+    free(text);
+    return PTO_OK;
+}
+
+static pto_status_t write_notes(const pto_export_t *export, const pto_export_target_t *target, FILE *stream,
+                                pto_error_t *err) {
+    const char *prefix = target->has_comments ? "# " : "";
+    pto_status_t status = write_origin(export, target, stream, prefix, err);
+    if (status != PTO_OK)
+        return status;
+    pto_print_changes(stream, export->options.machine);
+    return target->write_notes(export, stream, prefix, err);
+}
+
+static pto_status_t write_file(const pto_export_t *export, const pto_export_target_t *target,
+                               pto_error_t *err) {
+    const pto_options_t *options = &export->options;
+    pto_output_t *output = NULL;
+    pto_status_t status = options->out ? pto_output_open(options->out, options->force, &output, err) : PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    FILE *stream = output ? pto_output_stream(output) : stdout;
+    status = write_notes(export, target, target->has_comments ? stream : stderr, err);
+    if (status == PTO_OK)
+        target->write(export, stream);
+    pto_status_t closed =
+        output ? pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL) : PTO_OK;
+    return status == PTO_OK ? closed : status;
+}
+
+/* --- the check -------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int priced;
+    double sum; /* of the losses */
+    double worst;
+} losses_t;
+
+static pto_status_t check_size(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                               losses_t *losses, pto_error_t *err) {
+    const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
+    const pto_export_algorithm_t *best;
+    double own_s = INFINITY, best_s;
+    char text[PTO_BYTES_TEXT_MAX];
+    pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
+    if (status == PTO_OK && rule->algorithm)
+        status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
+    if (status != PTO_OK || !best)
+        return status;
+    pto_bytes_format(bytes, text, sizeof text);
+    printf("%-10s %7lld %10s   %-20s", table->collective->name, (long long)table->ranks, text,
+           rule->algorithm   ? rule->algorithm->name
+           : *rule->unpriced ? rule->unpriced
+                             : "Open MPI decides");
+    if (!rule->algorithm || !isfinite(own_s)) {
+        printf(" %12s   %-20s %12.2f\n", "-", best->name, best_s * 1e6);
+        return PTO_OK;
+    }
+    double loss = own_s / best_s - 1;
+    printf(" %12.2f   %-20s %12.2f %8.1f%%%s\n", own_s * 1e6, best->name, best_s * 1e6, 100 * loss,
+           rule->algorithm->commutative && !export->options.commutative
+               ? "  wrong where an operation is not commutative"
+               : "");
+    losses->priced++;
+    losses->sum += loss;
+    losses->worst = fmax(losses->worst, loss);
+    return PTO_OK;
+}
+
+static pto_status_t check_file(pto_export_t *export, const pto_export_target_t *target, pto_error_t *err) {
+    losses_t losses = {0};
+    if (!target->read)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "--check cannot read files for %s", target->name);
+    pto_status_t status = target->read(export->options.check, export, err);
+    if (status != PTO_OK)
+        return status;
+    printf("# portolan export --check: %s, on %s\n", export->options.check,
+           pto_machine_name(export->options.machine));
+    pto_print_changes(stdout, export->options.machine);
+    printf("# us: predicted, of the library's call\n# %-8s %7s %10s   %-20s %12s   %-20s %12s %9s\n", "Call",
+           "Ranks", "Bytes", "By the file", "us", "Best", "us", "Loss");
+    for (int t = 0; t < export->table_count && status == PTO_OK; t++)
+        for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
+            status = check_size(export, &export->table[t], export->bytes.value[i], &losses, err);
+    if (status == PTO_OK && losses.priced > 0)
+        printf("# %d size%s priced: the file loses %.1f%% on average, %.1f%% at most\n", losses.priced,
+               losses.priced > 1 ? "s" : "", 100 * losses.sum / losses.priced, 100 * losses.worst);
+    else if (status == PTO_OK)
+        printf("# nothing to compare: the file names no algorithm that portolan prices\n");
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
+    const pto_export_target_t *target = find_target(export->options.target);
+    pto_status_t status = make_tables(export, target, only, err);
+    if (status != PTO_OK || export->options.check)
+        return status == PTO_OK ? check_file(export, target, err) : status;
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
+        status = pto_export_decide(export, &export->table[i], err);
+    return status == PTO_OK ? write_file(export, target, err) : status;
+}
+
+static int run(const pto_arguments_t *given) {
+    pto_export_t export = {.table = NULL};
+    pto_error_t err = {0};
+    pto_collective_t only = PTO_COLLECTIVE_COUNT;
+    int code = apply(given, &export, &only);
+    if (code < 0)
+        code = write_or_check(&export, only, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    free(export.table);
+    pto_series_fini(&export.nodes);
+    pto_series_fini(&export.bytes);
+    pto_options_fini(&export.options);
+    return code;
+}
+
+const pto_command_t pto_command_export = {.name = "export",
+                                          .summary = "write the tuning file of another library, or price one",
+                                          .syntax = &syntax,
+                                          .run = run};

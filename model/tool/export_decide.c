@@ -1,0 +1,255 @@
+/* Which algorithm a library should run from which size on, by price. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "portolan/units.h"
+
+/* One communicator and one size of what was asked for. It borrows everything. */
+static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
+                                  pto_series_t bytes, pto_series_t nodes) {
+    pto_scenario_t scenario = export->options.scenario;
+    scenario.collective = table->collective->collective;
+    scenario.layout.nodes = table->nodes;
+    scenario.nodes = nodes;
+    scenario.bytes = bytes;
+    return scenario;
+}
+
+pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
+                                       const char *strategy, const char *algorithm, int64_t bytes,
+                                       double *seconds, pto_error_t *err) {
+    char name[64];
+    int64_t nodes = table->nodes;
+    pto_scenario_t scenario =
+        scenario_at(export, table, (pto_series_t){&bytes, 1}, (pto_series_t){&nodes, 1});
+    const pto_strategy_t *found;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_error_t reason = {0};
+    *seconds = INFINITY;
+    if (algorithm) {
+        snprintf(name, sizeof name, "%s", algorithm);
+        scenario.library.name = name;
+    }
+    pto_status_t status = pto_strategy_find(strategy, &found, &reason);
+    if (status == PTO_OK)
+        status = pto_plan_choose(&scenario, export->options.machine, 0, found, &plan, &price, NULL, &reason);
+    if (status == PTO_OK)
+        *seconds = price.seconds;
+    pto_plan_destroy(plan);
+    if (status == PTO_OK || status == PTO_ERR_NOT_APPLICABLE)
+        return PTO_OK;
+    return pto_error_set(err, status, "%s", reason.message);
+}
+
+pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table_t *table,
+                              const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
+                              pto_error_t *err) {
+    const char *strategy = algorithm->strategy ? algorithm->strategy : table->collective->strategy;
+    return pto_export_price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
+}
+
+pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                             const pto_export_algorithm_t **best, double *seconds, pto_error_t *err) {
+    const pto_export_algorithm_t *algorithm = table->collective->algorithm;
+    pto_status_t status = PTO_OK;
+    bool priced = true;
+    *best = NULL;
+    *seconds = INFINITY;
+    for (; algorithm->name && status == PTO_OK; algorithm++) {
+        double own = INFINITY;
+        if (algorithm->commutative && !export->options.commutative)
+            continue;
+        status = pto_export_price(export, table, algorithm, bytes, &own, err);
+        priced = priced && isfinite(own);
+        if (own < *seconds) {
+            *best = algorithm;
+            *seconds = own;
+        }
+    }
+    if (!priced && table->collective->needs_all)
+        *best = NULL;
+    return status;
+}
+
+/* --- rules ---------------------------------------------------------------------------------------------- */
+
+/* The least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last`. */
+static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
+                                  const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
+                                  int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    while (fast - slow > 1 + fast / 64 && status == PTO_OK) {
+        int64_t middle = slow + (fast - slow) / 2;
+        double last_s, next_s = 0;
+        status = pto_export_price(export, table, last, middle, &last_s, err);
+        if (status == PTO_OK)
+            status = pto_export_price(export, table, next, middle, &next_s, err);
+        if (status == PTO_OK && next_s <= last_s)
+            fast = middle;
+        else
+            slow = middle;
+    }
+    *crossing = fast;
+    return status;
+}
+
+static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_export_algorithm_t *algorithm,
+                             pto_error_t *err) {
+    if (table->rule_count == PTO_EXPORT_RULES_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d rules for one communicator",
+                             PTO_EXPORT_RULES_MAX);
+    table->rule[table->rule_count++] = (pto_export_rule_t){from, algorithm, ""};
+    return PTO_OK;
+}
+
+/* Where the price of `last` is within the tolerance, it stays. */
+static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                          const pto_export_algorithm_t *last, double best_s, bool *stay, pto_error_t *err) {
+    double last_s = INFINITY;
+    pto_status_t status = last ? pto_export_price(export, table, last, bytes, &last_s, err) : PTO_OK;
+    *stay = isfinite(last_s) && last_s <= best_s * (1 + export->options.tolerance / 100);
+    return status;
+}
+
+static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t at,
+                              pto_error_t *err) {
+    const int64_t *bytes = export->bytes.value;
+    const pto_export_algorithm_t *best, *last = at > 0 ? table->rule[table->rule_count - 1].algorithm : NULL;
+    double best_s;
+    bool stay = false;
+    int64_t from = at > 0 ? bytes[at] : 0;
+    pto_status_t status = pto_export_best(export, table, bytes[at], &best, &best_s, err);
+    if (status == PTO_OK)
+        status = stays(export, table, bytes[at], last, best_s, &stay, err);
+    stay = stay && best;
+    if (status != PTO_OK || (at > 0 && (stay || best == last)))
+        return status;
+    if (last && best)
+        status = find_crossing(export, table, last, best, bytes[at - 1], bytes[at], &from, err);
+    return status == PTO_OK ? add_rule(table, from, best, err) : status;
+}
+
+pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    table->rule_count = 0;
+    for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
+        status = decide_at(export, table, i, err);
+    if (status == PTO_OK && table->rule_count > 0 && table->rule[table->rule_count - 1].algorithm)
+        status = add_rule(table, export->bytes.value[export->bytes.count - 1] + 1, NULL, err);
+    return status;
+}
+
+const pto_export_rule_t *pto_export_rule_at(const pto_export_table_t *table, int64_t bytes) {
+    int found = 0;
+    while (found + 1 < table->rule_count && table->rule[found + 1].from_bytes <= bytes)
+        found++;
+    return &table->rule[found];
+}
+
+int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes) {
+    return table->collective->total ? bytes * table->ranks : bytes;
+}
+
+/* --- staging ---------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
+                               const char *strategy, const char *other, int64_t bytes, bool *as_fast,
+                               pto_error_t *err) {
+    double own_s, other_s = 0;
+    pto_status_t status = pto_export_price_strategy(export, table, strategy, NULL, bytes, &own_s, err);
+    if (status == PTO_OK)
+        status = pto_export_price_strategy(export, table, other, NULL, bytes, &other_s, err);
+    *as_fast = status == PTO_OK && own_s <= other_s;
+    return status;
+}
+
+pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_table_t *table,
+                                  const char *strategy, const char *other, int64_t *bytes, pto_error_t *err) {
+    const pto_series_t *sizes = &export->bytes;
+    int64_t at = 0, above;
+    bool as_fast = true;
+    pto_status_t status = PTO_OK;
+    for (; at < sizes->count && as_fast && status == PTO_OK; at += as_fast)
+        status = is_as_fast(export, table, strategy, other, sizes->value[at], &as_fast, err);
+    *bytes = at > 0 ? sizes->value[at - 1] : -1;
+    if (at == 0 || at == sizes->count || status != PTO_OK)
+        return status;
+    for (above = sizes->value[at]; above - *bytes > 1 + above / 64 && status == PTO_OK;) {
+        int64_t middle = *bytes + (above - *bytes) / 2;
+        status = is_as_fast(export, table, strategy, other, middle, &as_fast, err);
+        *(as_fast ? bytes : &above) = middle;
+    }
+    return status;
+}
+
+/* --- what the library cannot do --------------------------------------------------------------------------
+ */
+
+static pto_status_t write_range(const pto_export_t *export, const pto_export_table_t *table,
+                                const pto_predictions_t *predictions, const pto_range_t *range, FILE *stream,
+                                const char *prefix, pto_error_t *err) {
+    double gain = 1;
+    pto_status_t status = PTO_OK;
+    const pto_strategy_t *winner = predictions->strategy[range->winner];
+    for (int64_t i = range->point_first; i < range->point_first + range->point_count && status == PTO_OK;
+         i++) {
+        const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, predictions->point[i])->algorithm;
+        double own_s = INFINITY, best_s = pto_prediction_at(predictions, i, range->winner)->price.seconds;
+        status = algorithm ? pto_export_price(export, table, algorithm, predictions->point[i], &own_s, err)
+                           : pto_export_price_strategy(export, table, table->collective->strategy, NULL,
+                                                       predictions->point[i], &own_s, err);
+        gain = fmax(gain, own_s / best_s);
+    }
+    if (status != PTO_OK || gain <= 1 + export->options.tolerance / 100)
+        return status;
+    char from[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX];
+    pto_bytes_format(range->from, from, sizeof from);
+    pto_bytes_format(predictions->point[range->point_first + range->point_count - 1], last, sizeof last);
+    fprintf(stream, "%s%s on %lld ranks, %s to %s: %s is up to %.2f times faster\n", prefix,
+            table->collective->name, (long long)table->ranks, from, last, winner->name, gain);
+    return PTO_OK;
+}
+
+static bool is_named(const pto_strategy_t *strategy, const char *name) {
+    return name && strcmp(strategy->name, name) == 0;
+}
+
+static bool can_run(const pto_export_collective_t *collective, const pto_strategy_t *strategy) {
+    bool found = is_named(strategy, collective->strategy);
+    for (const pto_export_algorithm_t *algorithm = collective->algorithm; algorithm->name; algorithm++)
+        found = found || is_named(strategy, algorithm->strategy);
+    return found;
+}
+
+static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table, const char *but,
+                                FILE *stream, const char *prefix, pto_error_t *err) {
+    int64_t nodes = table->nodes;
+    pto_scenario_t scenario = scenario_at(export, table, export->bytes, (pto_series_t){&nodes, 1});
+    pto_predictions_t predictions;
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    pto_status_t status = pto_predict(&scenario, export->options.machine, false, &predictions, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_pick(&predictions, &range, &count, err);
+    for (int64_t i = 0; i < count && status == PTO_OK; i++) {
+        const pto_strategy_t *winner = range[i].winner >= 0 ? predictions.strategy[range[i].winner] : NULL;
+        if (winner && !can_run(table->collective, winner) && !is_named(winner, but))
+            status = write_range(export, table, &predictions, &range[i], stream, prefix, err);
+    }
+    free(range);
+    pto_predictions_fini(&predictions);
+    return status;
+}
+
+pto_status_t pto_export_write_missed(const pto_export_t *export, const char *but, FILE *stream,
+                                     const char *prefix, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
+        status = write_table(export, &export->table[i], but, stream, prefix, err);
+    return status;
+}

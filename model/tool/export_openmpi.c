@@ -1,0 +1,229 @@
+/* Rules for Open MPI's component `tuned`: the classic file of 4.1 and 5.0, and the JSON of 6.0.
+ *
+ * Read in its sources (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_decision_dynamic.c at
+ * v4.1.4) and tried with 4.1.4: of each list the last entry applies that is not larger than the communicator
+ * or the message. A communicator that is smaller than the first entry takes that entry, so that smaller ones
+ * need an entry of their own, and so do larger ones. A message size that does not begin at 0 makes Open MPI
+ * ignore the whole file, silently. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+/* Reductions of GPU buffers are always staged through host memory (component `cuda`, in 6.0 `accelerator`);
+ * the others' buffers reach `tuned` as they are. A ring that a file selects reduces in another order than
+ * that of the ranks whatever the operation: only Open MPI's own choice asks whether it is commutative. The
+ * linear allgather is not named: it gathers to process 0 and broadcasts. */
+const pto_export_collective_t pto_openmpi_collectives[] = {
+    {.collective = PTO_COLLECTIVE_ALLGATHER,
+     .id = 0,
+     .name = "allgather",
+     .strategy = "cuda_aware",
+     .total = true,
+     .algorithm = {{.algorithm = "bruck", .id = 2, .name = "bruck"},
+                   {.algorithm = "recursive_doubling", .id = 3, .name = "recursive_doubling"},
+                   {.algorithm = "ring", .id = 4, .name = "ring"}}},
+    {.collective = PTO_COLLECTIVE_ALLREDUCE,
+     .id = 2,
+     .name = "allreduce",
+     .strategy = "three_step",
+     .total = false,
+     .algorithm = {{.algorithm = "recursive_doubling", .id = 3, .name = "recursive_doubling"},
+                   {.algorithm = "ring", .id = 4, .name = "ring", .commutative = true},
+                   {.algorithm = "rabenseifner", .id = 6, .name = "rabenseifner"}}},
+    {.collective = PTO_COLLECTIVE_ALLTOALL,
+     .id = 3,
+     .name = "alltoall",
+     .strategy = "cuda_aware",
+     .total = true,
+     .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
+                   {.algorithm = "pairwise", .id = 2, .name = "pairwise"},
+                   {.algorithm = "bruck", .id = 3, .name = "modified_bruck"}}},
+    {.collective = PTO_COLLECTIVE_BROADCAST,
+     .id = 7,
+     .name = "bcast",
+     .strategy = "cuda_aware",
+     .total = false,
+     .algorithm = {{.algorithm = "linear", .id = 1, .name = "basic_linear"},
+                   {.algorithm = "binomial_near_first", .id = 6, .name = "binomial"}}},
+    {.collective = PTO_COLLECTIVE_REDUCE,
+     .id = 11,
+     .name = "reduce",
+     .strategy = "three_step",
+     .total = false,
+     .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
+                   {.algorithm = "binomial", .id = 5, .name = "binomial"}}},
+    {.name = NULL}};
+
+/* The tables of one collective: [first, returned value). */
+static int same_collective(const pto_export_t *export, int first) {
+    int end = first + 1;
+    while (end < export->table_count && export->table[end].collective == export->table[first].collective)
+        end++;
+    return end;
+}
+
+/* --- the classic file ------------------------------------------------------------------------------------
+ */
+
+static void write_guard(FILE *stream, int64_t ranks, const char *which) {
+    fprintf(stream, "%-12" PRId64 "# ranks, and %s: Open MPI decides\n1\n0 0 0 0\n", ranks, which);
+}
+
+static void write_table(FILE *stream, const pto_export_table_t *table) {
+    fprintf(stream,
+            "%-12" PRId64 "# ranks: %" PRId64 " nodes\n%-12d# sizes: from, algorithm, fan-out, segment\n",
+            table->ranks, table->nodes, table->rule_count);
+    for (int i = 0; i < table->rule_count; i++) {
+        const pto_export_rule_t *rule = &table->rule[i];
+        int id = rule->algorithm ? rule->algorithm->id : 0;
+        int written = fprintf(stream, "%" PRId64 " %d 0 0", pto_export_size(table, rule->from_bytes), id);
+        fprintf(stream, "%*s# %s\n", written < 24 ? 24 - written : 1, "",
+                rule->algorithm ? rule->algorithm->name : "Open MPI decides");
+    }
+}
+
+/* Whether communicators just above a table's are covered by the next one. */
+static bool needs_guard(const pto_export_t *export, int at, int end) {
+    return at + 1 == end || export->table[at + 1].ranks != export->table[at].ranks + 1;
+}
+
+static void write_collective(const pto_export_t *export, FILE *stream, int first, int end) {
+    int entries = export->table[first].ranks > 1;
+    for (int i = first; i < end; i++)
+        entries += 1 + needs_guard(export, i, end);
+    const pto_export_collective_t *collective = export->table[first].collective;
+    fprintf(stream, "%-12d# %s; sizes are bytes of the %s\n%-12d# numbers of ranks\n", collective->id,
+            collective->name, collective->total ? "blocks of all ranks" : "vector", entries);
+    if (export->table[first].ranks > 1)
+        write_guard(stream, 1, "more");
+    for (int i = first; i < end; i++) {
+        write_table(stream, &export->table[i]);
+        if (needs_guard(export, i, end))
+            write_guard(stream, export->table[i].ranks + 1, "more");
+    }
+}
+
+static void write_classic(const pto_export_t *export, FILE *stream) {
+    int count = 0;
+    for (int i = 0; i < export->table_count; i = same_collective(export, i))
+        count++;
+    fprintf(stream, "%-12d# collectives\n", count);
+    for (int i = 0, end; i < export->table_count; i = end) {
+        end = same_collective(export, i);
+        write_collective(export, stream, i, end);
+    }
+}
+
+static pto_status_t write_limits(const pto_export_t *export, const char *but, FILE *stream,
+                                 const char *prefix, pto_error_t *err) {
+    fprintf(stream,
+            "%snot expressed:\n"
+            "%salltoallv: Open MPI looks up all sizes as 0\n"
+            "%sother algorithms of Open MPI's, and segments: portolan does not price them\n",
+            prefix, prefix, prefix);
+    if (!export->options.commutative)
+        fprintf(
+            stream,
+            "%sallreduce by ring: a file selects it for operations that are not commutative too, with wrong "
+            "results (--commutative allows it)\n",
+            prefix);
+    return pto_export_write_missed(export, but, stream, prefix, err);
+}
+
+static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream, const char *prefix,
+                                        pto_error_t *err) {
+    fprintf(
+        stream,
+        "%suse: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n"
+        "%sfor Open MPI 4.1 and 5.0; 6.0 reads numbers of ranks otherwise (--for openmpi-6)\n"
+        "%scommunicators of the same number of ranks on other nodes take these rules too\n",
+        prefix, prefix, prefix);
+    return write_limits(export, NULL, stream, prefix, err);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------
+ */
+
+static void write_json_rule(FILE *stream, const pto_export_table_t *table, int at) {
+    const pto_export_rule_t *rule = &table->rule[at];
+    fprintf(stream, "%s\n          {\"msg_size_min\": %" PRId64 ", \"msg_size_max\": ", at > 0 ? "," : "",
+            pto_export_size(table, rule->from_bytes));
+    if (at + 1 < table->rule_count)
+        fprintf(stream, "%" PRId64, pto_export_size(table, rule[1].from_bytes) - 1);
+    else
+        fprintf(stream, "\"inf\"");
+    if (rule->algorithm)
+        fprintf(stream, ", \"alg\": \"%s\"}", rule->algorithm->name);
+    else
+        fprintf(stream, ", \"alg\": 0}");
+}
+
+static void write_json_table(const pto_export_t *export, FILE *stream, const pto_export_table_t *table,
+                             bool first) {
+    const char *distribution = table->nodes == 1                                    ? "single-node"
+                               : export->options.scenario.layout.gpus_per_node == 1 ? "one-per-node"
+                                                                                    : "any";
+    fprintf(stream,
+            "%s\n      {\"comm_size_min\": %" PRId64 ", \"comm_size_max\": %" PRId64
+            ", \"comm_rank_distribution\": \"%s\",\n        \"rules\": [",
+            first ? "" : ",", table->ranks, table->ranks, distribution);
+    for (int i = 0; i < table->rule_count; i++)
+        write_json_rule(stream, table, i);
+    fprintf(stream, "]}");
+}
+
+static void write_json(const pto_export_t *export, FILE *stream) {
+    fprintf(stream, "{\"rule_file_version\": 3, \"module\": \"tuned\",\n  \"collectives\": {");
+    for (int i = 0, end; i < export->table_count; i = end) {
+        end = same_collective(export, i);
+        fprintf(stream, "%s\n    \"%s\": [", i > 0 ? "," : "", export->table[i].collective->name);
+        for (int at = i; at < end; at++)
+            write_json_table(export, stream, &export->table[at], at == i);
+        fprintf(stream, "]");
+    }
+    fprintf(stream, "}}\n");
+}
+
+/* Up to which size component `accelerator` should stage: bytes of the vector, of one rank's block, or to each
+ * partner. It has one number for all communicators. */
+static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, const char *prefix,
+                                    const pto_export_table_t *table, pto_error_t *err) {
+    int64_t bytes;
+    if (strcmp(table->collective->strategy, "cuda_aware") != 0)
+        return PTO_OK;
+    pto_status_t status = pto_export_last_size(export, table, "three_step", "cuda_aware", &bytes, err);
+    if (status == PTO_OK)
+        fprintf(stream, "%s%" PRId64 " ranks: --mca coll_accelerator_%s_thresh %" PRId64 "\n", prefix,
+                table->ranks, table->collective->name, bytes > 0 ? bytes : 0);
+    return status;
+}
+
+static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, const char *prefix,
+                                     pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    fprintf(
+        stream,
+        "%suse: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n"
+        "%sand the largest sizes at which staging GPU buffers through host memory is fastest:\n",
+        prefix, prefix);
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
+        status = write_threshold(export, stream, prefix, &export->table[i], err);
+    return status == PTO_OK ? write_limits(export, "three_step", stream, prefix, err) : status;
+}
+
+const pto_export_target_t pto_export_openmpi_4 = {.name = "openmpi-4.1",
+                                                  .summary = "Open MPI 4.1 and 5.0: rules of component tuned",
+                                                  .collective = pto_openmpi_collectives,
+                                                  .has_comments = true,
+                                                  .write = write_classic,
+                                                  .write_notes = write_classic_notes,
+                                                  .read = pto_openmpi_read};
+
+const pto_export_target_t pto_export_openmpi_6 = {
+    .name = "openmpi-6",
+    .summary = "Open MPI 6.0: the same in JSON, and from which size on GPU buffers are staged",
+    .collective = pto_openmpi_collectives,
+    .write = write_json,
+    .write_notes = write_json_notes};

@@ -1,0 +1,39 @@
+/* Collectives of MPI's own for test_export.sh: test_export CALL BYTES COUNT calls one COUNT times, on vectors
+ * of BYTES, or on blocks of BYTES from or to each process. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int call(const char *name, void *in, void *out, int bytes) {
+    if (strcmp(name, "allreduce") == 0)
+        return MPI_Allreduce(in, out, bytes, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    if (strcmp(name, "reduce") == 0)
+        return MPI_Reduce(in, out, bytes, MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "bcast") == 0)
+        return MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "allgather") == 0)
+        return MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    if (strcmp(name, "alltoall") == 0)
+        return MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    return MPI_ERR_ARG;
+}
+
+int main(int argc, char **argv) {
+    int size, status = MPI_SUCCESS;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc != 4)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    int bytes = atoi(argv[2]), count = atoi(argv[3]);
+    char *in = calloc((size_t)size, (size_t)bytes), *out = calloc((size_t)size, (size_t)bytes);
+    if (!in || !out)
+        status = MPI_ERR_NO_MEM;
+    for (int i = 0; i < count && status == MPI_SUCCESS; i++)
+        status = call(argv[1], in, out, bytes);
+    if (status != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    free(in);
+    free(out);
+    return MPI_Finalize();
+}
