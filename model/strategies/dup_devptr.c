@@ -8,27 +8,6 @@
 #include "halo.h"
 #include "staging.h"
 
-static void build_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner) {
-    int64_t count = pto_builder_request(builder)->layout.procs_per_gpu;
-    pto_exchange_t owner = {.group = gpu, .n = count, .core_count = 1};
-    pto_exchange_t others = {.group = gpu, .n = count, .core_first = 1, .core_count = count - 1};
-    pto_peers_t to_others = {.kind = PTO_PEERS_INDEX,
-                             .first = pto_constant(1),
-                             .stride = pto_constant(1),
-                             .until = pto_constant(count)};
-    pto_peers_t to_first = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
-    int flag = pto_build_flag(builder, name);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, to_owner ? &others : &owner);
-    signal.peers = to_owner ? to_first : to_others;
-    signal.flag = flag;
-    pto_build_step(builder, signal);
-    pto_step_t wait = pto_step_of(PTO_STEP_WAIT, to_owner ? &owner : &others);
-    wait.peers = to_owner ? to_others : to_first;
-    wait.flag = flag;
-    pto_build_step(builder, wait);
-}
-
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -87,11 +66,11 @@ static void build_phase(pto_builder_t *builder, phase_t *phase, int number) {
         cells += pto_halo_units(&request->halo, shift[i], request->layout.procs_per_gpu).cells;
     }
     phase->begin[borders] = phase->count;
-    build_signal(builder, phase->gpu, "borders ready", false);
+    pto_route_signal(builder, phase->gpu, "borders ready", false);
     build_copies(builder, phase, borders, "copy shares to host", pto_sides_pack);
     pto_sides_exchange(builder, &phase->who, phase->side, phase->count);
     build_copies(builder, phase, borders, "copy shares to device", pto_sides_unpack);
-    build_signal(builder, phase->gpu, "halos written", true);
+    pto_route_signal(builder, phase->gpu, "halos written", true);
 }
 
 /* The most cells that one process has in a phase. */
@@ -138,12 +117,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     }
     pto_user_t user = pto_route_user(builder, request);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
-    pto_slice_t in = pto_route_share_in_whole(builder, &shares, user.in, shares.in, PTO_SHARE_MINE);
-    pto_slice_t out = pto_route_share_in_whole(builder, &shares, user.out, shares.out, PTO_SHARE_MINE);
-    in.holder = PTO_HOLDER_OWNER;
-    out.holder = PTO_HOLDER_OWNER;
+    pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.in);
+    pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.out);
 
-    build_signal(builder, shares.gpu, "input ready", false);
+    pto_route_signal(builder, shares.gpu, "input ready", false);
     pto_route_chunks(builder, shares.chunks);
     pto_route_copy(builder, "copy shares to host", shares.cores, 0, shares.count, in,
                    pto_route_share(builder, &shares, shares.in));
@@ -151,7 +128,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_route_copy(builder, "copy shares to device", shares.cores, 0, shares.count,
                    pto_route_share(builder, &shares, shares.out), out);
     pto_route_end_chunks(builder, shares.chunks);
-    build_signal(builder, shares.gpu, "output written", true);
+    pto_route_signal(builder, shares.gpu, "output written", true);
 }
 
 const pto_strategy_t pto_strategy_dup_devptr = {

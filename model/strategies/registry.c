@@ -7,6 +7,8 @@
     ROW(three_step)                                                                                          \
     ROW(extra_message)                                                                                       \
     ROW(dup_devptr)                                                                                          \
+    ROW(staged_ring)                                                                                         \
+    ROW(split_ring)                                                                                          \
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
     ROW(btb_flat)                                                                                            \
@@ -174,7 +176,7 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
         status = chunks_applicable(request, err);
     if (status == PTO_OK && strategy->applicable)
         status = strategy->applicable(request, err);
-    else if (status == PTO_OK && strategy->splits)
+    if (status == PTO_OK && strategy->splits)
         status = split_applicable(request, err);
     return status;
 }

@@ -5,8 +5,7 @@ static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
-    if (request->strategy->chunked && request->strategy->direct &&
-        request->collective != PTO_COLLECTIVE_HALO) /* whose cells are never cut */
+    if (request->collective == PTO_COLLECTIVE_PAIR && request->strategy->chunked && request->strategy->direct)
         return pto_chunk_bytes(request->bytes, request->chunks);
     bool tables = request->counts && pto_counts_differ(request->counts);
     return tables || request->bytes % element ? 1 : element;
@@ -119,7 +118,7 @@ enum { SLOTS = 4 };
 
 static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *cut) {
     int64_t bytes = cut->blocks == PTO_BLOCKS_EQUAL ? cut->block_bytes : pto_request_largest_bytes(request);
-    if (request->chunks <= 1 || !request->strategy->chunked)
+    if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct)
         return 1;
     if (cut->split > 1)
         bytes = pto_share_bytes(bytes, cut->granularity_bytes, cut->split, 0);
@@ -188,7 +187,7 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
     shares.in = build_share(builder, request, &shares, user->in, "share",
                             messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
     shares.out = shares.in;
-    if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
+    if (request->collective != PTO_COLLECTIVE_ALLREDUCE && user->in != user->out)
         shares.out = build_share(builder, request, &shares, user->out, "share out",
                                  messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
     return shares;
@@ -225,6 +224,34 @@ pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *sh
     if (shares->cyclic)
         return dealt_blocks(builder, shares, shared, shared, (pto_expr_t){.core = 1});
     return pto_slice_all(builder, shared);
+}
+
+pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
+                                   int shared) {
+    pto_slice_t slice = pto_route_share_in_whole(builder, shares, whole, shared, PTO_SHARE_MINE);
+    slice.holder = PTO_HOLDER_OWNER;
+    return slice;
+}
+
+void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner) {
+    int64_t count = pto_builder_request(builder)->layout.procs_per_gpu;
+    pto_exchange_t owner = {.group = gpu, .n = count, .core_count = 1};
+    pto_exchange_t others = {.group = gpu, .n = count, .core_first = 1, .core_count = count - 1};
+    pto_peers_t to_others = {.kind = PTO_PEERS_INDEX,
+                             .first = pto_constant(1),
+                             .stride = pto_constant(1),
+                             .until = pto_constant(count)};
+    pto_peers_t to_first = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
+    int flag = pto_build_flag(builder, name);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, to_owner ? &others : &owner);
+    signal.peers = to_owner ? to_first : to_others;
+    signal.flag = flag;
+    pto_build_step(builder, signal);
+    pto_step_t wait = pto_step_of(PTO_STEP_WAIT, to_owner ? &owner : &others);
+    wait.peers = to_owner ? to_others : to_first;
+    wait.flag = flag;
+    pto_build_step(builder, wait);
 }
 
 void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,

@@ -57,6 +57,13 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose);
 
+/* PTO_SHARE_MINE in the buffer of the GPU's owner, through a shared device pointer. Hence two signals in
+ * the group of one GPU's processes: the owner's, that the others may read its input, and theirs to it, that
+ * its output is written. */
+pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
+                                   int shared);
+void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner);
+
 /* The same bytes in the share buffer itself, in the same order. */
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared);
 

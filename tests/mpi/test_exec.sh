@@ -102,9 +102,9 @@ check "its table tells picked, won and regret" has "picked .*, won .*, regret " 
 check "its table says that the device is no GPU" has "not GPU times" "$work/stdout"
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
 check "its file is readable" awk -F, '/^#/ { next } !head { head = NF; next }
-    { rows++; if (NF != head || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+    { rows++; if (NF != head || !($9 > 0)) bad = 1 } END { exit !(rows == 90 && !bad) }' "$work/collectives.csv"
 check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
-    END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
+    END { exit !(n == 18 && !bad) }' "$work/collectives.csv"
 check "and score reads it" quietly "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum
 check "validate times a pair" run 2 "$validate" --machine h200-x2 --collective pair --both-ways --spaces gpu,cpu \
     --chunks 3 --bytes 1KiB --repeats 5 --out "$work/pair.csv"

@@ -63,6 +63,8 @@ static const plan_t plans[] = {
     {"ring_in_lanes", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 3},
     {"chunk_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 2},
     {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
+    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLREDUCE, .slots = 3},
+    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLGATHER, .slots = 3},
     {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
@@ -175,7 +177,8 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1},
                              .collective = plan->collective,
                              .datatype = PTO_DATATYPE_INT32,
-                             .bytes = elements(plan) * (int64_t)sizeof(int32_t)};
+                             .bytes = elements(plan) * (int64_t)sizeof(int32_t),
+                             .chunks = plan->slots};
     if (plan->kernels)
         request.layout = (pto_layout_t){1, size, 1, 1, 1};
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,

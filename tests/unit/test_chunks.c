@@ -2,13 +2,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <setjmp.h>
 
 #include <cmocka.h>
 
 #include "lanes_cost.h"
+#include "plan/plan_internal.h"
 #include "plan_request.h"
+#include "portolan/check.h"
 #include "portolan/pick.h"
 
 static pto_plan_t *plan_of(pto_request_t request) {
@@ -188,6 +191,83 @@ static void what_has_loops_or_is_the_librarys_is_not_cut(void **state) {
     assert_string_equal(err.message, "bruck has loops, so it cannot run chunk by chunk in a pipeline");
 }
 
+/* --- rings through the host ----------------------------------------------------------------------------- */
+
+static pto_request_t ring(pto_collective_t collective, int64_t nodes, int64_t bytes, int64_t chunks) {
+    pto_request_t request = request_for(collective, "staged_ring", "direct", nodes, 1, 1, bytes);
+    request.datatype = PTO_DATATYPE_FLOAT;
+    request.chunks = chunks;
+    return request;
+}
+
+/* n - 1 rounds of c messages, the first after its copy out; the last chunk's copy in follows the last
+ * message.
+ */
+static void a_ring_of_blocks_costs_its_closed_formula(void **state) {
+    (void)state;
+    static const int64_t chunks[] = {1, 2, 4, 64};
+    for (int64_t n = 2; n <= 12; n += 5)
+        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+            double bytes = (double)RING_BYTES / (double)chunks[c], rounds = (double)((n - 1) * chunks[c]);
+            double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+            double wanted_s = 2 * copy_s + send_s + (rounds - 1) * fmax(copy_s, send_s);
+            assert_within(in_all_ways(ring(PTO_COLLECTIVE_ALLGATHER, n, RING_BYTES, chunks[c])), wanted_s,
+                          0.01);
+        }
+}
+
+/* Two pipelines of n - 1 rounds of c messages each. In the first one, the last chunk is copied out after the
+ * last message, since it waits for a slot, and copied in; or the copies of all n c chunks take longer. */
+static void a_ring_of_partial_sums_costs_its_closed_formula(void **state) {
+    (void)state;
+    for (int64_t n = 2; n <= 12; n += 5)
+        for (int64_t c = 4; c <= 16; c *= 2) {
+            double bytes = RING_BYTES / (double)(n * c), rounds = (double)((n - 1) * c);
+            double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+            double first_s = copy_s + fmax(rounds * send_s + 2 * copy_s, (double)(n * c) * copy_s);
+            double wanted_s = first_s + copy_s + send_s + (rounds - 1) * fmax(send_s, copy_s);
+            assert_within(in_all_ways(ring(PTO_COLLECTIVE_ALLREDUCE, n, RING_BYTES, c)), wanted_s, 0.01);
+        }
+}
+
+/* A reduction needs what arrived c chunks before, so no more may be in progress. */
+static void a_ring_has_no_more_in_progress_than_a_part_has_chunks(void **state) {
+    (void)state;
+    for (int64_t c = 1; c <= 6; c++) {
+        pto_plan_t *plan = plan_of(ring(PTO_COLLECTIVE_ALLREDUCE, 3, 4096, c));
+        pto_node_t *first = plan->nodes.item;
+        pto_check_report_t report;
+        pto_error_t err = {0};
+        assert_int_equal(first->kind, PTO_NODE_PIPELINE);
+        first->depth = c;
+        assert_int_equal(pto_check(plan, &report, &err), PTO_OK);
+        first->depth = c + 1;
+        assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
+        assert_non_null(strstr(err.message, "received"));
+        pto_plan_destroy(plan);
+    }
+}
+
+/* Of a million GPUs, rounds are not priced one by one, though shares are unequal. */
+static void a_ring_among_many_nodes_is_priced_at_once(void **state) {
+    (void)state;
+    static const char *const strategy[] = {"staged_ring", "split_ring"};
+    for (int s = 0; s < 2; s++) {
+        double seconds[2];
+        for (int i = 0; i < 2; i++) {
+            pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, strategy[s], "direct",
+                                                i ? 1000000 : 1000, 1, s ? 3 : 1, 100000);
+            pto_price_t price;
+            request.chunks = 4;
+            pto_plan_t *plan = plan_of(request);
+            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+            seconds[i] = price.seconds;
+            pto_plan_destroy(plan);
+        }
+        assert_within(seconds[1], 1000 * seconds[0], 0.01);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_chunk_is_the_plan_without_chunks),
@@ -199,6 +279,10 @@ int main(void) {
         cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
         cmocka_unit_test(a_price_in_chunks_does_not_walk_the_nodes),
         cmocka_unit_test(what_has_loops_or_is_the_librarys_is_not_cut),
+        cmocka_unit_test(a_ring_of_blocks_costs_its_closed_formula),
+        cmocka_unit_test(a_ring_of_partial_sums_costs_its_closed_formula),
+        cmocka_unit_test(a_ring_has_no_more_in_progress_than_a_part_has_chunks),
+        cmocka_unit_test(a_ring_among_many_nodes_is_priced_at_once),
     };
     return cmocka_run_group_tests(tests, read_machine, free_machine);
 }

@@ -34,7 +34,8 @@ typedef struct {
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
         BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), CHANGE(field.chunks, 2), EXPR(field.offset),   \
         EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until),        \
-        BOTH_WAYS(field.repeat), CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride)
+        BOTH_WAYS(field.repeat), CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride),                    \
+        BOTH_WAYS(field.anchor_step)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -323,6 +324,17 @@ static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mu
            strncmp(mutation->field, "peers.", 6) == 0;
 }
 
+/* A ring through the host has what it sends in its result on the device, too. */
+static bool is_ring(const pto_plan_t *plan) {
+    static const char *const name[] = {"staged_ring", "split_ring"};
+    return is_one_of(plan, name, 2);
+}
+
+static bool is_sent_from_device(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    return is_ring(plan) && strcmp(mutation->field, "source.buffer") == 0 &&
+           pto_plan_buffer(plan, pto_plan_step(plan, index)->source.buffer)->role == PTO_ROLE_OUT;
+}
+
 /* The processes of a GPU pack units of borders. A corner's cell is in several units, a cell that a later
  * phase overwrites may be any, and a process may pack more than it sends or unpack the last unit twice. */
 static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
@@ -337,7 +349,7 @@ static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutatio
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
- * brings everybody what he has already. */
+ * brings everybody what he has already; what one brings a chunk too early is overwritten. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (is_of_call(mutation))
@@ -346,13 +358,17 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return true;
     if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
         return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
+    if (is_sent_from_device(plan, index, mutation))
+        return true;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both =
         strcmp(request->strategy->name, "cuda_aware") == 0 ||
         ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
-    bool once_more = is_inside(plan, "ring") && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
+    bool rings = is_inside(plan, "ring") || is_ring(plan);
+    bool once_more = (rings && strcmp(mutation->field, "to") == 0 && mutation->delta == 1) ||
+                     (is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1);
     return other_source || once_more || is_other_order(plan, index, mutation);
 }
 
@@ -403,7 +419,8 @@ static void mutate_loops(pto_plan_t *plan, uint64_t deeds) {
     for (int index = 0; index < plan->nodes.count; index++) {
         pto_node_t *node = (pto_node_t *)plan->nodes.item + index;
         pto_node_t kept = *node;
-        for (size_t i = 0; i < sizeof bound / sizeof *bound && node->kind == PTO_NODE_LOOP; i++) {
+        bool repeats = node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE;
+        for (size_t i = 0; i < sizeof bound / sizeof *bound && repeats; i++) {
             *(i < 2 ? &node->from : &node->to) += bound[i].delta;
             judge(plan, index, &bound[i], deeds);
             *node = kept;

@@ -69,7 +69,7 @@ typedef void (*with_request_t)(pto_request_t request);
 /* As a whole, in two and three chunks, and in more than there are bytes. */
 static void with_chunks(pto_request_t request, with_request_t visit) {
     const int64_t chunks[] = {0, 2, 3, request.bytes + 2};
-    bool cuts = !request.strategy->direct && request.strategy->chunked && request.algorithm->chunked;
+    bool cuts = pto_request_may_be_cut(&request) && request.collective != PTO_COLLECTIVE_PAIR;
     bool few = request.bytes < 2000 && pto_layout_owner_count(&request.layout) <= 16;
     int tries = request.chunks > 0 || !cuts ? 1 : few ? 4 : 3;
     for (int i = 0; i < tries; i++) {

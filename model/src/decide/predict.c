@@ -201,10 +201,12 @@ static int64_t border_bytes(const pto_request_t *request) {
     return most * request->bytes;
 }
 
-/* Bytes that an owner's process gives away, of a halo those for one neighbor. */
+/* Bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of a round. */
 static int64_t given_bytes(const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)
         return border_bytes(request);
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        return request->bytes / pto_layout_owner_count(&request->layout);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         return request->messages * request->bytes;
     bool addressed = pto_collective_is_addressed(request->collective);

@@ -354,6 +354,8 @@ static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
 static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
     const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
+    if (slice->anchor_step > 1)
+        hash = fnv1a(hash, (uint64_t)slice->anchor_step);
     if (slice->bundle > 1)
         hash = fnv1a(hash, (uint64_t)slice->bundle);
     if (slice->cells != PTO_CELLS_NONE)

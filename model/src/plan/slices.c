@@ -250,6 +250,8 @@ static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, 
     }
     if (slice->reverse_bits > 0)
         base = reversed_bits(base, slice->reverse_bits);
+    if (slice->anchor_step > 1)
+        base *= slice->anchor_step;
     base += pto_expr_at(&slice->offset, action->k, action->core, action->peer);
     int64_t align = pto_expr_at(&slice->align, action->k, action->core, action->peer);
     return align > 0 ? base - pto_floor_mod(base, align) : base;
@@ -278,11 +280,11 @@ static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t 
                           .bytes = pto_share_bytes(extent.bytes, grain, slice->share_count, k)};
 }
 
-/* Cut a slice's share and its chunk out of a block. */
+/* Cut a slice's share and its chunk out of a block; a part is one of the share already. */
 static pto_extent_t piece_of_block(const pto_slice_t *slice, const pto_action_t *action,
                                    const pto_held_t *holder, pto_extent_t extent) {
     const pto_buffer_t *buffer = holder->buffer;
-    pto_extent_t piece = share_of_block(slice, action, holder, extent);
+    pto_extent_t piece = slice->parts > 0 ? extent : share_of_block(slice, action, holder, extent);
     if (slice->chunks <= 1)
         return piece;
     pto_extent_t chunk = {.offset_bytes =
@@ -326,16 +328,18 @@ static int64_t indexed_block(const pto_slice_t *slice, const pto_held_t *holder,
     return pto_floor_mod(index, blocks / slice->bundle) * slice->bundle;
 }
 
-static pto_extent_t indexed_extent(const pto_slice_t *slice, pto_held_t *holder, int64_t index) {
+static pto_extent_t indexed_extent(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *holder,
+                                   int64_t index) {
     if (slice->parts == 0 && slice->bundle > 1)
         return bundle_extent(holder, indexed_block(slice, holder, index), slice->bundle);
     if (slice->parts == 0)
         return block_extent(holder, indexed_block(slice, holder, index));
-    int64_t part = pto_floor_mod(index, slice->parts);
-    int64_t whole = pto_held_block_bytes(holder, 0);
-    int64_t grain = holder->buffer->granularity_bytes;
-    return (pto_extent_t){.offset_bytes = pto_share_offset(whole, grain, slice->parts, part),
-                          .bytes = pto_share_bytes(whole, grain, slice->parts, part)};
+    int64_t place = pto_floor_mod(index, slice->parts * holder->buffer->block_count);
+    pto_extent_t whole = share_of_block(slice, action, holder, block_extent(holder, place / slice->parts));
+    int64_t grain = holder->buffer->granularity_bytes, part = place % slice->parts;
+    return (pto_extent_t){.offset_bytes =
+                              whole.offset_bytes + pto_share_offset(whole.bytes, grain, slice->parts, part),
+                          .bytes = pto_share_bytes(whole.bytes, grain, slice->parts, part)};
 }
 
 /* Whether all of a slice's blocks are whole and of equal size, so that they need no walk. */
@@ -378,7 +382,8 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
             if (uniform && run > 0)
                 add_uniform(&merger, slice, &holder, base + first, end - first);
             for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
-                pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
+                pto_extent_t extent =
+                    indexed_extent(slice, action, &holder, slice->reversed ? base - w : base + w);
                 merger_add(&merger, piece_of_block(slice, action, &holder, extent));
             }
         }
@@ -392,7 +397,7 @@ static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *actio
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
     pto_extent_t extent = {0};
     if (slice->parts > 0)
-        extent = indexed_extent(slice, held, index);
+        extent = indexed_extent(slice, action, held, index);
     int64_t block = slice->parts > 0 ? 0 : indexed_block(slice, held, index);
     for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
         extent.bytes += pto_held_block_bytes(held, block + i);

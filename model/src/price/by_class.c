@@ -17,14 +17,15 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
                                 pto_group_shape(&plan->request.layout, buffer->group).size, 0);
     if (buffer->split > 1)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, core);
-    if (slice->parts > 0)
-        return pto_share_offset(bytes, buffer->granularity_bytes, slice->parts, blocks);
-    bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
-    if (buffer->cyclic != PTO_CYCLIC_NONE && one_block && action->ordinal % buffer->cyclic_count != core)
-        return 0;
     if (slice->share != PTO_SHARE_ALL)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes, slice->share_count,
                                 slice->share == PTO_SHARE_MINE ? core : action->peer);
+    if (slice->parts > 0)
+        return blocks / slice->parts * bytes +
+               pto_share_offset(bytes, buffer->granularity_bytes, slice->parts, blocks % slice->parts);
+    bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
+    if (buffer->cyclic != PTO_CYCLIC_NONE && one_block && action->ordinal % buffer->cyclic_count != core)
+        return 0;
     if (slice->chunks > 1)
         bytes = pto_chunk_bytes_at(bytes, slice->chunks, action->k);
     return blocks * bytes;

@@ -220,10 +220,11 @@ typedef struct {
     int64_t slots;  /* 0: every chunk has its own */
     int64_t period; /* of chunks, after which its state may repeat itself */
     pto_repeat_t repeat;
-    pto_ledger_t *slot;           /* per slot and actor: the last lane's, when it was used last */
-    pto_ledger_t *before;         /* per lane and actor: at the start of the period */
-    int64_t pending;              /* raised flags, then */
-    double gain_s[PTO_LANES_MAX]; /* of each lane, in the period before; -1: unknown */
+    bool apart;           /* actors never wait for each other */
+    pto_ledger_t *slot;   /* per slot and actor: the last lane's, when it was used last */
+    pto_ledger_t *before; /* per lane and actor: at the start of the period */
+    int64_t pending;      /* raised flags, then */
+    double *gain_s;       /* per lane and actor: in the period before; -1: unknown */
 } pipeline_t;
 
 static bool queues_are_empty(const pto_pricing_t *pricing) {
@@ -234,22 +235,45 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
     return true;
 }
 
-/* Whether each lane has gained as much as in the period before. A lane that gains less than the one before it
- * will have to wait for that one. Lanes that wait for each other's slots gain the same. */
+/* Whether actors never wait for each other: classes whose messages stay among them, without flags. */
+static bool are_apart(const pto_pricing_t *pricing, int index) {
+    const pto_plan_t *plan = pricing->plan;
+    for (int i = index + 1; i <= index + pto_plan_node(plan, index)->span; i++) {
+        const pto_stage_t *stage = pto_plan_stage(plan, pto_plan_node(plan, i)->stage);
+        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
+            const pto_step_t *step = pto_plan_step(plan, s);
+            if (pto_step_is_signal(step) ||
+                (pto_step_is_message(step) &&
+                 pto_group_traits[pto_plan_group(plan, step->group)->kind].index & PTO_BY_CORE))
+                return false;
+        }
+    }
+    return pricing->kind == PTO_ACTORS_CLASSES;
+}
+
+/* Whether each lane of each actor has gained as much as in the period before, and all actors the same unless
+ * they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes that
+ * wait for each other's slots gain the same. */
 static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
     bool steady = pricing->lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
-    double largest_s = 0;
-    for (int lane = 0; lane < pipeline->lanes; lane++) {
-        double gain_s, earlier_s = pipeline->gain_s[lane];
-        bool one = pto_pricing_gain(pricing, lane_at(pricing, lane),
-                                    pipeline->before + lane * pricing->actor_count, &gain_s);
-        pipeline->gain_s[lane] = one ? gain_s : -1;
-        steady = steady && one && earlier_s >= 0 && pto_same_time(gain_s, earlier_s) &&
-                 (gain_s == 0 || gain_s >= largest_s || pto_same_time(gain_s, largest_s));
-        alike = alike && (gain_s == 0 || largest_s == 0 || pto_same_time(gain_s, largest_s));
-        largest_s = gain_s > largest_s ? gain_s : largest_s;
+    bool empty = queues_are_empty(pricing), together = true;
+    double of_all_s[PTO_LANES_MAX] = {0};
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        double largest_s = 0;
+        for (int lane = 0; lane < pipeline->lanes; lane++) {
+            int64_t i = lane * pricing->actor_count + actor;
+            double gain_s = pricing->lane[i].seconds - pipeline->before[i].seconds;
+            steady = steady && pto_same_time(gain_s, pipeline->gain_s[i]) &&
+                     (gain_s == 0 || gain_s >= largest_s || pto_same_time(gain_s, largest_s));
+            alike = alike && (gain_s == 0 || largest_s == 0 || pto_same_time(gain_s, largest_s));
+            together =
+                together && (gain_s == 0 || of_all_s[lane] == 0 || pto_same_time(gain_s, of_all_s[lane]));
+            largest_s = gain_s > largest_s ? gain_s : largest_s;
+            of_all_s[lane] = gain_s > 0 ? gain_s : of_all_s[lane];
+            pipeline->gain_s[i] = gain_s;
+        }
     }
-    return steady && (alike || (pipeline->slots == 0 && queues_are_empty(pricing)));
+    return steady && (together || (pipeline->apart && empty)) && (alike || (pipeline->slots == 0 && empty));
 }
 
 /* Add `times` the gains of the last period to all that the next chunks depend on. */
@@ -319,16 +343,20 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     pipeline.period = pipeline.repeat.period * (pipeline.slots > 0 ? pipeline.slots : 1);
     int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
     bool repeats = chunks > 3 * pipeline.period && pricing->kind != PTO_ACTORS_RANKS;
-    for (int lane = 0; lane < PTO_LANES_MAX; lane++)
-        pipeline.gain_s[lane] = -1;
     pipeline.slot = calloc((size_t)slots + 1, sizeof *pipeline.slot);
-    if (repeats)
+    if (repeats) {
+        pipeline.apart = are_apart(pricing, index);
         pipeline.before = calloc((size_t)lanes + 1, sizeof *pipeline.before);
-    if (!pipeline.slot || (repeats && !pipeline.before))
+        pipeline.gain_s = malloc((size_t)(lanes + 1) * sizeof *pipeline.gain_s);
+    }
+    if (!pipeline.slot || (repeats && (!pipeline.before || !pipeline.gain_s)))
         pricing->out_of_memory = true;
+    for (int64_t i = 0; pipeline.gain_s && i < lanes; i++)
+        pipeline.gain_s[i] = -1;
     pto_status_t status = walk_chunks(pricing, &pipeline);
     free_ledgers(pipeline.slot, slots);
     free_ledgers(pipeline.before, lanes);
+    free(pipeline.gain_s);
     return status;
 }
 

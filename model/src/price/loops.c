@@ -14,8 +14,21 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* Rounds that are alike: all of them, but for those of a shift of k near the node, and the last of several
- * chunks, which may be shorter. */
+/* Rounds before and after the one from which a slice of k is empty, or no longer is: of these, the more. */
+static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
+    int64_t per_round = slice->until.loop, at;
+    if (per_round == 0)
+        return;
+    at = per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
+                       : (per_round - slice->until.constant) / per_round;
+    if (at - loop->from <= loop->to - at && repeat->uniform_from < at)
+        repeat->uniform_from = at;
+    else if (at - loop->from > loop->to - at && repeat->uniform_to > at)
+        repeat->uniform_to = at;
+}
+
+/* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a
+ * slice of k, and the last of several chunks, which may be shorter. */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_plan_node(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
@@ -26,6 +39,8 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
                 repeat.uniform_to--;
+            limit_to_slice(&repeat, &step->source, loop);
+            limit_to_slice(&repeat, &step->target, loop);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
             const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);

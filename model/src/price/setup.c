@@ -114,8 +114,16 @@ static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stag
     return false;
 }
 
-/* Rounds of a loop are looked at only where memory is shared in it: that is within a node, so they are few.
- */
+/* Without peers, a step reaches the owner's memory in every round. */
+static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+        if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
+            return true;
+    return false;
+}
+
+/* Rounds of a loop are looked at only where memory is shared with peers in it: that is within a node, so they
+ * are few. */
 static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings_t *openings,
                                   pto_error_t *err) {
     const pto_plan_t *plan = survey->plan;
@@ -136,7 +144,8 @@ static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings
         if (node->kind != PTO_NODE_STAGE || !stage_reaches_others(plan, pto_plan_stage(plan, node->stage)))
             continue;
         const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        for (int64_t k = from; k < to && status == PTO_OK; k++)
+        int64_t until = stage_has_peers(plan, stage) || to <= from ? to : from + 1;
+        for (int64_t k = from; k < until && status == PTO_OK; k++)
             for (int i = 0; i < stage->step_count && status == PTO_OK; i++)
                 status =
                     note_step(survey, pto_plan_step(plan, stage->step_first + i), rank, k, openings, err);

@@ -210,6 +210,8 @@ static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also
     bool begun = slice->anchor != PTO_ANCHOR_ABSOLUTE;
     if (slice->reverse_bits > 0)
         pto_text_add(text, "bit-reversed ");
+    if (slice->anchor_step > 1)
+        pto_text_add(text, "%lld*", (long long)slice->anchor_step);
     pto_text_add(text, "%s", anchor_name(slice->anchor));
     pto_expr_t sum = {slice->offset.constant + also.constant, slice->offset.loop + also.loop,
                       slice->offset.power + also.power,       slice->offset.inverse + also.inverse,
@@ -248,12 +250,19 @@ static void add_share(pto_text_t *text, const pto_slice_t *slice, const pto_acti
         pto_text_add(text, ", the peer's share of %lld", (long long)slice->share_count);
 }
 
+/* A single block that only some rounds have: the stride is more than there are blocks. */
+static bool is_of_some_rounds(const pto_slice_t *slice, int64_t available) {
+    int64_t per_round = slice->until.loop;
+    return (per_round == 1 || per_round == -1) && is_number(slice->first, 0) && is_number(slice->run, 1) &&
+           slice->stride.constant > available;
+}
+
 void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
                     const pto_action_t *action) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     bool bundled = slice->bundle > 1;
     const char *noun = slice->parts > 0 ? "part" : bundled ? "bundle" : "block";
-    int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
+    int64_t available = buffer->block_count * (slice->parts > 0 ? slice->parts : 1);
     if (bundled)
         available /= slice->bundle;
     if (slice->holder == PTO_HOLDER_PEER) {
@@ -268,14 +277,17 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
         add_cells(text, plan, slice, action);
     } else if (all) {
         pto_text_add(text, "all");
-    } else if (follows(slice->first, slice->until)) {
+    } else if (follows(slice->first, slice->until) || is_of_some_rounds(slice, available)) {
         pto_text_add(text, "%s ", noun);
         add_base(text, slice, slice->first, action->core);
     } else {
         add_runs(text, slice, noun, action->core);
     }
     if (slice->parts > 0)
-        pto_text_add(text, " of %lld", (long long)slice->parts);
+        pto_text_add(text, " of %lld", (long long)available);
+    if (is_of_some_rounds(slice, available))
+        pto_text_add(text, slice->until.loop > 0 ? " if k >= %lld" : " if k < %lld",
+                     (long long)(slice->until.loop > 0 ? 1 - slice->until.constant : slice->until.constant));
     if (slice->repeat > 1)
         pto_text_add(text, ", %lld times %lld further on", (long long)slice->repeat,
                      (long long)slice->repeat_stride);

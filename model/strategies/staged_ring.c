@@ -1,0 +1,177 @@
+/* staged_ring: a ring (algorithms/ring.c) through host memory, in chunks that overlap with their copies. It
+ * is FGP, the fine grained pipeline (A. K. Singh, Optimizing All-to-All and Allgather Communications on GPGPU
+ * Clusters, 2012; section 2.3.4 of Faraji's thesis), for allreduce too: a chunk goes on to the next process
+ * from the host while it is copied to the device; in an allreduce, chunks are also copied out and reduced
+ * while others travel. split_ring: every process of a GPU does so with its own share of the data, through a
+ * shared device pointer, as in dup_devptr.
+ *
+ * A process sends its own part in c chunks, then those that it got: what arrives as the k-th chunk is sent as
+ * the (k + c)-th. Counted downwards, chunks that are sent one after another are neighbors in memory. So the
+ * n - 1 rounds of c chunks are one pipeline over k, whose slices are linear in k. */
+#include "staging.h"
+
+typedef struct {
+    pto_exchange_t who;
+    pto_slice_t in; /* all of the user's, or of a process's share */
+    pto_slice_t out;
+    pto_slice_t host; /* in a host buffer like the output */
+    int64_t chunks;
+    int64_t sent; /* chunks that a process sends in n - 1 rounds */
+} ring_t;
+
+/* Chunks in progress: enough that no stage of a pipeline of three or four waits for another one's end. */
+enum { IN_PROGRESS = 4 };
+
+/* The (k + ahead)-th chunk. */
+static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
+    int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
+    all.parts = ring->who.n * ring->chunks / blocks;
+    all.anchor = PTO_ANCHOR_ME;
+    all.anchor_step = ring->chunks;
+    all.offset = pto_loop_index(-1, ring->chunks - 1 - ahead);
+    all.run = all.until = pto_constant(1);
+    all.stride = pto_constant(ring->sent + 2 * ring->chunks); /* more than any `until` */
+    return all;
+}
+
+/* The chunk for k >= first, or for k < end; else nothing. */
+static pto_slice_t from(int64_t first, pto_slice_t slice) {
+    slice.until = pto_loop_index(1, 1 - first);
+    return slice;
+}
+
+static pto_slice_t below(int64_t end, pto_slice_t slice) {
+    slice.until = pto_loop_index(-1, end);
+    return slice;
+}
+
+static void build_messages(pto_builder_t *builder, const ring_t *ring, pto_slice_t sent,
+                           pto_slice_t received) {
+    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &ring->who);
+    send.peers = pto_peers_at(pto_constant(1), 1);
+    send.source = sent;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, &ring->who);
+    recv.peers = pto_peers_at(pto_constant(1), -1);
+    recv.target = received;
+    pto_build_step(builder, recv);
+}
+
+/* The last stages of a pipeline: pass complete chunks on, the `ahead`-th first, and copy in what arrives. */
+static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
+    pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
+    build_messages(builder, ring, chunk(builder, ring, ring->host, ahead), received);
+    pto_route_copy_of(builder, "copy to device", &ring->who, received,
+                      chunk(builder, ring, ring->out, ahead + ring->chunks));
+    pto_build_end(builder);
+}
+
+static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
+    pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
+    pto_route_copy_of(builder, "copy to host", &ring->who,
+                      below(ring->chunks, chunk(builder, ring, ring->in, 0)),
+                      below(ring->chunks, chunk(builder, ring, ring->host, 0)));
+    build_passing(builder, ring, 0);
+}
+
+/* Partial sums first: a chunk is reduced when it is about to be sent. It must have arrived then, c chunks
+ * before, so no more are in progress. What is reduced after the last message is complete: the part after the
+ * process's own. */
+static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
+    pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, 0);
+    received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
+    pto_build_pipeline(builder, 0, ring->sent + ring->chunks, ring->chunks);
+    pto_route_copy_of(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, 0), mine);
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &ring->who);
+    reduce.source = from(ring->chunks, chunk(builder, ring, received, 0));
+    reduce.target = from(ring->chunks, mine);
+    pto_build_step(builder, reduce);
+    pto_route_copy_of(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
+                      from(ring->sent, chunk(builder, ring, ring->out, 0)));
+    build_messages(builder, ring, below(ring->sent, mine),
+                   below(ring->sent, chunk(builder, ring, received, ring->chunks)));
+    pto_build_end(builder);
+    pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
+    build_passing(builder, ring, -ring->chunks);
+}
+
+static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){.group = user->owners,
+                            .n = pto_layout_owner_count(&request->layout),
+                            .core_count = request->layout.owners_per_gpu};
+}
+
+/* `chunks` are those of each message. An owner's own block stays on its device. */
+static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
+                       ring_t *ring) {
+    const pto_exchange_t owners = owners_of(request, user);
+    bool gathers = request->collective == PTO_COLLECTIVE_ALLGATHER;
+    ring->chunks = pto_chunk_count(gathers ? request->bytes : request->bytes / ring->who.n,
+                                   request->chunks > 0 ? request->chunks : 1);
+    ring->sent = (ring->who.n - 1) * ring->chunks;
+    if (!gathers) {
+        build_allreduce(builder, ring);
+        return;
+    }
+    pto_route_copy_of(builder, "own block", &owners, pto_slice_all(builder, user->in),
+                      pto_slice_block(user->out, PTO_ANCHOR_ME));
+    build_allgather(builder, ring);
+}
+
+static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    int host = pto_build_mirror(builder, user.out, "host", PTO_SPACE_CPU);
+    ring_t ring = {.who = owners_of(request, &user),
+                   .in = pto_slice_all(builder, user.in),
+                   .out = pto_slice_all(builder, user.out),
+                   .host = pto_slice_all(builder, host)};
+    build_ring(builder, request, &user, &ring);
+}
+
+const pto_strategy_t pto_strategy_staged_ring = {
+    .name = "staged_ring",
+    .summary = "a ring through host memory, in chunks that overlap with their copies",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .direct = true,
+    .chunked = true,
+    .collective_space = PTO_SPACE_CPU,
+    .build = build_staged,
+};
+
+/* --- by all processes of a GPU -------------------------------------------------------------------------- */
+
+static void build_split(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    const pto_user_t like_out = {.in = user.out, .out = user.out};
+    pto_shares_t shares = pto_route_shares(builder, request, &like_out);
+    ring_t ring = {.who = {.group = shares.cores,
+                           .n = pto_builder_group(builder, shares.cores)->size,
+                           .core_count = shares.count},
+                   .in = pto_route_owners_share(builder, &shares, user.in, shares.in),
+                   .out = pto_route_owners_share(builder, &shares, user.out, shares.out),
+                   .host = pto_slice_all(builder, shares.out)};
+    pto_route_signal(builder, shares.gpu, "input ready", false);
+    build_ring(builder, request, &user, &ring);
+    pto_route_signal(builder, shares.gpu, "output written", true);
+}
+
+static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->split == PTO_SPLIT_DESTINATIONS)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "a ring forwards blocks of other processes, so destinations can't be split");
+    return PTO_OK;
+}
+
+const pto_strategy_t pto_strategy_split_ring = {
+    .name = "split_ring",
+    .summary = "staged_ring by every process of a GPU, on its own share, through a shared device pointer",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .splits = true,
+    .direct = true,
+    .chunked = true,
+    .collective_space = PTO_SPACE_CPU,
+    .applicable = applicable,
+    .build = build_split,
+};
