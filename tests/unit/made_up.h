@@ -27,6 +27,7 @@ static inline pto_machine_t completed(const pto_machine_t *known) {
     const pto_postal_t copy = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     machine.peer[PTO_REACH_ON_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET] = copy;
     machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
+    machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = copy;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
     static pto_cost_row_t reduce;

@@ -379,11 +379,15 @@ static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
     bound_on(&refit);
 }
 
-/* A library's linear alltoallv of cyclic-out destinations takes a step for each of a GPU's processes, of
- * which each may have another dearest member. */
+/* Where a GPU's processes share out the destinations, each may have another dearest member: a library's
+ * linear alltoallv takes a step for each of them, and its exchange in place copies as many blocks as each
+ * has. */
 static bool is_bounded_only(const pto_request_t *request) {
-    return request->collective == PTO_COLLECTIVE_ALLTOALLV && request->by_library &&
-           request->strategy->splits && strcmp(request->algorithm->name, "linear") == 0;
+    const char *algorithm = request->algorithm->name;
+    if (!request->strategy->splits || !request->by_library)
+        return false;
+    return (request->collective == PTO_COLLECTIVE_ALLTOALLV && strcmp(algorithm, "linear") == 0) ||
+           (request->split == PTO_SPLIT_DESTINATIONS && strcmp(algorithm, "pairwise_in_place") == 0);
 }
 
 static void expect_exact(const pto_request_t *request) {
