@@ -232,13 +232,15 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
     pto_predictions_t predictions;
     pto_range_t *range = NULL;
     int64_t count = 0;
-    pto_status_t status = pto_predict(&scenario, export->options.machine, false, &predictions, err);
+    pto_status_t status = pto_predict(&scenario, export->options.machine, true, &predictions, err);
     if (status != PTO_OK)
         return status;
     status = pto_pick(&predictions, &range, &count, err);
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
         const pto_strategy_t *winner = range[i].winner >= 0 ? predictions.strategy[range[i].winner] : NULL;
-        if (winner && !can_run(table->collective, winner) && !is_named(winner, but))
+        /* A winner whose price lacks a cost that the others' have may not be one. */
+        bool sure = winner && !range[i].unpriced;
+        if (sure && !can_run(table->collective, winner) && !is_named(winner, but))
             status = write_range(export, table, &predictions, &range[i], stream, prefix, err);
     }
     free(range);
