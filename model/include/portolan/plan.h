@@ -158,9 +158,10 @@ typedef enum {
 /* A slice selects blocks base + w (base - w if reversed), modulo the block count. w runs over [first, first +
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`; with anchor_step > 1, the anchor is multiplied by it. If parts > 0,
- * each block of the buffer (or its share) is divided into `parts` equal parts, which count as the blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the
- * slice has all this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk k of each
- * of these blocks (or of its share) is selected: pto_chunk_bytes. */
+ * each block of the buffer (or its share) is divided into `parts` equal parts, which count as the blocks. If
+ * bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the slice has all
+ * this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk k of each of these
+ * blocks (or of its share) is selected: pto_chunk_bytes. */
 typedef struct {
     int buffer;
     pto_holder_t holder;

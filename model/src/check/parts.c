@@ -29,7 +29,8 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->chunks < 0 || (in_slots > 0 && slice->chunks != in_slots))
         return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
-    if (slice->parts < 0 || slice->anchor_step < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
+    if (slice->parts < 0 || slice->anchor_step < 0 ||
+        (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
         return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (slice->bundle > 1) {
