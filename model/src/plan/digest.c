@@ -1,0 +1,172 @@
+/* The digest of a plan: equal plans have equal ones, so that processes can compare theirs by a number. FNV-1a
+ * (Fowler, Noll, Vo) over all that a plan is made from. */
+#include <string.h>
+
+#include "plan/plan_internal.h"
+#include "portolan/strategy.h"
+
+static uint64_t fnv1a(uint64_t hash, uint64_t value) {
+    for (int byte = 0; byte < 8; byte++) {
+        hash ^= (value >> (8 * byte)) & 0xff;
+        hash *= 0x100000001b3u;
+    }
+    return hash;
+}
+
+static uint64_t fnv1a_text(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        hash = fnv1a(hash, (unsigned char)*text);
+    return hash;
+}
+
+static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
+    const int64_t term[] = {expr.constant, expr.loop, expr.power, expr.inverse, expr.core, expr.peer};
+    for (size_t i = 0; i < sizeof term / sizeof *term; i++)
+        hash = fnv1a(hash, (uint64_t)term[i]);
+    return hash;
+}
+
+static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
+    const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
+                              slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
+    if (slice->anchor_step > 1)
+        hash = fnv1a(hash, (uint64_t)slice->anchor_step);
+    if (slice->bundle > 1)
+        hash = fnv1a(hash, (uint64_t)slice->bundle);
+    if (slice->cells != PTO_CELLS_NONE)
+        hash = fnv1a(hash, slice->cells);
+    if (slice->repeat > 1)
+        hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
+    if (slice->chunks > 1)
+        hash = fnv1a(hash, (uint64_t)slice->chunks);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
+                               slice->run,    slice->stride, slice->until};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        hash = digest_expr(hash, expr[i]);
+    return hash;
+}
+
+static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
+    const int64_t number[] = {step->kind,       step->core_first, step->core_count,
+                              step->group,      step->peers.kind, step->peers.node_shift,
+                              step->peers.sign, step->send_empty, step->fresh,
+                              step->flag};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    bool shifts = step->peers.kind == PTO_PEERS_CART || step->source.cells != PTO_CELLS_NONE;
+    for (int d = 0; d < PTO_DIMS_MAX && shifts; d++)
+        hash = fnv1a(hash, (uint64_t)(int64_t)step->peers.shift[d]);
+    const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
+                               step->peers.first, step->peers.stride, step->peers.until};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        hash = digest_expr(hash, expr[i]);
+    return digest_slice(digest_slice(hash, &step->source), &step->target);
+}
+
+static uint64_t digest_node(uint64_t hash, const pto_plan_t *plan, const pto_node_t *node) {
+    const int64_t number[] = {node->kind,  node->span, node->from,       node->to,         node->power,
+                              node->group, node->by,   node->collective, node->core_first, node->core_count};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    if (node->kind == PTO_NODE_PIPELINE)
+        hash = fnv1a(hash, (uint64_t)node->depth);
+    if (node->kind == PTO_NODE_EITHER)
+        hash = fnv1a(hash, node->policy);
+    if (node->kind != PTO_NODE_COLLECTIVE)
+        return hash;
+    const pto_call_slices_t *call = pto_plan_call(plan, node->call);
+    return digest_slice(digest_slice(hash, &call->in), &call->out);
+}
+
+static uint64_t digest_group(uint64_t hash, const pto_group_t *group) {
+    return fnv1a(fnv1a(hash, group->kind), (uint64_t)group->fold);
+}
+
+static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
+    const int64_t number[] = {buffer->role,        buffer->space,       buffer->core_first,
+                              buffer->core_count,  buffer->group,       buffer->blocks,
+                              buffer->block_count, buffer->block_bytes, buffer->granularity_bytes,
+                              buffer->split,       buffer->cyclic,      buffer->cyclic_count,
+                              buffer->held_stride, buffer->user_stride, buffer->double_buffered,
+                              buffer->pageable};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    if (buffer->chunks > 0)
+        hash = fnv1a(fnv1a(hash, (uint64_t)buffer->chunks), (uint64_t)buffer->slots);
+    return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
+}
+
+static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
+    for (int d = 0; d < grid->dim_count; d++) {
+        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dim[d]), (uint64_t)grid->weight[d]);
+        hash = fnv1a(hash, grid->wrap[d]);
+    }
+    return fnv1a(hash, (uint64_t)grid->along);
+}
+
+static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
+    for (int d = 0; d < grid->dim_count; d++)
+        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
+    return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
+}
+
+static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
+    if (counts->kind == PTO_COUNTS_SKEW) {
+        uint64_t bits;
+        memcpy(&bits, &counts->skew, sizeof bits);
+        hash = fnv1a(fnv1a(hash, counts->seed), bits);
+    }
+    if (counts->kind == PTO_COUNTS_MATRIX)
+        for (int64_t i = 0; i < counts->order * counts->order; i++)
+            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
+        hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
+    return hash;
+}
+
+static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
+    const pto_layout_t *layout = &request->layout;
+    const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
+                              layout->procs_per_gpu, request->collective,   request->implementation,
+                              request->split,        request->datatype,     request->bytes,
+                              request->messages,     request->unique_bytes, request->by_library};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    if (request->collective == PTO_COLLECTIVE_PAIR)
+        hash =
+            fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        hash = digest_halo(hash, &request->halo);
+    if (request->chunks > 1)
+        hash = fnv1a(hash, (uint64_t)request->chunks);
+    if (request->segment_bytes > 0)
+        hash = fnv1a(hash, (uint64_t)request->segment_bytes);
+    if (request->staged_members.in > 0 || request->staged_members.out > 0)
+        hash =
+            fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
+    if (request->counts)
+        hash = digest_counts(hash, request->counts);
+    if (pto_request_host_counts(request))
+        hash = digest_counts(fnv1a(hash, request->counts->host->kind), request->counts->host);
+    for (int64_t owner = 0; request->mapping && owner < request->mapping->count; owner++)
+        hash = fnv1a(hash, (uint64_t)request->mapping->process[owner]);
+    return fnv1a_text(fnv1a_text(hash, request->strategy->name), request->algorithm->name);
+}
+
+uint64_t pto_plan_digest(const pto_plan_t *plan) {
+    uint64_t hash = digest_request(0xcbf29ce484222325u, &plan->request);
+    for (int i = 0; i < plan->nodes.count; i++)
+        hash = digest_node(hash, plan, pto_plan_node(plan, i));
+    for (int i = 0; i < plan->groups.count; i++)
+        hash = digest_group(hash, pto_plan_group(plan, i));
+    for (int i = 0; i < plan->buffers.count; i++)
+        hash = digest_buffer(hash, pto_plan_buffer(plan, i));
+    for (int i = 0; i < plan->stages.count; i++)
+        hash =
+            fnv1a(fnv1a(hash, (uint64_t)pto_plan_stage(plan, i)->step_count), pto_plan_stage(plan, i)->order);
+    for (int i = 0; i < plan->steps.count; i++)
+        hash = digest_step(hash, pto_plan_step(plan, i));
+    return hash;
+}
