@@ -51,13 +51,13 @@ struct pto_strategy {
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
     bool chunked; /* cuts the data into the request's `chunks` */
-    bool joins;   /* has one inner collective, which a second pattern can join */
     /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
     int64_t (*stages)(const pto_request_t *request);
     /* Its plans have either nodes: this is the same with fixed numbers of members, whose price is used; NULL:
      * has none. */
     const pto_strategy_t *fixed;
     pto_space_t collective_space; /* where the data is during the inner collective */
+    bool joins;                   /* has one inner collective, which a second pattern can join */
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,
                                pto_error_t *err); /* additional requirements; may be NULL */

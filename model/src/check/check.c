@@ -331,13 +331,14 @@ static bool write_inputs(pto_checker_t *checker) {
     return right;
 }
 
-/* The user reads the output and may then overwrite it, since it can be the next run's input. */
+/* The user reads the output and may then overwrite it, since it can be the next run's input. A plan without
+ * it is refused by what is expected of it. */
 static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = input_of(checker, pattern), out = buffer_of_role(checker->plan, pattern->out);
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
-        if (has_output(checker, owner) &&
+        if (out >= 0 && has_output(checker, owner) &&
             (!user_access(checker, rank, out, false) || !user_access(checker, rank, out, true)))
             return false;
         if (has_input(checker, owner) && !user_access(checker, rank, in, true))
