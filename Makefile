@@ -56,11 +56,11 @@ MPI_CPPFLAGS = $(filter -I% -D%,$(MPI_SHOW))
 MPI_WARNINGS := $(if $(findstring mpich,$(MPI_SHOW)),-Wno-stringop-overflow)
 
 # $(call stamp,NAME,WORDS) is a file that is rewritten only when WORDS change, which rebuilds whatever depends
-# on it. `make -n` writes nothing and yields FORCE instead.
+# on it. `make -n` writes nothing and yields FORCE instead. $(strip): make 4.3 keeps a file's last newline at times.
 dry_run := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 write_stamp = $(shell mkdir -p $(dir $(1)))$(file >$(1),$(2))$(1)
-stamp_at = $(if $(call differ,$(2),$(file <$(1))),$(if $(dry_run),FORCE,$(call write_stamp,$(1),$(2))),$(1))
+stamp_at = $(if $(call differ,$(2),$(strip $(file <$(1)))),$(if $(dry_run),FORCE,$(call write_stamp,$(1),$(2))),$(1))
 stamp = $(call stamp_at,$(BUILD)/flags/$(1),$(strip $(2)))
 FORCE:
 
