@@ -81,21 +81,21 @@ static pto_peers_t indices(int64_t first, int64_t until) {
                          .until = pto_constant(until)};
 }
 
-pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_step_of_root(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.who_until = pto_constant(1);
     step.peers = indices(1, who->n);
     return step;
 }
 
-pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_step_of_others(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.who_first = pto_constant(1);
     step.peers = indices(0, 1);
     return step;
 }
 
-pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_step_of_all(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
                                .first = pto_constant(1),
@@ -107,13 +107,18 @@ pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who) {
 
 /* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
  * find no signals to wait for. */
-void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
-    pto_step_t signal = pto_intranode_all(PTO_STEP_SIGNAL, who), wait = pto_intranode_all(PTO_STEP_WAIT, who);
+void pto_flag_among(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_peers_t peers) {
+    pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, who), wait = pto_step_of(PTO_STEP_WAIT, who);
+    signal.peers = wait.peers = peers;
     signal.flag = wait.flag = pto_build_flag(builder, name);
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_build_step(builder, signal);
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_build_step(builder, wait);
+}
+
+void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_flag_among(builder, name, who, pto_step_of_all(PTO_STEP_SIGNAL, who).peers);
 }
 
 int64_t pto_log2_ceil(int64_t n) {

@@ -40,18 +40,18 @@ static pto_slice_t of_peer(pto_slice_t slice) {
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);
-    pto_step_t from_others = pto_intranode_root(PTO_STEP_REDUCE, node);
+    pto_step_t from_others = pto_step_of_root(PTO_STEP_REDUCE, node);
     from_others.who_until = pto_constant(node->n);
     from_others.source = of_peer(part);
     from_others.target = part;
-    pto_step_t to_leader = pto_intranode_others(PTO_STEP_REDUCE, node);
+    pto_step_t to_leader = pto_step_of_others(PTO_STEP_REDUCE, node);
     to_leader.source = part;
     to_leader.target = of_peer(part);
     pto_build_stage(levels->builder, "reduce parts", PTO_ORDER_SEQUENCE);
     pto_build_step(levels->builder, from_others);
     pto_build_step(levels->builder, to_leader);
-    pto_intranode_flag(levels->builder, "part reduced", pto_intranode_others(PTO_STEP_SIGNAL, node),
-                       pto_intranode_root(PTO_STEP_WAIT, node));
+    pto_intranode_flag(levels->builder, "part reduced", pto_step_of_others(PTO_STEP_SIGNAL, node),
+                       pto_step_of_root(PTO_STEP_WAIT, node));
 }
 
 static void build_round(const levels_t *levels, const pto_exchange_t *folded, pto_expr_t distance) {
@@ -81,9 +81,9 @@ static void build_among_leaders(const levels_t *levels) {
 
 static void build_copies(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
-    pto_intranode_flag(levels->builder, "result there", pto_intranode_root(PTO_STEP_SIGNAL, node),
-                       pto_intranode_others(PTO_STEP_WAIT, node));
-    pto_step_t copy = pto_intranode_others(PTO_STEP_COPY, node);
+    pto_intranode_flag(levels->builder, "result there", pto_step_of_root(PTO_STEP_SIGNAL, node),
+                       pto_step_of_others(PTO_STEP_WAIT, node));
+    pto_step_t copy = pto_step_of_others(PTO_STEP_COPY, node);
     copy.source = of_peer(segment_of(levels));
     copy.target = segment_of(levels);
     pto_build_stage(levels->builder, "copy result", PTO_ORDER_SEQUENCE);
@@ -120,8 +120,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     if (levels.segments > 1)
         pto_build_end(builder);
     if (shares)
-        pto_intranode_flag(builder, "result read", pto_intranode_others(PTO_STEP_SIGNAL, &levels.node),
-                           pto_intranode_root(PTO_STEP_WAIT, &levels.node));
+        pto_intranode_flag(builder, "result read", pto_step_of_others(PTO_STEP_SIGNAL, &levels.node),
+                           pto_step_of_root(PTO_STEP_WAIT, &levels.node));
 }
 
 const pto_algorithm_t pto_algorithm_hierarchical = {

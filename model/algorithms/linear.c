@@ -28,13 +28,6 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, recv);
 }
 
-static pto_peers_t indices(int64_t first, int64_t until) {
-    return (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                         .first = pto_constant(first),
-                         .stride = pto_constant(1),
-                         .until = pto_constant(until)};
-}
-
 /* Member 0 has room for the vectors of all members. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_buffer_t room = *pto_builder_buffer(builder, exchange->out);
@@ -46,14 +39,10 @@ static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange)
     room.block_count = exchange->n - 1;
     int received = pto_build_buffer(builder, room);
     pto_build_stage(builder, "to process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.who_first = pto_constant(1);
-    send.peers = indices(0, 1);
+    pto_step_t send = pto_step_of_others(PTO_STEP_SEND, exchange);
     send.source = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.who_until = pto_constant(1);
-    recv.peers = indices(1, exchange->n);
+    pto_step_t recv = pto_step_of_root(PTO_STEP_RECV, exchange);
     recv.target = pto_slice_block(received, PTO_ANCHOR_PEER);
     recv.target.offset = pto_constant(-1);
     pto_build_step(builder, recv);
@@ -67,14 +56,10 @@ static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange)
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_stage(builder, "from process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.who_until = pto_constant(1);
-    send.peers = indices(1, exchange->n);
+    pto_step_t send = pto_step_of_root(PTO_STEP_SEND, exchange);
     send.source = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.who_first = pto_constant(1);
-    recv.peers = indices(0, 1);
+    pto_step_t recv = pto_step_of_others(PTO_STEP_RECV, exchange);
     recv.target = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, recv);
 }

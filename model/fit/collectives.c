@@ -24,7 +24,7 @@ enum {
 
 /* A parameter is left out if omitting it worsens the fit by less than this share. */
 static const double worthless_gain = 0.005;
-/* A search ends when a further round leaves more than this of the error. */
+/* A search ends when another round leaves more than this share of the error. */
 static const double converged = 0.999;
 
 /* --- the numbers --------------------------------------------------------------------------------------- */

@@ -74,9 +74,11 @@ static pto_status_t find_cells(const fit_work_t *work, cells_t *cells) {
         fit_points_t points;
         status = fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
         double *scratch = malloc((points.count + 1) * sizeof *scratch);
+        if (status == PTO_OK && !scratch)
+            status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
         if (status == PTO_OK)
             status = grow(cells, points.count, work->err);
-        if (status == PTO_OK && scratch != NULL)
+        if (status == PTO_OK)
             add_cells((pto_nccl_kind_t)kind, &points, scratch, cells);
         free(scratch);
         free(points.point);

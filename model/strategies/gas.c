@@ -27,11 +27,11 @@ void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t
     if (which == PTO_GAS_ALL_TO_ALL)
         pto_flag_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
-        pto_intranode_flag(builder, name, pto_intranode_root(PTO_STEP_SIGNAL, who),
-                           pto_intranode_others(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, name, pto_step_of_root(PTO_STEP_SIGNAL, who),
+                           pto_step_of_others(PTO_STEP_WAIT, who));
     else
-        pto_intranode_flag(builder, name, pto_intranode_others(PTO_STEP_SIGNAL, who),
-                           pto_intranode_root(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, name, pto_step_of_others(PTO_STEP_SIGNAL, who),
+                           pto_step_of_root(PTO_STEP_WAIT, who));
 }
 
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,

@@ -9,7 +9,7 @@
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             int gathered) {
-    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
     step.source = pto_slice_all(builder, user->in);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;
@@ -21,7 +21,7 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, c
 
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                          int gathered) {
-    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
     step.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     step.target.holder = PTO_HOLDER_PEER;

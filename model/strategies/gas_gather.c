@@ -7,7 +7,7 @@
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, int out) {
     pto_build_stage(builder, "store to all", PTO_ORDER_SEQUENCE);
-    pto_step_t step = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t step = pto_step_of_root(PTO_STEP_COPY, who);
     step.source = pto_slice_all(builder, out);
     step.target = step.source;
     step.target.holder = PTO_HOLDER_PEER;
@@ -22,7 +22,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
         pto_gas_flag(builder, "free", &who, PTO_GAS_ROOT_TO_OTHERS);
-    pto_step_t step = pto_intranode_others(PTO_STEP_COPY, &who);
+    pto_step_t step = pto_step_of_others(PTO_STEP_COPY, &who);
     step.source = pto_slice_all(builder, user.in);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;

@@ -6,16 +6,6 @@
  * a second phase would cost two flags. */
 #include "gas.h"
 
-static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
-    pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, who), wait = pto_step_of(PTO_STEP_WAIT, who);
-    signal.peers = wait.peers = pto_peers_grid();
-    signal.flag = wait.flag = pto_build_flag(builder, name);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, wait);
-}
-
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
@@ -25,11 +15,11 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     store.target = pto_slice_cells(builder, user.out, PTO_CELLS_HALO);
     store.target.holder = PTO_HOLDER_PEER;
     pto_build_kernel(builder, &who);
-    build_flag(builder, "ready", &who);
+    pto_flag_among(builder, "ready", &who, pto_peers_grid());
     pto_build_stage(builder, "store to neighbors", PTO_ORDER_SEQUENCE);
     pto_build_own_cells(builder, store);
     pto_build_step(builder, store);
-    build_flag(builder, "stored", &who);
+    pto_flag_among(builder, "stored", &who, pto_peers_grid());
     pto_build_end(builder);
 }
 

@@ -9,8 +9,7 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
         pto_gas_gathered(builder, who, user->in, (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
-    pto_step_t step =
-        root_alone ? pto_intranode_root(PTO_STEP_COPY, who) : pto_intranode_all(PTO_STEP_COPY, who);
+    pto_step_t step = root_alone ? pto_step_of_root(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
     step.source = pto_slice_all(builder, user->in);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;
@@ -24,7 +23,7 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
     step.source = pto_slice_block(user->in, PTO_ANCHOR_ME);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;

@@ -17,7 +17,7 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
                          (pto_gas_gathered_t){.blocks = PTO_BLOCKS_SHARE, .double_buffered = root_alone});
     pto_build_kernel(builder, &who);
 
-    pto_step_t scatter = pto_intranode_all(PTO_STEP_COPY, &who);
+    pto_step_t scatter = pto_step_of_all(PTO_STEP_COPY, &who);
     scatter.source = pto_slice_part(user.in, who.n, PTO_ANCHOR_PEER, pto_constant(0));
     scatter.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_slice_t own = scatter.target;
@@ -30,7 +30,7 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
 
     pto_build_stage(builder, "store results", PTO_ORDER_SEQUENCE);
     pto_step_t gather =
-        root_alone ? pto_intranode_others(PTO_STEP_COPY, &who) : pto_intranode_all(PTO_STEP_COPY, &who);
+        root_alone ? pto_step_of_others(PTO_STEP_COPY, &who) : pto_step_of_all(PTO_STEP_COPY, &who);
     gather.source = own_part;
     gather.target = own_part;
     gather.target.holder = PTO_HOLDER_PEER;
@@ -44,7 +44,7 @@ static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t who = pto_gas_members(request, &user);
     pto_build_kernel(builder, &who);
     pto_gas_flag(builder, "ready", &who, PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, &who);
+    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, &who);
     step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;

@@ -10,28 +10,28 @@
 
 void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered) {
     pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t own = pto_step_of_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
     own.source = pto_slice_all(builder, source);
     own.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_build_step(builder, own);
     if (who->n == 1)
         return;
-    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
+    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
     others.source = own.source;
     others.target = own.target;
     others.target.holder = PTO_HOLDER_PEER;
     pto_build_step(builder, others);
-    pto_intranode_flag(builder, "copied", pto_intranode_others(PTO_STEP_SIGNAL, who),
-                       pto_intranode_root(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "copied", pto_step_of_others(PTO_STEP_SIGNAL, who),
+                       pto_step_of_root(PTO_STEP_WAIT, who));
 }
 
 /* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
 static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
     if (runs == PTO_RUNS_LOOSE)
-        pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                           pto_intranode_others(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                           pto_step_of_others(PTO_STEP_WAIT, who));
     pto_gsb_copy_in(builder, who, source, gathered);
     return gathered;
 }
@@ -40,7 +40,7 @@ int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int sourc
     if (into < 0)
         into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-    pto_step_t combine = pto_intranode_root(PTO_STEP_REDUCE, who);
+    pto_step_t combine = pto_step_of_root(PTO_STEP_REDUCE, who);
     combine.peers.kind = PTO_PEERS_NONE;
     combine.fresh = true;
     combine.source = pto_slice_all(builder, gathered);
@@ -55,17 +55,17 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
 
 void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
     if (who->n > 1)
-        pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                           pto_intranode_others(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                           pto_step_of_others(PTO_STEP_WAIT, who));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
-    pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
     root.source = pto_slice_all(builder, source);
     root.target = pto_slice_all(builder, target);
     pto_build_step(builder, root);
     if (who->n == 1)
         return;
-    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
+    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
     others.source = root.source;
     others.source.holder = PTO_HOLDER_PEER;
     others.target = root.target;
@@ -77,10 +77,10 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int sou
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
     if (runs == PTO_RUNS_LOOSE)
-        pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
-                           pto_intranode_root(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
+                           pto_step_of_root(PTO_STEP_WAIT, who));
     if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
-        pto_step_t share = pto_intranode_root(PTO_STEP_COPY, who);
+        pto_step_t share = pto_step_of_root(PTO_STEP_COPY, who);
         share.peers.kind = PTO_PEERS_NONE;
         share.source = pto_slice_all(builder, source);
         source = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
@@ -93,8 +93,8 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
 
 /* All read the gathered blocks, so in the next run all must have read them before any may write. */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
-                       pto_intranode_root(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
+                       pto_step_of_root(PTO_STEP_WAIT, who));
     int gathered = gather(builder, who, source, PTO_RUNS_LOOSE);
     broadcast(builder, who, gathered, target, PTO_RUNS_ORDERED);
 }

@@ -88,12 +88,12 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
 static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
                              pto_slice_t target, bool into) {
     pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t leader = pto_intranode_root(PTO_STEP_COPY, &between->node);
+    pto_step_t leader = pto_step_of_root(PTO_STEP_COPY, &between->node);
     leader.peers.kind = PTO_PEERS_NONE;
     leader.source = source;
     leader.target = target;
     pto_build_step(between->builder, leader);
-    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, &between->node);
+    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, &between->node);
     others.source = source;
     others.target = target;
     (into ? &others.target : &others.source)->holder = PTO_HOLDER_PEER;
@@ -116,16 +116,16 @@ typedef struct {
 static void build_through_leaders(const between_t *between, const leaders_t *leaders) {
     pto_builder_t *builder = between->builder;
     copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), leaders->place, true);
-    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between->node),
-                       pto_intranode_root(PTO_STEP_WAIT, &between->node));
+    pto_intranode_flag(builder, "gathered", pto_step_of_others(PTO_STEP_SIGNAL, &between->node),
+                       pto_step_of_root(PTO_STEP_WAIT, &between->node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
                                .in = leaders->gathered,
                                .out = leaders->arrived,
                                .bundle = leaders->bundle};
     build_exchange(between, exchange);
-    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between->node),
-                       pto_intranode_others(PTO_STEP_WAIT, &between->node));
+    pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, &between->node),
+                       pto_step_of_others(PTO_STEP_WAIT, &between->node));
     copy_with_leader(between, "copy out", leaders->output, pto_slice_all(builder, between->user.out), false);
 }
 

@@ -12,13 +12,13 @@
 
 /* A step of the members that stage, with the root as peer; of the root, with them as peers. */
 static pto_step_t staging(pto_step_kind_t kind, const pto_exchange_t *who, int64_t staged) {
-    pto_step_t step = pto_intranode_others(kind, who);
+    pto_step_t step = pto_step_of_others(kind, who);
     step.who_first = pto_constant(who->n - staged);
     return step;
 }
 
 static pto_step_t root_of_staging(pto_step_kind_t kind, const pto_exchange_t *who, int64_t staged) {
-    pto_step_t step = pto_intranode_root(kind, who);
+    pto_step_t step = pto_step_of_root(kind, who);
     step.peers.first = pto_constant(who->n - staged);
     return step;
 }
@@ -40,11 +40,11 @@ static int host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int li
 static void take_up(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int flag, int host,
                     int64_t host_first, int gathered) {
     int64_t first = who->n - staged;
-    pto_step_t wait = pto_intranode_root(PTO_STEP_WAIT, who);
+    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, who);
     wait.peers.first = pto_loop_index(1, first);
     wait.peers.until = pto_loop_index(1, first + 1);
     wait.flag = flag;
-    pto_step_t copy = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t copy = pto_step_of_root(PTO_STEP_COPY, who);
     copy.peers.kind = PTO_PEERS_NONE;
     copy.source = pto_slice_block(host, PTO_ANCHOR_ABSOLUTE);
     copy.source.offset = pto_loop_index(1, host_first);
@@ -96,7 +96,7 @@ static pto_slice_t first_blocks(int buffer, int64_t blocks) {
 /* The root copies the first `blocks` blocks of `source` to `host`, and all of that is what members get. */
 static void stage_out(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int source,
                       int64_t blocks, int host, int target) {
-    pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
     root.source = first_blocks(source, blocks);
     root.target = first_blocks(host, blocks);
@@ -161,10 +161,10 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     int64_t first = who->n - staged.in;
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
     int host = host_buffer(builder, who, source, "staged", staged.out > 0 ? who->n : staged.in);
-    pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
-                       pto_intranode_root(PTO_STEP_WAIT, who));
-    pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                       pto_intranode_others(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
+                       pto_step_of_root(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                       pto_step_of_others(PTO_STEP_WAIT, who));
     if (staged.in > 0)
         gather(builder, who, staged.in, source, host, staged.out > 0 ? first : 0, gathered);
     else

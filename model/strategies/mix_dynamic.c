@@ -9,14 +9,14 @@
 
 /* A step of member k, with the root as peer; of the root, with member k as peer. */
 static pto_step_t member(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_intranode_others(kind, who);
+    pto_step_t step = pto_step_of_others(kind, who);
     step.who_first = pto_loop_index(1, 0);
     step.who_until = pto_loop_index(1, 1);
     return step;
 }
 
 static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_intranode_root(kind, who);
+    pto_step_t step = pto_step_of_root(kind, who);
     step.peers.first = pto_loop_index(1, 0);
     step.peers.until = pto_loop_index(1, 1);
     return step;
@@ -24,7 +24,7 @@ static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
 
 /* A step of the root alone. */
 static pto_step_t alone(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_intranode_root(kind, who);
+    pto_step_t step = pto_step_of_root(kind, who);
     step.peers.kind = PTO_PEERS_NONE;
     return step;
 }
@@ -110,8 +110,8 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, const p
                       pto_policy_kind_t policy) {
     int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
     int host = host_buffer(builder, who, user->in, "staged", who->n);
-    pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                       pto_intranode_others(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                       pto_step_of_others(PTO_STEP_WAIT, who));
     gather(builder, who, policy, user->in, host, gathered);
     hand_out(builder, who, policy, gathered, host, user->out);
 }

@@ -8,7 +8,6 @@
 #include "base/text_file.h"
 #include "command.h"
 #include "export.h"
-#include "portolan/output.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
 #include "table.h"
@@ -67,8 +66,7 @@ static const pto_option_set_t option_sets[] = {{"options", own_options},
 
 static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
 
-/* --- the question ----------------------------------------------------------------------------------------
- */
+/* --- the question --------------------------------------------------------------------------------------- */
 
 /* The option's words are the targets' names. */
 static const pto_export_target_t *find_target(const char *name) {
@@ -127,12 +125,11 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
     pto_scenario_init(scenario);
     scenario->layout.procs_per_gpu = 1;
     pto_status_t status = pto_series_range(4, 64 << 20, 2, &scenario->bytes, &err);
-    if (status == PTO_OK)
-        status = pto_arguments_apply(given, options, &err);
-    if (status == PTO_ERR_IO)
-        return pto_report_error(&err);
     if (status != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
+        return pto_report_error(&err);
+    int code = pto_options_apply(given, options);
+    if (code >= 0)
+        return code;
     if (!options->target || !scenario->machine_path || scenario->nodes.count == 0)
         return pto_usage_error(&syntax, "no %s given",
                                !options->target          ? "target (--for)"
@@ -149,8 +146,7 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
     return pto_options_bind(options);
 }
 
-/* --- the file --------------------------------------------------------------------------------------------
- */
+/* --- the file ------------------------------------------------------------------------------------------- */
 
 /* POSIX's CRC, as `cksum FILE` prints it. */
 static uint32_t checksum(const char *text, size_t size) {
@@ -203,24 +199,16 @@ static pto_status_t write_notes(const pto_export_t *export, const pto_export_tar
     return target->write_notes(export, stream, prefix, err);
 }
 
-static pto_status_t write_file(const pto_export_t *export, const pto_export_target_t *target,
-                               pto_error_t *err) {
-    const pto_options_t *options = &export->options;
-    pto_output_t *output = NULL;
-    pto_status_t status = options->out ? pto_output_open(options->out, options->force, &output, err) : PTO_OK;
-    if (status != PTO_OK)
-        return status;
-    FILE *stream = output ? pto_output_stream(output) : stdout;
-    status = write_notes(export, target, target->has_comments ? stream : stderr, err);
+static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {
+    const pto_export_t *export = context;
+    const pto_export_target_t *target = find_target(export->options.target);
+    pto_status_t status = write_notes(export, target, target->has_comments ? stream : stderr, err);
     if (status == PTO_OK)
         target->write(export, stream);
-    pto_status_t closed =
-        output ? pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL) : PTO_OK;
-    return status == PTO_OK ? closed : status;
+    return status;
 }
 
-/* --- the check -------------------------------------------------------------------------------------------
- */
+/* --- the check ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     int priced;
@@ -292,7 +280,7 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
         return status == PTO_OK ? check_file(export, target, err) : status;
     for (int i = 0; i < export->table_count && status == PTO_OK; i++)
         status = pto_export_decide(export, &export->table[i], err);
-    return status == PTO_OK ? write_file(export, target, err) : status;
+    return status == PTO_OK ? pto_options_write(&export->options, write_file, export, err) : status;
 }
 
 static int run(const pto_arguments_t *given) {

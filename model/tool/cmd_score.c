@@ -176,17 +176,16 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     pto_error_t err = {0};
     pto_options_t *shared = &arguments->shared;
     pto_status_t status = smallest_scenario(&shared->scenario, &err);
-    if (status == PTO_OK)
-        status = pto_arguments_apply(given, arguments, &err);
-    if (status == PTO_ERR_IO)
-        return pto_report_error(&err);
     if (status != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
+        return pto_report_error(&err);
+    int code = pto_options_apply(given, arguments);
+    if (code >= 0)
+        return code;
     if (!shared->scenario.machine_path)
         return pto_usage_error(&syntax, "no machine given (--machine)");
     if (given->operand_count == 0)
         return pto_usage_error(&syntax, "no measured collectives given");
-    int code = pto_options_bind(shared);
+    code = pto_options_bind(shared);
     if (code < 0 && pto_layout_rank_count(&shared->scenario.layout) != 1)
         return pto_usage_error(&syntax, "--what-if: layouts are as they were measured");
     return code;

@@ -5,7 +5,6 @@
 
 #include "command.h"
 #include "options.h"
-#include "portolan/output.h"
 #include "portolan/traffic.h"
 #include "table.h"
 #include "traffic_plot.h"
@@ -76,33 +75,28 @@ static void write_pair(void *context, const pto_traffic_pair_t *pair) {
         pto_traffic_map_add(writing->map, pair);
 }
 
-/* The rows, to the file or to standard output. */
-static pto_status_t write_rows(const pto_options_t *options, const pto_plan_t *plan, pto_traffic_map_t *map,
-                               pto_error_t *err) {
-    pto_output_t *output = NULL;
-    pto_status_t status = options->out ? pto_output_open(options->out, options->force, &output, err) : PTO_OK;
-    if (status != PTO_OK)
-        return status;
-    writing_t writing = {options, plan, output ? pto_output_stream(output) : stdout, map, false};
-    status = pto_plan_traffic(plan, write_pair, &writing, err);
+static pto_status_t write_rows(void *context, FILE *stream, pto_error_t *err) {
+    writing_t *writing = context;
+    writing->stream = stream;
+    pto_status_t status = pto_plan_traffic(writing->plan, write_pair, writing, err);
     if (status == PTO_OK)
-        write_heading(&writing);
-    pto_status_t closed =
-        output ? pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL) : PTO_OK;
-    return status == PTO_OK ? closed : status;
+        write_heading(writing);
+    return status;
 }
 
 static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
     char title[128];
     pto_traffic_map_t map;
+    writing_t writing = {.options = options, .plan = plan};
     if (!options->plot)
-        return write_rows(options, plan, NULL, err);
+        return pto_options_write(options, write_rows, &writing, err);
+    writing.map = &map;
     snprintf(title, sizeof title, "%s by %s, %" PRId64 " bytes", pto_collective_name(request->collective),
              request->strategy->name, request->bytes);
     pto_status_t status = pto_traffic_map_init(&map, pto_layout_rank_count(&request->layout), title, err);
     if (status == PTO_OK)
-        status = write_rows(options, plan, &map, err);
+        status = pto_options_write(options, write_rows, &writing, err);
     pto_plot_t plot = pto_traffic_plot(&map);
     if (status == PTO_OK)
         status = pto_plot_draw(&plot, options->plot, err);

@@ -173,12 +173,11 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     pto_error_t err = {0};
     pto_scenario_t *scenario = &options->scenario;
     pto_status_t status = standard_scenario(scenario, &err);
-    if (status == PTO_OK)
-        status = pto_arguments_apply(given, options, &err);
-    if (status == PTO_ERR_IO)
-        return pto_report_error(&err);
     if (status != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
+        return pto_report_error(&err);
+    int code = pto_options_apply(given, options);
+    if (code >= 0)
+        return code;
     if (!scenario->machine_path)
         return pto_usage_error(&syntax, "no machine given (--machine)");
     *all = scenario->collective == PTO_COLLECTIVE_COUNT;

@@ -55,7 +55,6 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *summary;
     const pto_export_collective_t *collective; /* ends with a row without a name */
     bool has_comments; /* notes go into the file, behind `# `; else to standard error */
     void (*write)(const pto_export_t *export, FILE *stream);

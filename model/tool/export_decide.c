@@ -153,8 +153,7 @@ int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes) {
     return table->collective->total ? bytes * table->ranks : bytes;
 }
 
-/* --- staging ---------------------------------------------------------------------------------------------
- */
+/* --- staging -------------------------------------------------------------------------------------------- */
 
 static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
                                const char *strategy, const char *other, int64_t bytes, bool *as_fast,
@@ -186,8 +185,7 @@ pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_t
     return status;
 }
 
-/* --- what the library cannot do --------------------------------------------------------------------------
- */
+/* --- what the library cannot do ------------------------------------------------------------------------- */
 
 static pto_status_t write_range(const pto_export_t *export, const pto_export_table_t *table,
                                 const pto_predictions_t *predictions, const pto_range_t *range, FILE *stream,

@@ -64,8 +64,7 @@ static int same_collective(const pto_export_t *export, int first) {
     return end;
 }
 
-/* --- the classic file ------------------------------------------------------------------------------------
- */
+/* --- the classic file ----------------------------------------------------------------------------------- */
 
 static void write_guard(FILE *stream, int64_t ranks, const char *which) {
     fprintf(stream, "%-12" PRId64 "# ranks, and %s: Open MPI decides\n1\n0 0 0 0\n", ranks, which);
@@ -143,8 +142,7 @@ static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream
     return write_limits(export, NULL, stream, prefix, err);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------------------------------------- */
 
 static void write_json_rule(FILE *stream, const pto_export_table_t *table, int at) {
     const pto_export_rule_t *rule = &table->rule[at];
@@ -214,16 +212,13 @@ static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, c
 }
 
 const pto_export_target_t pto_export_openmpi_4 = {.name = "openmpi-4.1",
-                                                  .summary = "Open MPI 4.1 and 5.0: rules of component tuned",
                                                   .collective = pto_openmpi_collectives,
                                                   .has_comments = true,
                                                   .write = write_classic,
                                                   .write_notes = write_classic_notes,
                                                   .read = pto_openmpi_read};
 
-const pto_export_target_t pto_export_openmpi_6 = {
-    .name = "openmpi-6",
-    .summary = "Open MPI 6.0: the same in JSON, and from which size on GPU buffers are staged",
-    .collective = pto_openmpi_collectives,
-    .write = write_json,
-    .write_notes = write_json_notes};
+const pto_export_target_t pto_export_openmpi_6 = {.name = "openmpi-6",
+                                                  .collective = pto_openmpi_collectives,
+                                                  .write = write_json,
+                                                  .write_notes = write_json_notes};

@@ -60,7 +60,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
 }
 
 const pto_export_target_t pto_export_ucc = {.name = "ucc",
-                                            .summary = "UCC: NCCL or UCP, by size",
                                             .collective = collectives,
                                             .has_comments = true,
                                             .write = write_variables,

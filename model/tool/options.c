@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "find_machine.h"
+#include "portolan/output.h"
 #include "portolan/what_if.h"
 
 int pto_report_error(const pto_error_t *err) {
@@ -121,6 +122,28 @@ static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_scenario_bind(&options->scenario, options->machine, err);
     return status;
+}
+
+int pto_options_apply(const pto_arguments_t *arguments, void *target) {
+    pto_error_t err = {0};
+    pto_status_t status = pto_arguments_apply(arguments, target, &err);
+    if (status == PTO_ERR_IO)
+        return pto_report_error(&err);
+    return status == PTO_OK ? -1 : pto_usage_error(arguments->syntax, "%s", err.message);
+}
+
+pto_status_t pto_options_write(const pto_options_t *options,
+                               pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
+                               void *context, pto_error_t *err) {
+    pto_output_t *output = NULL;
+    if (!options->out)
+        return write(context, stdout, err);
+    pto_status_t status = pto_output_open(options->out, options->force, &output, err);
+    if (status != PTO_OK)
+        return status;
+    status = write(context, pto_output_stream(output), err);
+    pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
+    return status == PTO_OK ? closed : status;
 }
 
 int pto_options_bind(pto_options_t *options) {

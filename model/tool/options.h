@@ -54,6 +54,14 @@ void pto_options_fini(pto_options_t *options);
  * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
 
+/* Apply `arguments` to a command's own struct. Returns -1, or the exit code after printing the error. */
+int pto_options_apply(const pto_arguments_t *arguments, void *target);
+
+/* Call `write` with the stream of --out, or with standard output. What fails leaves no file. */
+pto_status_t pto_options_write(const pto_options_t *options,
+                               pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
+                               void *context, pto_error_t *err);
+
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
 

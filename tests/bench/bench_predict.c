@@ -125,8 +125,7 @@ static void bench_collective(const char *program, const pto_machine_t *machine, 
            1e3 * small_call_s, 1e3 * large_call_s, large_call_s / small_call_s, priced[0], priced[1]);
 }
 
-/* --- one price
- * ---------------------------------------------------------------------------------------------- */
+/* --- one price ------------------------------------------------------------------------------------------ */
 
 /* A strategy that this machine has no cost for says so; whatever else goes wrong is a failure. */
 static void time_price(const pto_plan_t *plan, const pto_machine_t *machine) {

@@ -61,7 +61,7 @@ static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *
 
 /* The root of a broadcast has its own output. */
 static void build_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
-    pto_step_t own = pto_intranode_root(PTO_STEP_COPY, who);
+    pto_step_t own = pto_step_of_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
     own.source = pto_slice_all(builder, user->in);
     own.target = pto_slice_all(builder, user->out);
@@ -91,23 +91,23 @@ static void add_flag(const ring_t *ring, pto_step_t step, int flag) {
 static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool waits) {
     pto_build_stage(ring->builder, "fill", PTO_ORDER_SEQUENCE);
     if (waits)
-        add_flag(ring, pto_intranode_root(PTO_STEP_WAIT, &ring->who), ring->empty);
-    pto_step_t fill = pto_intranode_root(PTO_STEP_COPY, &ring->who);
+        add_flag(ring, pto_step_of_root(PTO_STEP_WAIT, &ring->who), ring->empty);
+    pto_step_t fill = pto_step_of_root(PTO_STEP_COPY, &ring->who);
     fill.source = chunk_of(&ring->cut, ring->in, false, grains, k);
     fill.target = chunk_of(&ring->cut, ring->ring, true, grains, k);
     fill.target.holder = PTO_HOLDER_PEER;
     pto_build_step(ring->builder, fill);
     pto_build_stage(ring->builder, "full", PTO_ORDER_SEQUENCE);
-    add_flag(ring, pto_intranode_root(PTO_STEP_SIGNAL, &ring->who), ring->full);
-    add_flag(ring, pto_intranode_others(PTO_STEP_WAIT, &ring->who), ring->full);
+    add_flag(ring, pto_step_of_root(PTO_STEP_SIGNAL, &ring->who), ring->full);
+    add_flag(ring, pto_step_of_others(PTO_STEP_WAIT, &ring->who), ring->full);
     pto_build_stage(ring->builder, "drain", PTO_ORDER_SEQUENCE);
-    pto_step_t drain = pto_intranode_others(PTO_STEP_COPY, &ring->who);
+    pto_step_t drain = pto_step_of_others(PTO_STEP_COPY, &ring->who);
     drain.peers.kind = PTO_PEERS_NONE;
     drain.source = chunk_of(&ring->cut, ring->ring, true, grains, k);
     drain.target = chunk_of(&ring->cut, ring->out, false, grains, k);
     pto_build_step(ring->builder, drain);
     pto_build_stage(ring->builder, "empty", PTO_ORDER_SEQUENCE);
-    add_flag(ring, pto_intranode_others(PTO_STEP_SIGNAL, &ring->who), ring->empty);
+    add_flag(ring, pto_step_of_others(PTO_STEP_SIGNAL, &ring->who), ring->empty);
 }
 
 static void build_chunks(const ring_t *ring, int64_t from, int64_t to, bool waits) {
@@ -149,19 +149,19 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     if (ring.cut.rest > 0)
         build_chunk(&ring, ring.cut.rest, pto_constant(whole), whole >= ring.cut.slots);
     build_credits(&ring, smaller(whole + (ring.cut.rest > 0), ring.cut.slots),
-                  pto_intranode_root(PTO_STEP_WAIT, &ring.who));
+                  pto_step_of_root(PTO_STEP_WAIT, &ring.who));
 }
 
 /* The same in lanes: the next chunks are copied while one is signalled. */
 static void build_ring_in_lanes(pto_builder_t *builder, const pto_request_t *request) {
     ring_t ring = begin_ring(builder, request);
-    build_credits(&ring, ring.cut.slots, pto_intranode_others(PTO_STEP_SIGNAL, &ring.who));
+    build_credits(&ring, ring.cut.slots, pto_step_of_others(PTO_STEP_SIGNAL, &ring.who));
     pto_build_pipeline(builder, 0, ring.cut.whole, ring.cut.slots);
     build_chunk(&ring, ring.cut.chunk, pto_loop_index(1, 0), true);
     pto_build_end(builder);
     if (ring.cut.rest > 0)
         build_chunk(&ring, ring.cut.rest, pto_constant(ring.cut.whole), true);
-    build_credits(&ring, ring.cut.slots, pto_intranode_root(PTO_STEP_WAIT, &ring.who));
+    build_credits(&ring, ring.cut.slots, pto_step_of_root(PTO_STEP_WAIT, &ring.who));
 }
 
 /* --- one host buffer for all processes of a GPU --------------------------------------------------------- */
@@ -169,8 +169,8 @@ static void build_ring_in_lanes(pto_builder_t *builder, const pto_request_t *req
 static void build_between(pto_builder_t *builder, const pto_shares_t *shares, const char *name,
                           bool to_owner) {
     pto_exchange_t gpu = {.group = shares->gpu, .n = shares->count, .core_count = shares->count};
-    pto_step_t owner = pto_intranode_root(PTO_STEP_SIGNAL, &gpu);
-    pto_step_t others = pto_intranode_others(PTO_STEP_SIGNAL, &gpu);
+    pto_step_t owner = pto_step_of_root(PTO_STEP_SIGNAL, &gpu);
+    pto_step_t others = pto_step_of_others(PTO_STEP_SIGNAL, &gpu);
     pto_intranode_flag(builder, name, to_owner ? others : owner, to_owner ? owner : others);
 }
 
@@ -208,20 +208,20 @@ typedef struct {
 static void build_staged_chunk(const staged_t *staged, int64_t grains, pto_expr_t k) {
     pto_builder_t *builder = staged->builder;
     pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    pto_step_t out = pto_intranode_root(PTO_STEP_COPY, &staged->who);
+    pto_step_t out = pto_step_of_root(PTO_STEP_COPY, &staged->who);
     out.peers.kind = PTO_PEERS_NONE;
     out.source = chunk_of(&staged->cut, staged->user.in, false, grains, k);
     out.target = chunk_of(&staged->cut, staged->host_in, true, grains, k);
     pto_build_step(builder, out);
     pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_intranode_root(PTO_STEP_SEND, &staged->who);
+    pto_step_t send = pto_step_of_root(PTO_STEP_SEND, &staged->who);
     send.source = out.target;
     pto_build_step(builder, send);
-    pto_step_t recv = pto_intranode_others(PTO_STEP_RECV, &staged->who);
+    pto_step_t recv = pto_step_of_others(PTO_STEP_RECV, &staged->who);
     recv.target = chunk_of(&staged->cut, staged->host_out, true, grains, k);
     pto_build_step(builder, recv);
     pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
-    pto_step_t in = pto_intranode_others(PTO_STEP_COPY, &staged->who);
+    pto_step_t in = pto_step_of_others(PTO_STEP_COPY, &staged->who);
     in.peers.kind = PTO_PEERS_NONE;
     in.source = recv.target;
     in.target = chunk_of(&staged->cut, staged->user.out, false, grains, k);
@@ -309,8 +309,8 @@ static void build_half_copy(const halves_t *halves, pto_step_t step, pto_slice_t
 static void build_half(const halves_t *halves, int branch) {
     pto_builder_t *builder = halves->builder;
     const pto_exchange_t *who = &halves->who;
-    pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who), alone = root;
-    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
+    pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who), alone = root;
+    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
     pto_slice_t result = half(halves->result[branch], branch), out = half(halves->user.out, branch);
     pto_slice_t given = half(halves->given[branch], branch), theirs = given;
     alone.peers.kind = PTO_PEERS_NONE;

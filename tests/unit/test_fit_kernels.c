@@ -71,7 +71,7 @@ static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name
     return entry;
 }
 
-/* --- further inputs ------------------------------------------------------------------------------------- */
+/* --- additional inputs ---------------------------------------------------------------------------------- */
 
 static double two_s(int64_t bytes) {
     double s = (double)bytes;

@@ -10,15 +10,8 @@
 
 #include <cmocka.h>
 
+#include "parsed_counts.h"
 #include "portolan/map.h"
-
-static pto_counts_t parsed(const char *text) {
-    pto_counts_t counts;
-    pto_error_t err = {0};
-    if (pto_counts_parse(text, "counts", &counts, &err) != PTO_OK)
-        fail_msg("%s: %s", text, err.message);
-    return counts;
-}
 
 static pto_flows_t flows_of(const pto_counts_t *counts) {
     pto_flows_t flows;

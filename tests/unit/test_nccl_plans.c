@@ -255,8 +255,7 @@ static void numbers_that_were_not_measured_have_no_price(void **state) {
     pto_machine_fini(&m);
 }
 
-/* --- beyond what was measured -----------------------------------------------------------------------------
- */
+/* --- beyond what was measured --------------------------------------------------------------------------- */
 
 #define STRUCTURE                                                                                            \
     "  hop:\n"                                                                                               \

@@ -8,16 +8,9 @@
 
 #include <cmocka.h>
 
+#include "parsed_counts.h"
 #include "plan_request.h"
 #include "portolan/check.h"
-
-static pto_counts_t parsed(const char *text) {
-    pto_counts_t counts;
-    pto_error_t err = {0};
-    if (pto_counts_parse(text, "counts", &counts, &err) != PTO_OK)
-        fail_msg("%s: %s", text, err.message);
-    return counts;
-}
 
 static void locate(const pto_grid_t *grid, int64_t process, int64_t *at) {
     for (int d = grid->dim_count - 1; d >= 0; d--, process /= grid->dim[d + 1])

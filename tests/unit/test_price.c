@@ -227,8 +227,7 @@ static void shares_split_the_message_and_sum_the_copies(void **state) {
     }
 }
 
-/* --- the paper's conclusions, as its printed numbers give them
- * ---------------------------------------------- */
+/* --- the paper's conclusions, as its printed numbers give them ------------------------------------------ */
 
 static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
     (void)state;
@@ -288,8 +287,7 @@ static void splitting_1_mib_over_cores_pays_and_never_hurts(void **state) {
     assert_true(network_s(1, 1048576) >= 2.5 * before_s);
 }
 
-/* --- properties
- * --------------------------------------------------------------------------------------------- */
+/* --- properties ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t nodes, gpus, cores, bytes;

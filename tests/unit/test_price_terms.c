@@ -406,8 +406,7 @@ static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* --- staging
- * ------------------------------------------------------------------------------------------------ */
+/* --- staging -------------------------------------------------------------------------------------------- */
 
 /* A library that stages GPU buffers is three_step inside: dearer by its pageable memory only. */
 static void a_staging_library_is_three_step_with_pageable_memory(void **state) {

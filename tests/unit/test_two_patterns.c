@@ -9,19 +9,12 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
+#include "parsed_counts.h"
 #include "portolan/builder.h"
 #include "portolan/check.h"
 #include "portolan/price.h"
 #include "portolan/traffic.h"
 #include "simulated.h"
-
-static pto_counts_t parsed(const char *text) {
-    pto_counts_t counts;
-    pto_error_t err = {0};
-    if (pto_counts_parse(text, "counts", &counts, &err) != PTO_OK)
-        fail_msg("%s: %s", text, err.message);
-    return counts;
-}
 
 static pto_request_t exchange(const pto_counts_t *counts, const char *strategy, int64_t nodes, int64_t gpus,
                               int64_t procs, int64_t bytes) {

@@ -91,12 +91,13 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
 void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
 
 /* A step of member 0 with all others as peers; of all others with member 0 as peer. */
-pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who);
-pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_step_of_root(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_step_of_others(pto_step_kind_t kind, const pto_exchange_t *who);
 /* A step of every member with all others as peers, the next one first. */
-pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_step_of_all(pto_step_kind_t kind, const pto_exchange_t *who);
 
-/* A barrier: every member raises a flag for all others and waits for theirs. */
+/* Every member raises a flag for its peers and waits for theirs; a barrier: all others are its peers. */
+void pto_flag_among(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_peers_t peers);
 void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
 
 /* A step of the member of a pair that sends, or of the one that receives, with the other as its peer. If the

@@ -19,8 +19,10 @@ typedef struct {
 static const pattern_t patterns[] = {{PTO_ROLE_IN, PTO_ROLE_OUT, pto_request_bytes},
                                      {PTO_ROLE_HOST_IN, PTO_ROLE_HOST_OUT, pto_request_host_bytes}};
 
-static int pattern_count(const pto_checker_t *checker) {
-    return pto_request_host_counts(checker->request) ? 2 : 1;
+static bool for_each_pattern(pto_checker_t *checker,
+                             bool (*is_right)(pto_checker_t *checker, const pattern_t *pattern)) {
+    return is_right(checker, &patterns[0]) &&
+           (!pto_request_host_counts(checker->request) || is_right(checker, &patterns[1]));
 }
 
 static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
@@ -125,12 +127,12 @@ static int64_t first_position(const pto_request_t *request, const pattern_t *pat
     return pattern == patterns ? 0 : input_bytes(request, patterns, owner, owners);
 }
 
-static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern, int64_t owners) {
+static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern) {
+    int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int64_t *origin = calloc((size_t)owners, sizeof *origin);
     if (!origin)
         return pto_check_out_of_memory(checker);
-    bool right = buffer_of_role(checker->plan, pattern->out) >= 0 ||
-                 pto_check_fail(checker, 0, "the plan has no output in host memory");
+    bool right = true;
     for (int64_t i = 0; i < owners; i++)
         origin[i] = first_position(checker->request, pattern, i, owners);
     for (int64_t j = 0; j < owners && right; j++)
@@ -249,8 +251,6 @@ static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
 static bool expect_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
-    if (out < 0)
-        return pto_check_fail(checker, 0, "the plan has no output");
     switch (pto_collective_data(checker->request->collective)) {
     case PTO_DATA_VECTOR:
         return expect_vector(checker, out, owners);
@@ -265,10 +265,7 @@ static bool expect_outputs(pto_checker_t *checker) {
     case PTO_DATA_COUNT:
         break;
     }
-    bool right = true;
-    for (int i = 0; i < pattern_count(checker) && right; i++)
-        right = expect_blocks(checker, &patterns[i], owners);
-    return right;
+    return for_each_pattern(checker, expect_blocks);
 }
 
 /* --- the user's part ------------------------------------------------------------------------------------ */
@@ -324,34 +321,22 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     return true;
 }
 
-static bool write_inputs(pto_checker_t *checker) {
-    bool right = true;
-    for (int i = 0; i < pattern_count(checker) && right; i++)
-        right = write_input(checker, &patterns[i]);
-    return right;
-}
-
-/* The user reads the output and may then overwrite it, since it can be the next run's input. A plan without
- * it is refused by what is expected of it. */
+/* The user reads the output and may then overwrite it, since it can be the next run's input. */
 static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = input_of(checker, pattern), out = buffer_of_role(checker->plan, pattern->out);
+    if (out < 0)
+        return pto_check_fail(checker, 0, "the plan has no output%s",
+                              pattern == patterns ? "" : " in host memory");
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
-        if (out >= 0 && has_output(checker, owner) &&
+        if (has_output(checker, owner) &&
             (!user_access(checker, rank, out, false) || !user_access(checker, rank, out, true)))
             return false;
         if (has_input(checker, owner) && !user_access(checker, rank, in, true))
             return false;
     }
     return true;
-}
-
-static bool use_outputs(pto_checker_t *checker) {
-    bool right = true;
-    for (int i = 0; i < pattern_count(checker) && right; i++)
-        right = use_output(checker, &patterns[i]);
-    return right;
 }
 
 static bool no_signals_left(pto_checker_t *checker) {
@@ -434,8 +419,8 @@ static bool walk_stages(pto_checker_t *checker) {
 }
 
 static bool run(pto_checker_t *checker) {
-    return write_inputs(checker) && walk_stages(checker) && no_signals_left(checker) &&
-           use_outputs(checker) && expect_outputs(checker);
+    return for_each_pattern(checker, write_input) && walk_stages(checker) && no_signals_left(checker) &&
+           for_each_pattern(checker, use_output) && expect_outputs(checker);
 }
 
 /* If processes use each other's memory, one of them may be a run ahead. Walk the plan once more, with all

@@ -60,8 +60,7 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* --- beyond what was measured -----------------------------------------------------------------------------
- */
+/* --- beyond what was measured --------------------------------------------------------------------------- */
 
 /* Flags for each byte of data: LL has 4 bytes of them in 8, LL128 8 in 128, Simple none. */
 static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
@@ -74,9 +73,6 @@ typedef struct {
     double per_link;
     double per_node;
 } shape_t;
-
-static double smaller(double a, double b) { return a < b ? a : b; }
-static double above_zero(double value) { return value > 0 ? value : 0; }
 
 /* NCCL's own counts (tuning.cc): a ring's slowest block passes all of its links between nodes. */
 static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pto_nccl_job_t job) {
@@ -92,7 +88,7 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     }
     shape.hops = rounds * steps;
     if (nodes > 1)
-        shape.net_hops = smaller(rounds * (is_chain(kind) ? nodes - 1 : nodes), shape.hops);
+        shape.net_hops = fmin(rounds * (is_chain(kind) ? nodes - 1 : nodes), shape.hops);
     shape.hops -= shape.net_hops;
     if (kind == PTO_NCCL_ALLTOALL) { /* all peers at once */
         shape.hops = steps;
@@ -134,15 +130,15 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
         .protocol = protocol,
         .row = pto_machine_nccl(machine, kind, base.gpus, base.nodes, (int64_t)row_bytes),
         .row_bytes = row_bytes,
-        .hops = above_zero(asked.hops - measured.hops),
-        .net_hops = above_zero(asked.net_hops - measured.net_hops),
+        .hops = fmax(asked.hops - measured.hops, 0),
+        .net_hops = fmax(asked.net_hops - measured.net_hops, 0),
         .net_bytes = job.nodes > 1 && base.nodes == 1 ? bytes * asked.per_node : 0,
     };
     bool split = pto_param_known(&machine->nccl_channels);
     if (pipelined)
         route->chunk_bytes =
             route->hops *
-            (split ? smaller(bytes / machine->nccl_channels.value, machine->nccl_chunk_bytes.value) : bytes);
+            (split ? fmin(bytes / machine->nccl_channels.value, machine->nccl_chunk_bytes.value) : bytes);
     return true;
 }
 
@@ -211,7 +207,7 @@ static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_j
     return any;
 }
 
-/* The cheaper of ring and tree; sends stand for both in an alltoall. False: nothing is known to extrapolate
+/* The cheaper of ring and tree; an alltoall has neither, only sends. False: nothing is known to extrapolate
  * from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
