@@ -116,6 +116,8 @@ SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
+# What the tool needs in addition to the library.
+TOOL_LDLIBS := $(FIT_LDLIBS) -ljansson -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
 TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
@@ -124,7 +126,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
@@ -165,7 +167,7 @@ CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST
 MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
 CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
 NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
-LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(FIT_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
+LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(TOOL_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
 STAMPS := $(CC_STAMP) $(MPICC_STAMP) $(CXX_STAMP) $(NVCC_STAMP) $(LINK_STAMP)
 
 # $(call link,COMPILER,LIBRARIES): link everything that the target depends on into one program or library.
@@ -203,7 +205,7 @@ $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
 
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -255,6 +257,9 @@ $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_c
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
+$(BUILD)/obj/tests/mpi/fake_ucp.o: DEFINES := -D_GNU_SOURCE
+$(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared,-ldl)
 $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
@@ -278,13 +283,13 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
-	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -453,6 +458,8 @@ HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portola
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
+# MPICH's own, with its license.
+MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -462,7 +469,7 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
 	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PROFILE_LIB) $(LIB_AT)
@@ -474,14 +481,15 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(MAN_PAGES) $(MAN_AT)
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
+	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
-		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist
