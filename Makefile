@@ -38,11 +38,11 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 # Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ituner -Itests
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter profile/%,$(1)),-Imodel/include, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
+	$(if $(filter profile/%,$(1)),-Imodel/include,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -88,6 +88,8 @@ OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folder
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 PROFILE_SRC := $(wildcard profile/*.c)
+# The tuner plugin for NCCL needs neither NCCL nor the library.
+TUNER_SRC := $(wildcard tuner/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -104,17 +106,18 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PROFILE_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
+TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 # What the tool needs in addition to the library.
 TOOL_LDLIBS := $(FIT_LDLIBS) -ljansson -ldl
@@ -178,7 +181,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
@@ -203,6 +206,9 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 
 $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
+
+$(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared,)
 
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
@@ -282,10 +288,10 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
 	$(call link,$(CC),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
@@ -472,7 +478,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
-	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PROFILE_LIB) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(TUNER_LIB) $(PROFILE_LIB) $(LIB_AT)
 	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
 		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
 	done
@@ -485,7 +491,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
-	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
 		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
