@@ -33,10 +33,13 @@ static const char usage[] =
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
     "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
     "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n"
-    "  mpich-4.0     the selection file of MPICH 4.0 (JSON): its own, with what is faster\n";
+    "  nccl          rules for the tuner plugin libportolan-nccl-tuner.so: ring or tree for allreduces\n"
+    "  mpich-4.0     the selection file of MPICH 4.0 (JSON): its own, with what is faster\n"
+    "  cray          environment variables for Cray MPICH: from which size on it reduces by a GPU kernel\n";
 
 static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
-                                                     &pto_export_ucc, &pto_export_mpich};
+                                                     &pto_export_ucc,       &pto_export_nccl,
+                                                     &pto_export_mpich,     &pto_export_cray};
 
 const pto_export_target_t *pto_export_target_at(int i) {
     return i < (int)(sizeof targets / sizeof *targets) ? targets[i] : NULL;

@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-enum { PTO_EXPORT_ALGORITHMS_MAX = 4, PTO_EXPORT_RULES_MAX = 128 };
+enum { PTO_EXPORT_ALGORITHMS_MAX = 6, PTO_EXPORT_RULES_MAX = 128 };
 
 /* What a library can be told to run and portolan can price. */
 typedef struct {
@@ -67,6 +67,9 @@ typedef struct pto_export_target {
      * rules are only made where another algorithm is better. NULL: unknown. */
     pto_export_rule_t (*own)(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes);
     pto_status_t (*read_own)(pto_export_t *export, pto_error_t *err);
+    /* The seconds of an algorithm, INFINITY where it does not apply; NULL: those of its strategy. */
+    double (*price)(const pto_export_t *export, const pto_export_table_t *table,
+                    const pto_export_algorithm_t *algorithm, int64_t bytes);
     pto_status_t (*write)(const pto_export_t *export, FILE *stream, pto_error_t *err);
     /* How to use the file and what the format cannot say; each line begins with `prefix`. */
     pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, const char *prefix,
@@ -76,7 +79,8 @@ typedef struct pto_export_target {
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
-extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc, pto_export_mpich;
+extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc, pto_export_mpich,
+    pto_export_nccl, pto_export_cray;
 
 /* Open MPI's, with the numbers and names of its component `tuned`. */
 extern const pto_export_collective_t pto_openmpi_collectives[];

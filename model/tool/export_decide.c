@@ -48,6 +48,10 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
                               const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                               pto_error_t *err) {
     const char *strategy = algorithm->strategy ? algorithm->strategy : table->collective->strategy;
+    if (export->target->price) {
+        *seconds = export->target->price(export, table, algorithm, bytes);
+        return PTO_OK;
+    }
     return pto_export_price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
 }
 
@@ -108,7 +112,7 @@ static pto_status_t find_crossing(const pto_export_t *export, const pto_export_t
         status = price_rule(export, table, last, middle, &last_s, err);
         if (status == PTO_OK)
             status = price_rule(export, table, next, middle, &next_s, err);
-        if (status == PTO_OK && (next_s < last_s || (last && next_s <= last_s)))
+        if (status == PTO_OK && isfinite(next_s) && (next_s < last_s || (last && next_s <= last_s)))
             fast = middle;
         else
             slow = middle;

@@ -270,6 +270,26 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
     setenv("NCCL_TUNER_CONFIG_FILE", path, 1);
 }
 
+/* The first of its outputs. */
+static void it_reads_what_portolan_exports(void **state) {
+    (void)state;
+    FILE *golden = fopen("tests/golden/export-nccl.out", "r");
+    char text[4096] = "", line[256];
+    assert_non_null(golden);
+    while (fgets(line, sizeof line, golden) && (!*text || strncmp(line, "# portolan", 10) != 0))
+        strncat(text, line, sizeof text - strlen(text) - 1);
+    fclose(golden);
+    void *context = begin(text, 16, 8);
+    assert_non_null(context);
+    assert_non_null(strstr(logged, "portolan: 8 rules"));
+    table_t table = ask(context, ALL_REDUCE, 1 << 20), nvls = estimates();
+    assert_chosen(&table, TREE, LL, 0);
+    nvls.cost[NVLS_TREE * NCCL_PROTOCOLS + SIMPLE] = 1;
+    table = ask_registered(context, ALL_REDUCE, 1 << 20, 1, 0, nvls);
+    assert_same(&table, &nvls);
+    v5->finalize(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rule_applies_within_its_bytes_ranks_and_nodes),
@@ -278,6 +298,7 @@ int main(void) {
         cmocka_unit_test(all_versions_take_the_same_rules),
         cmocka_unit_test(smaller_tables_are_not_overrun),
         cmocka_unit_test(a_line_that_is_not_right_switches_it_off_with_a_warning),
+        cmocka_unit_test(it_reads_what_portolan_exports),
         cmocka_unit_test(a_long_line_and_a_missing_file_switch_it_off_too),
     };
     return cmocka_run_group_tests(tests, open_plugin, close_plugin);
