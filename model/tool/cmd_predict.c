@@ -13,8 +13,9 @@
 static const char usage[] =
     "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints the predicted cost of each strategy in microseconds over the scenario's sizes (or nodes, or\n"
-    "messages), and the cheapest strategy at each. With enough options no scenario file is needed:\n"
+    "Prints the predicted cost of each strategy over the scenario's sizes (or nodes, or messages), and the\n"
+    "cheapest strategy at each. A table has the best strategies' columns, as many as the terminal is wide;\n"
+    "--all and --strategy show the others. With enough options no scenario file is needed:\n"
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
@@ -218,7 +219,8 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
     else if (options->format == PTO_FORMAT_JSON)
         print_json(predictions, NULL);
     else
-        pto_print_table(stdout, "predict", predictions, options->ci);
+        pto_print_table(stdout, "predict", predictions,
+                        (pto_table_options_t){.ci = options->ci, .all = options->all});
 }
 
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,

@@ -479,11 +479,15 @@ const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output 
                                             .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
+#define ALL_COLUMNS                                                                                          \
+    { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }
+
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      STORE(FLAG, explain)},
     {"ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)",
      STORE(FLAG, ci)},
+    ALL_COLUMNS,
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
@@ -501,6 +505,7 @@ const pto_option_t pto_simulate_options[] = {
      .standard = "1000000"},
     {"limit", "N", "refuse plans with more than N messages", STORE(COUNT, limit), .standard = "100000000"},
     {"progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress)},
+    ALL_COLUMNS,
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {

@@ -26,6 +26,7 @@ typedef struct {
     bool bytes_given;    /* --bytes */
     bool explain;
     bool ci;
+    bool all;
     bool progress;
     bool unroll;
     int64_t rank;

@@ -230,6 +230,9 @@ static void seconds_print_with_three_digits(void **state) {
         pto_seconds_format(good[i].seconds, text, sizeof text);
         assert_string_equal(text, good[i].text);
     }
+    char text[PTO_SECONDS_TEXT_MAX];
+    pto_joules_format(0.0123, text, sizeof text);
+    assert_string_equal(text, "12.3 mJ");
 }
 
 int main(void) {

@@ -182,35 +182,44 @@ void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
         snprintf(text, text_size, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
 }
 
-/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent seconds, at most 2 below it. */
-static void print_digits(const char *scientific, int shift, const char *unit, char *text, size_t text_size) {
+/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent, at most 2 below it. */
+static void print_digits(const char *scientific, int shift, const char *prefix, char unit, char *text,
+                         size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};
     if (shift < 0)
-        snprintf(text, text_size, "0.%.*s%s %s", -shift - 1, "00", digits, unit);
+        snprintf(text, text_size, "0.%.*s%s %s%c", -shift - 1, "00", digits, prefix, unit);
     else if (shift == 2)
-        snprintf(text, text_size, "%s %s", digits, unit);
+        snprintf(text, text_size, "%s %s%c", digits, prefix, unit);
     else
-        snprintf(text, text_size, "%.*s.%s %s", shift + 1, digits, digits + shift + 1, unit);
+        snprintf(text, text_size, "%.*s.%s %s%c", shift + 1, digits, digits + shift + 1, prefix, unit);
 }
 
-void pto_seconds_format(double seconds, char *text, size_t text_size) {
-    static const char *const unit[] = {"s", "ms", "us", "ns"};
-    if (seconds == 0) {
-        snprintf(text, text_size, "0 s");
+static void format_si(double value, char unit, char *text, size_t text_size) {
+    static const char *const prefix[] = {"", "m", "u", "n"};
+    if (value == 0) {
+        snprintf(text, text_size, "0 %c", unit);
         return;
     }
-    /* Round only once: the unit is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
+    /* Round only once: the prefix is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
     char scientific[PTO_SECONDS_TEXT_MAX];
-    snprintf(scientific, sizeof scientific, "%.2e", seconds);
+    snprintf(scientific, sizeof scientific, "%.2e", value);
     int exponent = 0;
     const char *mark = strchr(scientific, 'e');
     if (mark)
         exponent = (int)strtol(mark + 1, NULL, 10);
-    if (!mark || seconds < 0 || exponent > 2 || exponent < -12) {
-        snprintf(text, text_size, "%.3g s", seconds);
+    if (!mark || value < 0 || exponent > 2 || exponent < -12) {
+        snprintf(text, text_size, "%.3g %c", value, unit);
         return;
     }
     int index = exponent >= 0 ? 0 : (2 - exponent) / 3;
     index = index > 3 ? 3 : index;
-    print_digits(scientific, exponent + 3 * index, unit[index], text, text_size);
+    print_digits(scientific, exponent + 3 * index, prefix[index], unit, text, text_size);
+}
+
+void pto_seconds_format(double seconds, char *text, size_t text_size) {
+    format_si(seconds, 's', text, text_size);
+}
+
+void pto_joules_format(double joules, char *text, size_t text_size) {
+    format_si(joules, 'J', text, text_size);
 }
