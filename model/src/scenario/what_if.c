@@ -104,10 +104,10 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
-static pto_status_t new_value(const change_t *change, const pto_param_t *param, double *value,
+static pto_status_t new_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                               pto_error_t *err) {
+    const pto_param_t *param = changed->param;
     double made = 0;
-    int64_t bytes = 0;
     pto_status_t status = PTO_OK;
     if (change->relative && !pto_param_known(param))
         return pto_error_set(err, PTO_ERR_RANGE,
@@ -116,11 +116,8 @@ static pto_status_t new_value(const change_t *change, const pto_param_t *param, 
         made = param->value * change->factor;
     } else if (change->numeric) {
         made = change->number;
-    } else if (ends_in(change->key, "_bytes")) {
-        status = pto_bytes_parse(change->value, &bytes, err);
-        made = (double)bytes;
     } else {
-        status = pto_double_parse(change->value, &made, err);
+        status = pto_quantity_parse(change->value, changed->unit, &made, err);
     }
     if (status == PTO_OK && !(made >= 0 && isfinite(made)))
         return out_of_range(change, made, "a finite number of 0 or more", err);
@@ -175,7 +172,7 @@ static pto_status_t change_param(const change_t *change, pto_machine_t *machine,
         return change_number(change, machine, param->number, err);
     assert(param->param);
     double value = 0;
-    pto_status_t status = new_value(change, param->param, &value, err);
+    pto_status_t status = new_value(change, param, &value, err);
     if (status != PTO_OK)
         return status;
     put_value(param->param, value);
@@ -235,7 +232,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     for (int i = first; i < count && status == PTO_OK; i++) {
         double value; /* unused: check all values before the first one is changed */
         if (is_meant(change, &param[i], some_known) && param[i].param)
-            status = new_value(change, param[i].param, &value, err);
+            status = new_value(change, &param[i], &value, err);
     }
     for (int i = first; i < count && status == PTO_OK; i++)
         if (is_meant(change, &param[i], some_known))
