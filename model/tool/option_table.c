@@ -471,7 +471,7 @@ const pto_option_t pto_change_options[] = {
     {"model", "full|published[+TERM]",
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = model_at},
-    {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
+    {"what-if", "PARAMETER=VALUE", "change a parameter, or all that match a * (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
