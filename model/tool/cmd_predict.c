@@ -204,10 +204,14 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
 }
 
 /* Returns -1, or the exit code. Called before any work. */
-static int check_plot(const pto_options_t *options) {
+static int check_options(const pto_options_t *options) {
     pto_error_t err = {0};
     if (options->measured && !options->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
+        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && options->by != PTO_BY_TIME)
+        return pto_usage_error(&syntax, "--bandwidth and --energy exclude each other");
     if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
     return -1;
@@ -220,7 +224,9 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
         print_json(predictions, NULL);
     else
         pto_print_table(stdout, "predict", predictions,
-                        (pto_table_options_t){.ci = options->ci, .all = options->all});
+                        (pto_table_options_t){.ci = options->ci,
+                                              .all = options->all,
+                                              .bandwidth = (pto_bandwidth_t)options->bandwidth});
 }
 
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
@@ -262,4 +268,4 @@ const pto_command_t pto_command_predict = {.name = "predict",
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
                                            .on_scenario = run,
-                                           .check = check_plot};
+                                           .check = check_options};

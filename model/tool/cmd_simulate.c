@@ -127,12 +127,14 @@ static void print_json_cell(int64_t cell, const void *context) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-/* A trace holds a single simulation. If the scenario asks for more, returns PTO_EXIT_USAGE and says what to
- * do. */
-static int check_trace(const pto_options_t *options) {
+/* A trace holds a single simulation: if the scenario asks for more, says what to do. Returns -1, or the exit
+ * code. */
+static int check_options(const pto_options_t *options) {
     const pto_strategy_t **strategy;
     int strategies;
     pto_error_t err = {0};
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
+        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
     if (!options->trace)
         return -1;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)
@@ -155,7 +157,9 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
-        pto_print_table(stdout, "simulate", predictions, (pto_table_options_t){.all = options->all});
+        pto_print_table(
+            stdout, "simulate", predictions,
+            (pto_table_options_t){.all = options->all, .bandwidth = (pto_bandwidth_t)options->bandwidth});
         print_where(predictions, simulation);
     }
 }
@@ -203,4 +207,4 @@ const pto_command_t pto_command_simulate = {.name = "simulate",
                                                 "print what each strategy takes by simulation, and where",
                                             .syntax = &syntax,
                                             .on_scenario = run,
-                                            .check = check_trace};
+                                            .check = check_options};

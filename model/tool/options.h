@@ -27,6 +27,7 @@ typedef struct {
     bool explain;
     bool ci;
     bool all;
+    int bandwidth; /* pto_bandwidth_t */
     bool progress;
     bool unroll;
     int64_t rank;

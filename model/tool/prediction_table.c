@@ -9,6 +9,7 @@
 enum {
     POINT_WIDTH = 9,     /* "512 KiB", and the heading's "# " */
     COST_WIDTH = 8,      /* "12.3 us" */
+    RATE_WIDTH = 9,      /* "12.3 GB/s" */
     INTERVAL_WIDTH = 15, /* "12.3..14.5 us" */
     CHOICE_MAX = 160,
 };
@@ -32,7 +33,8 @@ static bool is_shown(const columns_t *columns, int strategy) {
 
 static int column_width(const columns_t *columns, int strategy) {
     int name = (int)strlen(columns->predictions->strategy[strategy]->name);
-    int least = columns->options.ci ? INTERVAL_WIDTH : COST_WIDTH;
+    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
+    int least = columns->options.ci ? INTERVAL_WIDTH : rates ? RATE_WIDTH : COST_WIDTH;
     return name > least ? name : least;
 }
 
@@ -120,10 +122,56 @@ static void print_left_out(FILE *stream, const columns_t *columns) {
     free(name);
 }
 
+/* --- bandwidths ---------------------------------------------------------------------------------------- */
+
+const char *pto_bandwidth_refusal(const pto_scenario_t *scenario) {
+    if (pto_collective_is_by_pair(scenario->collective))
+        return "the bytes of an alltoallv differ between pairs";
+    if (pto_collective_data(scenario->collective) == PTO_DATA_GRID)
+        return "a halo's bytes differ between neighbors";
+    return NULL;
+}
+
+/* Bytes for a bandwidth, which is these by the time. */
+static double bandwidth_bytes(const columns_t *columns, int64_t point) {
+    const pto_predictions_t *predictions = columns->predictions;
+    pto_request_t request =
+        pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
+    double n = (double)pto_layout_owner_count(&request.layout), bytes = (double)request.bytes, of_bus = 1;
+    switch (pto_collective_data(request.collective)) {
+    case PTO_DATA_BLOCKS:
+    case PTO_DATA_GATHERED:
+        bytes *= n;
+        of_bus = (n - 1) / n;
+        break;
+    case PTO_DATA_MESSAGES:
+        bytes *= (double)request.messages;
+        break;
+    case PTO_DATA_VECTOR:
+        if (!pto_collective_is_from_root(request.collective) &&
+            !pto_collective_is_to_root(request.collective))
+            of_bus = 2 * (n - 1) / n;
+        break;
+    case PTO_DATA_PAIR:
+    case PTO_DATA_GRID:
+    case PTO_DATA_COUNT:
+        break;
+    }
+    return bytes * (columns->options.bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
+}
+
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
-static const char *cost_text(const columns_t *columns, double value, char text[PTO_SECONDS_TEXT_MAX]) {
-    if (columns->predictions->by == PTO_BY_ENERGY)
+static const char *cost_text(const columns_t *columns, int64_t point, double value,
+                             char text[PTO_SECONDS_TEXT_MAX]) {
+    double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
+    if (columns->options.bandwidth != PTO_BANDWIDTH_NONE)
+        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s",
+                 gb_per_s < 9.995   ? 2
+                 : gb_per_s < 99.95 ? 1
+                                    : 0,
+                 gb_per_s);
+    else if (columns->predictions->by == PTO_BY_ENERGY)
         pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
     else
         pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
@@ -131,13 +179,15 @@ static const char *cost_text(const columns_t *columns, double value, char text[P
 }
 
 /* "12.3..14.5 us", or "0.97 us..1.02 us" where their units differ; a dash without an interval. */
-static void interval_text(const columns_t *columns, const pto_cost_t *cost, char *text, size_t text_size) {
+static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost, char *text,
+                          size_t text_size) {
     char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
+    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
     snprintf(text, text_size, "-");
     if (cost->low >= cost->high)
         return;
-    const char *low_unit = strchr(cost_text(columns, cost->low, low), ' ');
-    const char *high_unit = strchr(cost_text(columns, cost->high, high), ' ');
+    const char *low_unit = strchr(cost_text(columns, point, rates ? cost->high : cost->low, low), ' ');
+    const char *high_unit = strchr(cost_text(columns, point, rates ? cost->low : cost->high, high), ' ');
     bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
     snprintf(text, text_size, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low, high);
 }
@@ -150,7 +200,7 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
         if (!is_shown(columns, i))
             continue;
         if (cost_at(columns, point, i, &cost))
-            cost_text(columns, cost.value, text);
+            cost_text(columns, point, cost.value, text);
         fprintf(stream, "  %s%*s%s", i == winner ? pto_terminal_bold(stream) : "", column_width(columns, i),
                 text, i == winner ? pto_terminal_plain(stream) : "");
     }
@@ -164,7 +214,7 @@ static void print_intervals(FILE *stream, const columns_t *columns, int64_t poin
         if (!is_shown(columns, i))
             continue;
         if (cost_at(columns, point, i, &cost))
-            interval_text(columns, &cost, text, sizeof text);
+            interval_text(columns, point, &cost, text, sizeof text);
         fprintf(stream, "  %*s", column_width(columns, i), text);
     }
     fputc('\n', stream);
@@ -203,6 +253,9 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     char text[CHOICE_MAX];
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
+    if (options.bandwidth != PTO_BANDWIDTH_NONE)
+        fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
+                options.bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
     print_heading(stream, &columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
