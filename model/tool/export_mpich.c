@@ -220,6 +220,27 @@ static pto_status_t patch(const pto_export_t *export, const pto_export_collectiv
     return PTO_OK;
 }
 
+/* What the tree says for the calls that were priced must be the rules, and MPICH's own choice elsewhere: its
+ * own branches, moved, could read `comm_size<` differently. */
+static pto_status_t verify(const pto_export_t *export, const pto_export_table_t *table, const json_t *tree,
+                           pto_error_t *err) {
+    for (int64_t i = 0; i < export->bytes.count; i++) {
+        int64_t bytes = export->bytes.value[i];
+        const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, bytes)->algorithm;
+        pto_export_rule_t own = own_rule(export, table, bytes), now = rule_of(export, tree, table, bytes);
+        if (!algorithm || pto_export_size(table, bytes) > INT_MAX)
+            algorithm = own.algorithm;
+        bool pieces =
+            algorithm && strcmp(algorithm->algorithm, "rabenseifner") == 0; /* for enough elements */
+        if (now.algorithm != algorithm && !(pieces && now.algorithm == own.algorithm))
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s on %" PRId64
+                                 " ranks: MPICH's own tree has a branch that cannot be moved",
+                                 table->collective->name, table->ranks);
+    }
+    return PTO_OK;
+}
+
 static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     json_t *tree = json_deep_copy(export->own);
     pto_status_t status = PTO_OK;
@@ -230,6 +251,8 @@ static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_err
     }
     if (status == PTO_OK)
         status = pto_mpich_check(tree, NULL, err);
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
+        status = verify(export, &export->table[i], tree, err);
     if (status == PTO_OK && json_dumpf(tree, stream, JSON_INDENT(1)) != 0)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK)

@@ -14,6 +14,9 @@ ask --nodes 1 --gpus-per-node 4 --collective allreduce --bytes 1KiB --check $own
 ask --nodes 8 --gpus-per-node 1 --collective alltoall --bytes 64:512:2 --check $own
 ask --nodes 2 --gpus-per-node 4 --collective alltoall --bytes 1MiB:8GiB --out "$dir/rules" --force | grep bytes:
 grep -c 'avg_msg_size<2147483647"' "$dir/rules"
+# In this tree the limit of 8 would begin to hold for 8 ranks if the branch moved.
+sed '/collective=allgather"/,/comm_type=inter/{s/comm_size=pow2/comm_size<8/;/comm_size</,/comm_size=any/s/ring/brucks/}' $own >"$dir/generic"
+ask --nodes 8 --gpus-per-node 1 --collective allgather --generic "$dir/generic" --out "$dir/rules" --force | tail -1
 wrong() { # SED'S COMMAND
     sed "$1" $own >"$dir/rules"
     ask --nodes 2 --gpus-per-node 1 --collective broadcast --bytes 64 --check "$dir/rules"
