@@ -186,7 +186,7 @@ double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, cons
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, NULL);
     charge_route(&charge, machine, kind, route);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 /* Doublings of GPUs per node and of nodes between two jobs. */
@@ -214,6 +214,7 @@ static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
     pto_nccl_route_t tree;
     pto_nccl_job_t base;
+    pto_tape_refuse();
     if (!nearest(&machine->nccl[kind], job, &base) ||
         !pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_RING, base, job, bytes, best))
         return false;
