@@ -25,7 +25,8 @@ const pto_strategy_t pto_strategy_cuda_aware = {
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
+                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .joins = true,
     .collective_space = PTO_SPACE_GPU,
     .build = build,

@@ -5,12 +5,13 @@
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             bool root_alone) {
-    int gathered =
-        pto_gas_gathered(builder, who, user->in, (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
+    bool scatters = pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+    int gathered = pto_gas_gathered(builder, who, scatters ? user->out : user->in,
+                                    (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
     pto_step_t step = root_alone ? pto_step_of_root(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
-    step.source = pto_slice_all(builder, user->in);
+    step.source = scatters ? pto_slice_block(user->in, PTO_ANCHOR_ME) : pto_slice_all(builder, user->in);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(gathered, PTO_ANCHOR_PEER);
@@ -46,7 +47,8 @@ const pto_strategy_t pto_strategy_gas_read = {
     .name = "gas_read",
     .summary = "one kernel a GPU: each loads the others' data and reduces them",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,
