@@ -61,7 +61,8 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
                   !is_table(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
                   !pto_collective_is_by_pair(call->collective);
     if (call->equal) {
-        int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
+        bool from_root = pto_collective_is_from_root(call->collective); /* then all have an output */
+        int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
         int64_t count = bytes / unit_bytes(exec, call->collective);
         call->count = (int)count;
         return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
@@ -289,6 +290,14 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
                                                 pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
                                                 pto_mpi_op(exec->op), call->comm),
                        err);
+    case PTO_COLLECTIVE_GATHER:
+        return PTO_MPI(
+            MPI_Gather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
+            err);
+    case PTO_COLLECTIVE_SCATTER:
+        return PTO_MPI(
+            MPI_Scatter(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
+            err);
     case PTO_COLLECTIVE_HALO:
         return call_neighbors(call, err);
     case PTO_COLLECTIVE_ALLTOALL:

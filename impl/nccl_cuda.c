@@ -144,6 +144,8 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:
+    case PTO_COLLECTIVE_GATHER:
+    case PTO_COLLECTIVE_SCATTER:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

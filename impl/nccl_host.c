@@ -69,6 +69,8 @@ static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_erro
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:
+    case PTO_COLLECTIVE_GATHER:
+    case PTO_COLLECTIVE_SCATTER:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

@@ -326,7 +326,7 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
     if (data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED)
         return compare_blocks(request, seed, owner, out, err);
     if (!pto_collective_reduces(request->collective))
-        return compare_block(seed, 0, 0, owner, out, bytes, err);
+        return compare_block(seed, 0, data == PTO_DATA_SCATTERED ? owner * bytes : 0, owner, out, bytes, err);
     int64_t count = bytes / pto_datatype_bytes(request->datatype);
     sought_t sought = {.request = request,
                        .op = op,

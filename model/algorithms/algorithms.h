@@ -7,6 +7,9 @@
 /* A stage in which every member copies its own block from `in` to `out`. */
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange);
 
+/* The same for member 0 alone. */
+void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in);
+
 /* A temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 

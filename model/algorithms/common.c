@@ -1,6 +1,13 @@
 /* Building blocks of several algorithms. */
 #include "algorithms.h"
 
+void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
+    pto_exchange_t root = *exchange;
+    root.n = 1;
+    root.in = in;
+    pto_build_own_block(builder, &root);
+}
+
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);

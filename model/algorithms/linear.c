@@ -69,22 +69,19 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_step(builder, recv);
 }
 
-/* Member 0 sends every member its block of `in`. */
-static void build_scatter(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_step_of(PTO_STEP_COPY, exchange);
-    own.who_until = pto_constant(1);
-    own.source = pto_slice_block(in, PTO_ANCHOR_ME);
-    own.target = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, own);
+/* Member 0 sends every member its block of `in`, or gets every member's in `out`. */
+static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange, int in, bool to_root) {
+    pto_build_root_block(builder, exchange, in);
     if (exchange->n == 1)
         return;
-    pto_build_stage(builder, "from process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of_root(PTO_STEP_SEND, exchange);
+    pto_build_stage(builder, to_root ? "to process 0" : "from process 0", PTO_ORDER_AT_ONCE);
+    pto_step_t send =
+        to_root ? pto_step_of_others(PTO_STEP_SEND, exchange) : pto_step_of_root(PTO_STEP_SEND, exchange);
     send.source = pto_slice_block(in, PTO_ANCHOR_PEER);
     pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of_others(PTO_STEP_RECV, exchange);
-    recv.target = own.target;
+    pto_step_t recv =
+        to_root ? pto_step_of_root(PTO_STEP_RECV, exchange) : pto_step_of_others(PTO_STEP_RECV, exchange);
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
     pto_build_step(builder, recv);
 }
 
@@ -93,7 +90,7 @@ static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *e
     int sum = pto_build_sum(builder, exchange, 1);
     if (exchange->n > 1)
         build_reduce(builder, exchange, exchange->in, sum);
-    build_scatter(builder, exchange, sum);
+    build_rooted(builder, exchange, sum, false);
 }
 
 /* The owners' second pattern, in host memory, with the user's buffers for it. */
@@ -142,6 +139,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_collective_t collective = pto_builder_request(builder)->collective;
     if (collective == PTO_COLLECTIVE_REDUCE_SCATTER)
         build_reduce_scatter(builder, exchange);
+    else if (collective == PTO_COLLECTIVE_GATHER || collective == PTO_COLLECTIVE_SCATTER)
+        build_rooted(builder, exchange, exchange->in, collective == PTO_COLLECTIVE_GATHER);
     else if (!pto_collective_is_vector(collective))
         build_blocks(builder, exchange);
     else if (exchange->n > 1 && collective == PTO_COLLECTIVE_REDUCE)
@@ -155,7 +154,8 @@ const pto_algorithm_t pto_algorithm_linear = {
     .summary = "all n-1 sends and receives of a process in flight at once",
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
+                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
     .chunked = true,
     .joins = true,
     .build = build,

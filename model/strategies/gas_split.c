@@ -1,8 +1,8 @@
 /* gas_split: every GPU stores a share of its vector to each other GPU, reduces its own share, and stores the
  * result where it is needed (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs two
  * flags but moves each byte only once, so it suits large data. A reduce-scatter is the first half of it, with
- * blocks as shares and one flag. In an alltoall or allgather blocks are stored at their final position, once
- * all have signalled that they may be.
+ * blocks as shares and one flag. In an alltoall, allgather, gather or scatter blocks are stored at their
+ * final position, once all receivers have signalled that they may be.
  *
  * A GPU that has received a share from another knows that the other has begun its run, so it may write the
  * other's output. In a reduce and a reduce-scatter the others do not signal that they have reduced, so the
@@ -51,15 +51,16 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
+    pto_gas_flag_t way = pto_gas_way(request->collective);
     pto_build_kernel(builder, &who);
-    pto_gas_flag(builder, "ready", &who, PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, &who);
+    pto_gas_flag(builder, "ready", &who, pto_gas_back(way));
+    pto_step_t step = pto_gas_step(&who, way);
     step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;
     step.target.holder = PTO_HOLDER_PEER;
     pto_gas_copy(builder, "store to all", &who, step, pto_slice_block(user.in, PTO_ANCHOR_ME), own);
-    pto_gas_flag(builder, "stored", &who, PTO_GAS_ALL_TO_ALL);
+    pto_gas_flag(builder, "stored", &who, way);
     pto_build_end(builder);
 }
 
@@ -75,7 +76,8 @@ const pto_strategy_t pto_strategy_gas_split = {
     .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
                    1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .granularity_bytes = 16, /* bytes that a thread loads and stores at a time */

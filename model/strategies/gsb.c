@@ -93,7 +93,7 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
         pto_step_t share = pto_step_of_root(PTO_STEP_COPY, who);
         share.peers.kind = PTO_PEERS_NONE;
         share.source = pto_slice_all(builder, source);
-        source = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
+        source = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
         share.target = pto_slice_all(builder, source);
         pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
         pto_build_step(builder, share);
@@ -109,7 +109,15 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     broadcast(builder, who, gathered, target, PTO_RUNS_ORDERED);
 }
 
-const pto_intranode_t pto_intranode_gsb = {.reduce = reduce, .broadcast = broadcast, .allgather = allgather};
+/* The root's output is the buffer that they share. */
+static void gather_to_root(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
+    pto_intranode_flag(builder, "output free", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                       pto_step_of_others(PTO_STEP_WAIT, who));
+    pto_gsb_copy_in(builder, who, source, target);
+}
+
+const pto_intranode_t pto_intranode_gsb = {
+    .reduce = reduce, .broadcast = broadcast, .allgather = allgather, .gather = gather_to_root};
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_gsb);
@@ -120,7 +128,8 @@ const pto_strategy_t pto_strategy_gsb = {
     .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
                    1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

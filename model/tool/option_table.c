@@ -409,9 +409,11 @@ const pto_option_t pto_machine_options[] = {
 
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
-     "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, alltoallv, messages, pair or halo",
+     "allreduce, reduce, broadcast, allgather, reduce_scatter, gather, scatter, alltoall, alltoallv, "
+     "messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoall(v), allgather, halo: library (MPI's own) or isend_irecv",
+    {"implementation", "NAME",
+     "alltoall(v), allgather, gather, scatter, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},

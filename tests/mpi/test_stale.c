@@ -33,6 +33,8 @@ static const plan_t plans[] = {
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_GATHER},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER},
     {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
     {"mix_learning", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
@@ -86,6 +88,10 @@ static const plan_t plans[] = {
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
@@ -127,6 +133,8 @@ typedef struct {
 /* In place every run but the first sums the sums of the one before. */
 static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
     int64_t block = elements(plan);
+    if (plan->collective == PTO_COLLECTIVE_SCATTER)
+        return value(run, 0, process->owner * block + i);
     if (!pto_collective_reduces(plan->collective) && !pto_collective_is_vector(plan->collective))
         return value(run, i / block,
                      pto_collective_is_addressed(plan->collective) ? process->owner * block + i % block
@@ -168,7 +176,7 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
     copy(plan, process, process->in, host);
     if (do_runs(plan, process, run, &err) != PTO_OK)
         die(plan, run, err.message);
-    if (plan->collective == PTO_COLLECTIVE_REDUCE && process->owner > 0)
+    if (pto_collective_is_to_root(plan->collective) && process->owner > 0)
         return;
     copy(plan, process, host, process->out);
     int64_t step = plan->kernels ? LOOKED_AT_EVERY : 1;

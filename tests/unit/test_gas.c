@@ -53,6 +53,21 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
     plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     drop_flag(plan, "stored");
     refused_for(plan, "the end: reads bytes");
+    static const pto_collective_t rooted[] = {PTO_COLLECTIVE_GATHER, PTO_COLLECTIVE_SCATTER};
+    for (int i = 0; i < 2; i++) {
+        plan = made(rooted[i], "gas_split", four);
+        drop_flag(plan, "stored");
+        refused_for(plan, "the end: reads bytes");
+        plan = made(rooted[i], "gas_split", four);
+        drop_flag(plan, "ready");
+        refused_for(plan, "second run: writes bytes");
+        plan = made(rooted[i], "gas_read", four);
+        drop_flag(plan, "ready");
+        refused_for(plan, "stage 'load from all': reads bytes");
+        plan = made(rooted[i], "gas_read", four);
+        drop_flag(plan, "loaded");
+        refused_for(plan, "the end: writes bytes");
+    }
 }
 
 /* What makes a second flag needless in gas_allgather, and in a reduce or reduce-scatter by gas_split.
@@ -296,6 +311,12 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + flag_s + store_all_s + flag_s + 3 * own_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_read",
                  launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
+    for (int i = 0; i < 2; i++) { /* the root's link carries all, while it copies its own block */
+        pto_collective_t rooted = i ? PTO_COLLECTIVE_GATHER : PTO_COLLECTIVE_SCATTER;
+        double root_s = i ? 0 : own_s; /* the same kernel that stores */
+        assert_price(&machine, rooted, "gas_split", launch_s + flag_s + root_s + store_all_s + flag_s);
+        assert_price(&machine, rooted, "gas_read", launch_s + flag_s + own_s - root_s + load_all_s + flag_s);
+    }
     assert_price(&machine, PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read",
                  launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
     assert_price(&machine, PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split",

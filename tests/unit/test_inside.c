@@ -92,6 +92,18 @@ static void runs_that_nothing_orders_need_a_flag_before(void **state) {
     drop_flag(plan, "inputs free");
     refused_for(plan, "stage 'gather', second run: writes bytes 1000..1999 of 'gathered' of rank 0, "
                       "unordered with rank 3's read");
+    plan = made(PTO_COLLECTIVE_SCATTER, "gsb", two_by_two);
+    drop_flag(plan, "result free");
+    refused_for(plan, "stage 'share', second run: writes bytes");
+    plan = made(PTO_COLLECTIVE_SCATTER, "gsb", two_by_two);
+    drop_flag(plan, "complete");
+    refused_for(plan, "stage 'copy out': reads bytes");
+    plan = made(PTO_COLLECTIVE_GATHER, "gsb", two_by_two);
+    drop_flag(plan, "output free");
+    refused_for(plan, "stage 'gather', second run: writes bytes");
+    plan = made(PTO_COLLECTIVE_GATHER, "gsb", two_by_two);
+    drop_flag(plan, "copied");
+    refused_for(plan, "the end: reads bytes");
     plan = made(PTO_COLLECTIVE_REDUCE, "btb", two_by_two);
     drop_flag(plan, "tree free");
     refused_for(plan, "stage 'enter the tree', second run: writes bytes 1000..1999 of 'tree' of rank 0, "

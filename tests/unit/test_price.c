@@ -197,6 +197,27 @@ static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
                  expected);
 }
 
+/* Section 4.2: a subtree's blocks travel together, so the root sends (n-1) s bytes in log2 n messages. */
+static void gather_and_scatter_move_subtrees(void **state) {
+    (void)state;
+    const int64_t s = 4096;
+    const struct {
+        int64_t nodes;
+        int64_t blocks[4];
+    } cases[] = {{16, {8, 4, 2, 1}}, {12, {4, 4, 2, 1}}, {9, {1, 4, 2, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double all = (double)(cases[i].nodes * s), expected = 0;
+        for (int k = 0; k < 4; k++)
+            expected += max_rate_s(&summit, PTO_SPACE_CPU, 1, cases[i].blocks[k] * s, 1);
+        assert_close(
+            seconds(&summit, PTO_COLLECTIVE_GATHER, "three_step", "binomial", cases[i].nodes, 1, 1, s),
+            expected + copies_s(&summit, (double)s, all));
+        assert_close(
+            seconds(&summit, PTO_COLLECTIVE_SCATTER, "three_step", "binomial", cases[i].nodes, 1, 1, s),
+            expected + copies_s(&summit, all, (double)s));
+    }
+}
+
 static void ring_sends_an_nth_each_round(void **state) {
     (void)state;
     double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
@@ -562,6 +583,7 @@ int main(void) {
         cmocka_unit_test(ring_sends_an_nth_each_round),
         cmocka_unit_test(allgather_costs_the_rounds_of_its_algorithm),
         cmocka_unit_test(reduce_scatter_costs_the_rounds_of_its_algorithm),
+        cmocka_unit_test(gather_and_scatter_move_subtrees),
         cmocka_unit_test(binomial_goes_up_and_down_the_tree),
         cmocka_unit_test(bruck_moves_the_blocks_of_each_bit),
         cmocka_unit_test(shares_split_the_message_and_sum_the_copies),

@@ -25,6 +25,8 @@ typedef enum {
     PTO_COLLECTIVE_PAIR,           /* one message between two processes at a stated distance */
     PTO_COLLECTIVE_HALO,           /* halo exchange on a grid of processes */
     PTO_COLLECTIVE_REDUCE_SCATTER, /* MPI_Reduce_scatter_block: blocks of equal size */
+    PTO_COLLECTIVE_GATHER,         /* to owner 0 */
+    PTO_COLLECTIVE_SCATTER,        /* from owner 0 */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 

@@ -23,7 +23,7 @@ typedef struct {
     int64_t core_first; /* these run it; with PTO_GROUP_CORES each k-th core in its own group */
     int64_t core_count;
     int in;  /* alltoall(v), reduce_scatter: n blocks, block j goes to member j; allgather: one block, which
-                goes to all */
+                goes to all; gather, scatter: the same, but only member 0 has the n blocks */
     int out; /* alltoall(v), allgather: n blocks, block i is from member i. reduce_scatter: one block,
                 reduced. Else the vector, in place: allreduced, reduced to member 0 (the others' vectors are
                 then undefined) or broadcast from it */

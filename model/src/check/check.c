@@ -138,7 +138,8 @@ static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern) {
     bool right = true;
     for (int64_t i = 0; i < owners; i++)
         origin[i] = first_position(checker->request, pattern, i, owners);
-    for (int64_t j = 0; j < owners && right; j++)
+    int64_t takers = pto_collective_is_to_root(checker->request->collective) ? 1 : owners;
+    for (int64_t j = 0; j < takers && right; j++)
         right = expect_column(checker, pattern, owners, j, origin);
     free(origin);
     return right;

@@ -384,7 +384,11 @@ static bool do_blocks(pto_checker_t *checker, const call_t *call) {
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         member_t to = member_at(checker, call, receiver);
         int64_t sender_count = 0;
+        if (!gets(call, receiver))
+            continue;
         for (int64_t sender = 0; sender < call->group->size; sender++) {
+            if (!gives(call->node, sender))
+                continue;
             member_t from = member_at(checker, call, sender);
             bool sent = false;
             if (!do_block(checker, call, from, to, 0, &sent))

@@ -243,7 +243,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
         build_staging_copy(builder, "library copies output to host", exchange, 0, exchange->n, exchange->out,
                            host.out);
     request->algorithm->build(builder, &host);
-    build_staging_copy(builder, "library copies to device", exchange, from_root ? 1 : 0,
+    build_staging_copy(builder, "library copies to device", exchange, from_root && in_place ? 1 : 0,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 

@@ -62,7 +62,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          !pto_collective_is_in_mpi(scenario->collective)))
         return pto_scenario_refuse(
             scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
-            "implementation is for alltoall, alltoallv, allgather and halo only, not for %s",
+            "implementation is for alltoall, alltoallv, allgather, gather, scatter and halo only, not for %s",
             pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,

@@ -55,6 +55,16 @@ static const collective_t collectives[] = {
                                        .reduces = true,
                                        .in_mpi = true,
                                        .nccl = PTO_NCCL_REDUCE_SCATTER},
+    [PTO_COLLECTIVE_GATHER] = {.name = "gather",
+                               .data = PTO_DATA_GATHERED,
+                               .to_root = true,
+                               .in_mpi = true,
+                               .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_SCATTER] = {.name = "scatter",
+                                .data = PTO_DATA_SCATTERED,
+                                .from_root = true,
+                                .in_mpi = true,
+                                .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 
