@@ -83,7 +83,7 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     if (kind == PTO_NCCL_ALLREDUCE) {
         rounds = 2;
         shape.per_link = shape.per_node = 2 * steps / gpus;
-    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_ALLTOALL) {
+    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_REDUCE_SCATTER || kind == PTO_NCCL_ALLTOALL) {
         shape.per_link = shape.per_node = steps;
     }
     shape.hops = rounds * steps;
