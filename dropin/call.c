@@ -120,12 +120,18 @@ static bool plain_types(const drop_call_t *call, int rank) {
     return (!has_in(call, rank) || plain_bytes(call->in_type) > 0) && plain_bytes(call->out_type) > 0;
 }
 
+static bool has_root(pto_collective_t collective) {
+    return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
+}
+
 bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why) {
     bool on_gpu =
         (!has_in(call, rank) || is_on_gpu(call->in)) && (!has_out(call, rank) || is_on_gpu(call->out));
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};
-    if (!on_gpu)
+    if (has_root(call->collective) && (call->root < 0 || call->root >= size))
+        *why = "a root that does not exist";
+    else if (!on_gpu)
         *why = "buffers in host memory";
     else if (!plain_types(call, rank))
         *why = "a datatype that is not a basic one";
