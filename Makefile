@@ -95,7 +95,7 @@ DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
@@ -378,19 +378,21 @@ gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT=
 BENCH_DEVICE ?= host
 BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
-# The profiler's runs under it, on one process and on two.
+# What is preloaded: on one process and on two.
+PASSED_ON := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: accuracy
 accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes minutes
 	@BUILD=$(BUILD) tools/accuracy.sh
 
 .PHONY: bench
-bench: $(PROFILE_LIB) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
+bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
 	@passed=0; failed=0; \
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)'); do \
+		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 

@@ -125,8 +125,8 @@ static bool has_root(pto_collective_t collective) {
 }
 
 bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why) {
-    bool on_gpu =
-        (!has_in(call, rank) || is_on_gpu(call->in)) && (!has_out(call, rank) || is_on_gpu(call->out));
+    bool reads = has_in(call, rank), writes = has_out(call, rank);
+    bool on_gpu = (reads || writes) && (!reads || is_on_gpu(call->in)) && (!writes || is_on_gpu(call->out));
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};
     if (has_root(call->collective) && (call->root < 0 || call->root >= size))

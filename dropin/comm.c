@@ -6,17 +6,11 @@
 #include "job.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
-static drop_comm_t *all;
 /* That of the last call. */
 static MPI_Comm last = MPI_COMM_NULL;
 static drop_comm_t *last_found;
 
 static void destroy(drop_comm_t *comm) {
-    drop_comm_t **link = &all;
-    while (*link && *link != comm)
-        link = &(*link)->next;
-    if (*link)
-        *link = comm->next;
     while (comm->routes) {
         drop_route_t *route = comm->routes;
         comm->routes = route->next;
@@ -34,30 +28,20 @@ static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
     (void)key;
     (void)extra;
     last = MPI_COMM_NULL; /* MPI may give its handle to another one */
-    destroy(attribute);
+    if (drop.on)
+        destroy(attribute);
     return MPI_SUCCESS;
 }
 
-/* An attribute of MPI_COMM_SELF: the first thing that MPI_Finalize does. Communicators are forgotten in the
- * order in which they were met, which is possible for all processes at once. */
+/* An attribute of MPI_COMM_SELF: the first thing that MPI_Finalize does. Plans are left to the end of the
+ * process, as the program may have reset its GPU by then. */
 static int end(MPI_Comm handle, int key, void *attribute, void *extra) {
     (void)handle;
     (void)key;
     (void)attribute;
     (void)extra;
-    drop_comm_t *comm = all;
     drop_report_end();
     drop.on = false;
-    while (comm) {
-        drop_comm_t *next = comm->next;
-        MPI_Comm_delete_attr(comm->comm, keyval);
-        comm = next;
-    }
-    pto_machine_destroy(drop.machine);
-    MPI_Group_free(&drop.world);
-    free(drop.node_of);
-    free(drop.strategy);
-    drop.machine = NULL;
     return MPI_SUCCESS;
 }
 
@@ -121,14 +105,11 @@ static const char *why_not(drop_comm_t *comm) {
 }
 
 static drop_comm_t *create(MPI_Comm handle) {
-    drop_comm_t *made = calloc(1, sizeof *made), **link = &all;
+    drop_comm_t *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->comm = handle;
     made->why = why_not(made);
-    while (*link)
-        link = &(*link)->next;
-    *link = made;
     if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS) {
         destroy(made);
         return NULL;

@@ -155,7 +155,6 @@ void drop_route_destroy(drop_route_t *route);
 enum { DROP_COUNTS_KEPT = 64 };
 
 struct drop_comm {
-    drop_comm_t *next;
     MPI_Comm comm;
     int rank;
     int size;

@@ -273,10 +273,11 @@ int drop_finish(drop_taken_t *taken, int code) {
     pto_error_t err = {.message = "failed"};
     uint64_t gpu;
     if (!taken->done && taken->route && taken->route->way == DROP_STAGED && code == MPI_SUCCESS) {
-        drop_gpu_enter(buffer_of(&taken->given, taken->comm), &gpu);
-        if (unstage(taken, &err) != PTO_OK)
+        bool entered = drop_gpu_enter(buffer_of(&taken->given, taken->comm), &gpu);
+        if (!entered || unstage(taken, &err) != PTO_OK)
             code = fail(taken, &err);
-        drop_gpu_leave();
+        if (entered)
+            drop_gpu_leave();
     }
     if (drop_reports)
         drop_report(taken, drop_now_s());

@@ -97,7 +97,8 @@ typedef struct {
 } call_t;
 
 static int row_count(const call_t *call, int from, int to) {
-    return call->kind == ALLTOALLV ? (from * 7 + to * 3 + call->seed) % (call->count + 1) : call->count;
+    int number = call->in_place ? from + to : from * 7 + to * 3; /* in place, both directions are the same */
+    return call->kind == ALLTOALLV ? (number + call->seed) % (call->count + 1) : call->count;
 }
 
 static int combine(MPI_Op op, int a, int b) {
@@ -228,7 +229,7 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     call.type = types[reduces && type == 4 ? 2 : type];
     call.op = ops[op == 4 && call.type.real ? 0 : op];
     call.count = below(random, 8) ? below(random, 40) : below(random, COUNT_MAX);
-    call.in_place = call.kind != BCAST && call.kind != ALLTOALLV && below(random, 4) == 0;
+    call.in_place = call.kind != BCAST && below(random, 4) == 0;
     call.seed = below(random, 5);
     int any = below(random, 1000);
     own.state = random->state * 977 + (uint64_t)rank;
@@ -370,6 +371,12 @@ static void wrong_arguments(int *in, int *out) {
     MPI_Comm_free(&mine);
 }
 
+#ifdef OPEN_MPI /* Debian's MPICH checks no arguments */
+enum { MPI_CHECKS = true };
+#else
+enum { MPI_CHECKS = false };
+#endif
+
 static void run_special(void) {
     int *in = memory_allocate(MEMORY_GPU, 4096), *out = memory_allocate(MEMORY_GPU, 4096);
     if (!in || !out)
@@ -381,7 +388,8 @@ static void run_special(void) {
         between_groups(in, out);
         nothing(in, out);
         ignored_arguments(out);
-        wrong_arguments(in, out);
+        if (MPI_CHECKS)
+            wrong_arguments(in, out);
     }
     memory_free(MEMORY_GPU, in);
     memory_free(MEMORY_GPU, out);
