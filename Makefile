@@ -453,7 +453,7 @@ lint: ## clang-tidy and cppcheck; both must be clean
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
-		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool "$$1"' $(ALL_C)
+		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 

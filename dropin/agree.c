@@ -34,22 +34,23 @@ struct drop_board {
 pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t *err) {
     drop_board_t *made = calloc(1, sizeof *made);
     void *memory = NULL;
-    pto_status_t status = made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    *board = NULL;
-    if (made) {
-        MPI_Comm_size(comm, &made->size);
-        MPI_Comm_rank(comm, &made->rank);
+    pto_status_t status =
+        pto_agree(comm, made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory"), err);
+    if (status != PTO_OK || !made) {
+        free(made);
+        return status;
     }
-    if (made && made->rank == 0)
+    MPI_Comm_size(comm, &made->size);
+    MPI_Comm_rank(comm, &made->rank);
+    if (made->rank == 0)
         status = pto_shared_create((size_t)made->size * sizeof(column_t), &memory, &made->handle, err);
     status = pto_agree(comm, status, err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Bcast(&made->handle, (int)sizeof made->handle, MPI_BYTE, 0, comm), err);
     if (status == PTO_OK && made->rank != 0)
         status = pto_shared_open(&made->handle, &memory, err);
+    made->column = memory;
     status = pto_agree(comm, status, err);
-    if (made)
-        made->column = memory;
     if (status == PTO_OK)
         *board = made;
     else

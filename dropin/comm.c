@@ -164,9 +164,9 @@ static void sort_places(where_t *where, int size) {
 
 /* All nodes have the same number of GPUs, and those the same number of processes. */
 static bool is_even(drop_comm_t *comm, const where_t *where) {
-    int64_t nodes = 0, gpus = 0;
-    for (int i = 0; i < comm->size; i++) {
-        bool new_node = i == 0 || where[i].node != where[i - 1].node;
+    int64_t nodes = 1, gpus = 1;
+    for (int i = 1; i < comm->size; i++) {
+        bool new_node = where[i].node != where[i - 1].node;
         nodes += new_node;
         gpus += new_node || where[i].gpu != where[i - 1].gpu;
     }

@@ -177,7 +177,7 @@ struct drop_comm {
 };
 
 /* Collective the first time. NULL: left to MPI. */
-drop_comm_t *drop_comm_of(MPI_Comm comm);
+drop_comm_t *drop_comm_of(MPI_Comm handle);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. Sets `why` where the model has
  * no such layout. */
 void drop_comm_find_layout(drop_comm_t *comm, uint64_t gpu);

@@ -10,12 +10,12 @@ bool drop_reports;
 typedef struct {
     const char *routine;
     const char *way; /* the route, or why there is none */
-    int procs;
     int64_t bytes;
     int64_t calls;
     double seconds;
     double predicted_s; /* of one call; 0: unknown */
     double library_s;
+    int procs;
     bool taken;
 } row_t;
 

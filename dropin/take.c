@@ -109,21 +109,21 @@ static pto_status_t copy(const drop_route_t *route, void *to, const void *from, 
     return bytes > 0 ? drop.device->copy(&move, route->stream, err) : PTO_OK;
 }
 
-/* Blocks of an alltoallv are one after the other in the executor's buffer. Neighbors in both are one copy. */
+/* Between the program's buffer, with gaps and in any order, and the executor's, where the blocks of an
+ * alltoallv are one after the other. Neighbors in both are one copy. */
 static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows, MPI_Datatype type, int size,
-                              char *user, bool inwards, pto_error_t *err) {
-    char *own = route->own[inwards ? 0 : 1];
-    int64_t own_at = 0, first = 0, bytes = 0;
+                              char *to, const char *from, bool inwards, pto_error_t *err) {
+    int64_t own_at = 0, user_at = 0, bytes = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i <= size && status == PTO_OK; i++) {
         int64_t more = i < size ? drop_row_bytes(rows, type, i) : 0;
-        int64_t place = i < size && more > 0 ? drop_row_place(rows, type, i) : first + bytes;
-        if (i == size || place != first + bytes) {
-            char *piece = own ? own + own_at : NULL;
-            status = inwards ? copy(route, piece, user + first, bytes, err)
-                             : copy(route, user + first, piece, bytes, err);
+        int64_t place = more > 0 ? drop_row_place(rows, type, i) : user_at + bytes;
+        if ((i == size || place != user_at + bytes) && bytes > 0)
+            status = copy(route, to + (inwards ? own_at : user_at), from + (inwards ? user_at : own_at),
+                          bytes, err);
+        if (i == size || place != user_at + bytes) {
             own_at += bytes;
-            first = place;
+            user_at = place;
             bytes = 0;
         }
         bytes += more;
@@ -133,20 +133,20 @@ static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows
 
 static pto_status_t copy_in(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                             pto_error_t *err) {
+    const char *from = input_of(call, comm, route);
     bool in_place = call->in == MPI_IN_PLACE;
-    if (call->collective != PTO_COLLECTIVE_ALLTOALLV)
-        return route->own[0]
-                   ? copy(route, route->own[0], input_of(call, comm, route), route->own_bytes[0], err)
-                   : PTO_OK;
-    return copy_rows(route, in_place ? &call->out_rows : &call->in_rows,
-                     in_place ? call->out_type : call->in_type, comm->size,
-                     (char *)(uintptr_t)input_of(call, comm, route), true, err);
+    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+        return copy_rows(route, in_place ? &call->out_rows : &call->in_rows,
+                         in_place ? call->out_type : call->in_type, comm->size, route->own[0], from, true,
+                         err);
+    return route->own[0] ? copy(route, route->own[0], from, route->own_bytes[0], err) : PTO_OK;
 }
 
 static pto_status_t copy_out(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                              pto_error_t *err) {
     if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
-        return copy_rows(route, &call->out_rows, call->out_type, comm->size, call->out, false, err);
+        return copy_rows(route, &call->out_rows, call->out_type, comm->size, call->out, route->own[1], false,
+                         err);
     return route->own[1] ? copy(route, call->out, route->own[1], route->own_bytes[1], err) : PTO_OK;
 }
 

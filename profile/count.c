@@ -158,11 +158,13 @@ static void receive_at(const prof_group_t *group, int peer, int tag, int64_t mes
         prof_order_received(world, group->id, tag, messages, space, place);
 }
 
-void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, preload_space_t space) {
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
+                         preload_space_t space) {
     receive_at(group, peer, tag, messages, space, prof_order_post());
 }
 
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space, int64_t place) {
+void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
+                            int64_t place) {
     receive_at(group, peer, tag, 1, space, place);
 }
 

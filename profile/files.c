@@ -104,8 +104,10 @@ static void end_line_with(int64_t inside, int64_t waiting) {
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-static const char *const space_names[PRELOAD_SPACE_COUNT] = {
-    [PRELOAD_CPU] = "cpu", [PRELOAD_GPU] = "gpu", [PRELOAD_MANAGED] = "managed", [PRELOAD_UNKNOWN] = "unknown"};
+static const char *const space_names[PRELOAD_SPACE_COUNT] = {[PRELOAD_CPU] = "cpu",
+                                                             [PRELOAD_GPU] = "gpu",
+                                                             [PRELOAD_MANAGED] = "managed",
+                                                             [PRELOAD_UNKNOWN] = "unknown"};
 
 #define NAME(name) "MPI_" #name,
 static const char *const routine_names[PROF_ROUTINE_COUNT] = {PROF_ROUTINES(NAME)};

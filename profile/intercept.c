@@ -42,9 +42,9 @@ static void begin(int code) {
 }
 
 #define INIT(prefix)                                                                                         \
-    PRELOAD_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                   \
-    PRELOAD_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                   \
-              (argc, argv, required, provided), (void)0, begin(code))
+    PRELOAD_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                \
+    PRELOAD_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                \
+                 (argc, argv, required, provided), (void)0, begin(code))
 INIT(MPI_)
 INIT(PMPI_)
 
@@ -62,7 +62,7 @@ static void note_created(int code, const MPI_Comm *made) {
 }
 
 #define CREATES(name, params, args)                                                                          \
-    PRELOAD_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                   \
+    PRELOAD_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                \
     PRELOAD_PASS(PMPI_##name, params, args, (void)0, note_created(code, made))
 
 CREATES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
@@ -110,18 +110,18 @@ static void end(void) {
 static void switch_counting(int level) { prof.enabled = prof.running && level != 0; }
 
 #define END(prefix)                                                                                          \
-    PRELOAD_PASS(prefix##Finalize, (void), (), end(), (void)0)                                                  \
-    PRELOAD_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)         \
+    PRELOAD_PASS(prefix##Finalize, (void), (), end(), (void)0)                                               \
+    PRELOAD_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)      \
     PRELOAD_PASS(prefix##Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
 END(MPI_)
 END(PMPI_)
 
 /* MPI libraries end a program after a fatal error without the functions of atexit. */
 #define EXIT(name)                                                                                           \
-    PRELOAD_EXPORT _Noreturn void name(int status) {                                                            \
+    PRELOAD_EXPORT _Noreturn void name(int status) {                                                         \
         void (*next)(int);                                                                                   \
         prof_write_own();                                                                                    \
-        preload_next(#name, &next, sizeof next);                                                                \
+        preload_next(#name, &next, sizeof next);                                                             \
         next(status);                                                                                        \
         abort();                                                                                             \
     }

@@ -32,11 +32,11 @@ static inline void prof_unlock(void) {
 /* A function that is counted. `plain` are its arguments; `before` may declare other arguments for `args`;
  * `after` sees `call` and `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
-    PRELOAD_EXPORT int symbol params;                                                                           \
-    PRELOAD_EXPORT int symbol params {                                                                          \
+    PRELOAD_EXPORT int symbol params;                                                                        \
+    PRELOAD_EXPORT int symbol params {                                                                       \
         static int(*next) params;                                                                            \
         if (!next)                                                                                           \
-            preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                                \
+            preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                          \
         if (!prof_enter(always))                                                                             \
             return next plain;                                                                               \
         before;                                                                                              \

@@ -73,10 +73,10 @@ static const window_t *window_of(MPI_Win handle) {
 }
 
 #define CREATES_ONE(symbol, params, args, space)                                                             \
-    PRELOAD_PASS(symbol, params, args, (void)0,                                                                 \
-              note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL))
+    PRELOAD_PASS(symbol, params, args, (void)0,                                                              \
+                 note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL))
 #define CREATES(name, params, args, space)                                                                   \
-    CREATES_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), params, args, space)                                          \
+    CREATES_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), params, args, space)                                       \
     CREATES_ONE(PRELOAD_JOIN(PMPI_, name, SUFFIX), params, args, space)
 
 /* Memory is attached to it later. */

@@ -150,10 +150,12 @@ prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_
 prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
                                int64_t bytes, preload_space_t space, preload_space_t peer_space);
 /* The same number of messages of `peer`, received in this order. */
-void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, preload_space_t space);
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
+                         preload_space_t space);
 
 /* The same of one message, by a receive that was posted at `place`. */
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space, int64_t place);
+void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
+                            int64_t place);
 
 /* The time of a call, and its line. `group` may be NULL. */
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,

@@ -201,8 +201,10 @@ static void run(const call_t *call) {
     size_t in_bytes = (size_t)(from.total + call->count + 1) * (size_t)call->type.bytes;
     size_t out_bytes = (size_t)(to.total + call->count + 1) * (size_t)call->type.bytes;
     char *in = memory_allocate(call->in_space, in_bytes), *out = memory_allocate(call->out_space, out_bytes);
-    if (!in || !out)
+    if (!in || !out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
     memset(in, 0x55, in_bytes);
     memset(out, 0x55, out_bytes);
     fill(call, &from, starts_in_out(call) ? out : in);
@@ -379,8 +381,10 @@ enum { MPI_CHECKS = false };
 
 static void run_special(void) {
     int *in = memory_allocate(MEMORY_GPU, 4096), *out = memory_allocate(MEMORY_GPU, 4096);
-    if (!in || !out)
+    if (!in || !out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         user_operation(in, out);
         derived_types(in);
