@@ -26,8 +26,8 @@ static __device__ void copy_narrow(const part &source, const part &target, unsig
 
 /* The rest, after all whole units have been copied where that was possible. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
-    if (width == PTO_UNIT_BYTES)
-        copy_rest<char>(source, target, static_cast<size_t>(source.units) * PTO_UNIT_BYTES);
+    if (width == PTO_PART_UNIT_BYTES)
+        copy_rest<char>(source, target, static_cast<size_t>(source.units) * PTO_PART_UNIT_BYTES);
     else
         copy_narrow(source, target, width);
 }
@@ -66,7 +66,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;
-    if (now.width == PTO_UNIT_BYTES) {
+    if (now.width == PTO_PART_UNIT_BYTES) {
 #pragma unroll 1
         for (; done + 4 <= pairs; done += 4)
             move_pairs<4>(operands + 2 * done);
@@ -127,7 +127,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
 
 static __device__ void move_rows(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
-    if (now.width == PTO_UNIT_BYTES)
+    if (now.width == PTO_PART_UNIT_BYTES)
         move_row_words<uint4>(operands, pairs);
     else if (now.width == sizeof(uint64_t))
         move_row_words<uint64_t>(operands, pairs);
@@ -143,7 +143,7 @@ enum { DEEP_EACH = 4 };
 /* Each unit is loaded once and stored to all targets. */
 static __device__ void spread(const part *operands, const op &now) {
     const part source = operands[0];
-    const unsigned units = now.width == PTO_UNIT_BYTES ? source.units : 0;
+    const unsigned units = now.width == PTO_PART_UNIT_BYTES ? source.units : 0;
     for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
         uint4 value[DEEP_EACH] = {};
 #pragma unroll
@@ -227,10 +227,10 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
 /* Whole units where the alignment allows it; the rest element by element. */
 template <typename T, typename Op> static __device__ void reduce(const part *operands, const op &now) {
     const part target = operands[0];
-    const unsigned units = now.width == PTO_UNIT_BYTES ? target.units : 0;
+    const unsigned units = now.width == PTO_PART_UNIT_BYTES ? target.units : 0;
     reduce_units<T, Op>(operands, now, units);
 #pragma unroll 1
-    for (size_t i = static_cast<size_t>(units) * PTO_UNIT_BYTES / sizeof(T) + threadIdx.x;
+    for (size_t i = static_cast<size_t>(units) * PTO_PART_UNIT_BYTES / sizeof(T) + threadIdx.x;
          i < bytes_of(target) / sizeof(T); i += THREADS) {
         T value = reinterpret_cast<const T *>(operands[1].at)[i];
 #pragma unroll 1

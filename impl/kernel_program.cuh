@@ -76,7 +76,7 @@ struct part {
 };
 
 static __device__ size_t bytes_of(const part &own) {
-    return static_cast<size_t>(own.units) * PTO_UNIT_BYTES + own.rest_bytes;
+    return static_cast<size_t>(own.units) * PTO_PART_UNIT_BYTES + own.rest_bytes;
 }
 
 static __device__ part part_of(const program &all, const operand &whole, unsigned number, uint64_t run) {
@@ -89,11 +89,11 @@ static __device__ part part_of(const program &all, const operand &whole, unsigne
                 0,
                 {UINT32_MAX, 0}};
     if (whole.is == FORM_ROWS) {
-        own.offset_bytes = static_cast<uint32_t>(first * PTO_UNIT_BYTES);
+        own.offset_bytes = static_cast<uint32_t>(first * PTO_PART_UNIT_BYTES);
         own.rows = whole.rows;
     } else {
         const unsigned times = own.lines ? PTO_LINE_BYTES / PTO_LINE_DATA_BYTES : 1;
-        own.at += static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_UNIT_BYTES * times;
+        own.at += static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_PART_UNIT_BYTES * times;
     }
     return own;
 }

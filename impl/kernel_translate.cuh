@@ -5,12 +5,12 @@
 #include "kernel_program.cuh"
 
 static operand translate(const pto_operand_t *from, unsigned parts) {
-    const uint64_t units = static_cast<uint64_t>(from->bytes) / PTO_UNIT_BYTES;
+    const uint64_t units = static_cast<uint64_t>(from->bytes) / PTO_PART_UNIT_BYTES;
     operand to = {static_cast<char *>(from->spot.at),
                   {from->spot.apart_bytes},
                   static_cast<uint32_t>(units / parts),
                   static_cast<uint16_t>(units % parts),
-                  static_cast<uint8_t>(from->bytes % PTO_UNIT_BYTES),
+                  static_cast<uint8_t>(from->bytes % PTO_PART_UNIT_BYTES),
                   from->spot.lines ? FORM_LINES : FORM_PLAIN};
     if (from->rows.rows > 1) {
         to.rows = {static_cast<uint32_t>(from->rows.bytes), static_cast<uint32_t>(from->rows.pitch_bytes)};
@@ -47,7 +47,7 @@ static bool some_lines(const pto_kernel_program_t *program, int first, int count
 /* Lines' own addresses allow what is needed. */
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     const unsigned most =
-        some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_UNIT_BYTES);
+        some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_PART_UNIT_BYTES);
     const bool rows = some_rows(program, op);
     uintptr_t all = 0;
     for (int i = 0; i < op->count; i++) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { PTO_UNIT_BYTES = 16 }; /* one load or store of a thread */
+enum { PTO_PART_UNIT_BYTES = 16 }; /* one load or store of a thread */
 
 typedef struct {
     int64_t offset_bytes;
@@ -14,11 +14,11 @@ typedef struct {
 /* Parts differ by at most one unit, and the earlier parts are the larger ones. The last part also gets the
  * bytes that do not fill a unit. */
 static inline pto_part_t pto_part(int64_t bytes, int parts, int part) {
-    int64_t units = bytes / PTO_UNIT_BYTES, each = units / parts, more = units % parts;
+    int64_t units = bytes / PTO_PART_UNIT_BYTES, each = units / parts, more = units % parts;
     int64_t first = part * each + (part < more ? part : more);
     int64_t count = each + (part < more);
-    int64_t rest = part == parts - 1 ? bytes % PTO_UNIT_BYTES : 0;
-    return (pto_part_t){first * PTO_UNIT_BYTES, count * PTO_UNIT_BYTES + rest};
+    int64_t rest = part == parts - 1 ? bytes % PTO_PART_UNIT_BYTES : 0;
+    return (pto_part_t){first * PTO_PART_UNIT_BYTES, count * PTO_PART_UNIT_BYTES + rest};
 }
 
 #endif

@@ -83,12 +83,12 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[32] = "";
+    char more[32] = "", bytes[PTO_BYTES_TEXT_MAX];
     if (request->chunks > 1)
         snprintf(more, sizeof more, "  %lld chunks", (long long)request->chunks);
     else if (report.assignments > 1)
         snprintf(more, sizeof more, "  %d choices", report.assignments);
-    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", (long long)request->bytes,
+    printf("%-12s %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", pto_size_text(request->bytes, bytes),
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
            (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
            (long long)report.accesses, staged ? "  staged" : "", more);

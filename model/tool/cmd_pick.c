@@ -1,9 +1,11 @@
 /* portolan pick: the cheapest strategy in each range. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "options.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"
@@ -36,13 +38,6 @@ static const char *by_text(pto_by_t by) {
     return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
-static void print_below(const pto_range_t *range) {
-    if (range->below == INT64_MAX)
-        printf(" %14s", "...");
-    else
-        printf(" %14lld", (long long)range->below);
-}
-
 /* The strategies that tie with the winner, each preceded by `between`. */
 static void print_tied(const pto_predictions_t *predictions, const pto_range_t *range, const char *first,
                        const char *between, const char *quote) {
@@ -60,16 +55,14 @@ static void print_settle(const pto_predictions_t *predictions, const pto_range_t
     bool known = *settle->key || pto_machine_error_source(predictions->machine);
     if (range->settle_point < 0 || predictions->by != PTO_BY_TIME || !known)
         return;
-    printf("# near-tie at %lld: %s or %s? measure ", (long long)predictions->point[range->settle_point],
-           strategy_name(predictions, range->winner), strategy_name(predictions, range->settle_other));
-    if (!*settle->key)
-        printf("both (portolan-validate): the model's own error decides\n");
-    else if (!*settle->benchmark)
-        printf("%s\n", settle->key);
-    else if (settle->bytes > 0)
-        printf("%s by %s of %lld bytes\n", settle->key, settle->benchmark, (long long)settle->bytes);
-    else
-        printf("%s by %s\n", settle->key, settle->benchmark);
+    char at[PTO_BYTES_TEXT_MAX], bytes[PTO_BYTES_TEXT_MAX] = "";
+    if (settle->bytes > 0)
+        pto_size_text(settle->bytes, bytes);
+    pto_print_note(stdout, "near-tie at %s: %s or %s? measure %s%s%s%s%s",
+                   pto_point_title(predictions, predictions->point[range->settle_point], at),
+                   strategy_name(predictions, range->winner), strategy_name(predictions, range->settle_other),
+                   *settle->key ? settle->key : "both (portolan-validate): the model's own error decides",
+                   *settle->benchmark ? " by " : "", settle->benchmark, *bytes ? " of " : "", bytes);
 }
 
 /* Whether the winner's price is extrapolated at some point of the range. */
@@ -82,36 +75,68 @@ static bool is_extrapolated(const pto_predictions_t *predictions, const pto_rang
     return any;
 }
 
-static void print_margin(const pto_predictions_t *predictions, const pto_range_t *range) {
-    printf("  %.1f%% to %.1f%%", 100 * range->margin_low, 100 * range->margin_high);
+/* What makes picks unsure, each parameter once. */
+static void print_unsure(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    char at[PTO_BYTES_TEXT_MAX];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t first = 0;
+        while (first < i && !(range[first].unpriced && range[i].unpriced &&
+                              strcmp(range[first].unpriced, range[i].unpriced) == 0))
+            first++;
+        if (range[i].unpriced && first == i)
+            pto_print_note(stdout, "unsure from %s: %s is not priced",
+                           pto_point_title(predictions, range[i].from, at), range[i].unpriced);
+    }
+}
+
+/* "5.8 %", or "5.8 to 24.4 %". */
+static const char *margin_text(const pto_range_t *range, char *text, size_t text_size) {
+    double low = 100 * range->margin_low, high = 100 * range->margin_high;
+    if (range->runner_up < 0)
+        snprintf(text, text_size, "-");
+    else if (high - low < 0.05)
+        snprintf(text, text_size, "%.1f %%", low);
+    else
+        snprintf(text, text_size, "%.1f to %.1f %%", low, high);
+    return text;
+}
+
+static void print_range(const pto_predictions_t *predictions, const pto_range_t *range, int name_width) {
+    char from[PTO_BYTES_TEXT_MAX], below[PTO_BYTES_TEXT_MAX] = "...", margin[32];
+    if (range->below != INT64_MAX)
+        pto_point_text(predictions, range->below, below);
+    printf("%-9s  %-9s  %s%-*s%s  %-*s  %15s", pto_point_text(predictions, range->from, from), below,
+           pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
+           pto_terminal_plain(stdout), name_width, strategy_name(predictions, range->runner_up),
+           margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))
-        printf("  regret %.1f%%", 100 * range->regret);
-    printf("%s", range->near_tie ? "  near-tie" : "");
+        printf("  %5.1f %%", range->runner_up < 0 ? 0 : 100 * range->regret);
+    printf("%s%s%s", range->near_tie ? "  near-tie" : "",
+           is_extrapolated(predictions, range) ? "  extrapolated" : "", range->unpriced ? "  unsure" : "");
+    print_tied(predictions, range, "  tied with ", ", ", "");
+    putchar('\n');
 }
 
 static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    int name_width = (int)strlen("Runner-up");
+    for (int64_t i = 0; i < count; i++) {
+        int winner = (int)strlen(strategy_name(predictions, range[i].winner));
+        int runner_up = (int)strlen(strategy_name(predictions, range[i].runner_up));
+        int wider = winner > runner_up ? winner : runner_up;
+        name_width = wider > name_width ? wider : name_width;
+    }
     pto_print_header(stdout, "pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
     printf(predictions->by == PTO_BY_TIME ? "\n" : ", by %s\n", by_text(predictions->by));
-    printf("# %10s %14s   %-14s %-14s  Margin\n", "From", "Below", "Winner", "Runner-up");
-    for (int64_t i = 0; i < count; i++) {
-        printf("%12lld", (long long)range[i].from);
-        print_below(&range[i]);
-        printf("   %-14s %-14s", strategy_name(predictions, range[i].winner),
-               strategy_name(predictions, range[i].runner_up));
-        if (range[i].runner_up >= 0)
-            print_margin(predictions, &range[i]);
-        print_tied(predictions, &range[i], "  tied with ", ", ", "");
-        if (is_extrapolated(predictions, &range[i]))
-            printf("  extrapolated");
-        if (range[i].unpriced)
-            printf("  unsure: %s is not priced", range[i].unpriced);
-        putchar('\n');
-    }
+    printf("# From     Below      %-*s  %-*s  %15s%s\n", name_width, "Winner", name_width, "Runner-up",
+           "Margin", pto_machine_error_source(predictions->machine) ? "   Regret" : "");
+    for (int64_t i = 0; i < count; i++)
+        print_range(predictions, &range[i], name_width);
     for (int64_t i = 0; i < count; i++)
         print_settle(predictions, &range[i]);
+    print_unsure(predictions, range, count);
     if (!pto_machine_error_source(predictions->machine))
-        printf("# intervals: of parameters alone; the machine file has no model_error\n");
+        pto_print_note(stdout, "intervals: of parameters alone; the machine file has no model_error");
     pto_print_footer(stdout, predictions);
 }
 

@@ -13,8 +13,9 @@
 static const char usage[] =
     "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints the predicted cost of each strategy in microseconds over the scenario's sizes (or nodes, or\n"
-    "messages), and the cheapest strategy at each. With enough options no scenario file is needed:\n"
+    "Prints the predicted cost of each strategy over the scenario's sizes (or nodes, or messages), and the\n"
+    "cheapest strategy at each. A table has the best strategies' columns, as many as the terminal is wide;\n"
+    "--all and --strategy show the others. With enough options no scenario file is needed:\n"
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
@@ -203,10 +204,14 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
 }
 
 /* Returns -1, or the exit code. Called before any work. */
-static int check_plot(const pto_options_t *options) {
+static int check_options(const pto_options_t *options) {
     pto_error_t err = {0};
     if (options->measured && !options->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
+        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && options->by != PTO_BY_TIME)
+        return pto_usage_error(&syntax, "--bandwidth and --energy exclude each other");
     if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
     return -1;
@@ -218,7 +223,10 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
     else if (options->format == PTO_FORMAT_JSON)
         print_json(predictions, NULL);
     else
-        pto_print_table(stdout, "predict", predictions, options->ci);
+        pto_print_table(stdout, "predict", predictions,
+                        (pto_table_options_t){.ci = options->ci,
+                                              .all = options->all,
+                                              .bandwidth = (pto_bandwidth_t)options->bandwidth});
 }
 
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
@@ -260,4 +268,4 @@ const pto_command_t pto_command_predict = {.name = "predict",
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
                                            .on_scenario = run,
-                                           .check = check_plot};
+                                           .check = check_options};

@@ -3,6 +3,7 @@
 #include "options.h"
 #include "portolan/sensitivity.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n"
@@ -55,14 +56,15 @@ static void print_tied(const answer_t *answer, double best_s) {
 
 static void print_pick(const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
-    printf("\n%s %lld: ", pto_sweep_kind_name(answer->predictions->sweep),
-           (long long)answer->predictions->point[answer->point]);
+    char at[PTO_BYTES_TEXT_MAX], best[PTO_SECONDS_TEXT_MAX];
+    printf("\n%s: ", pto_point_title(answer->predictions, answer->predictions->point[answer->point], at));
     if (found->winner < 0) {
         printf("no strategy applies\n");
         return;
     }
     double best_s = seconds_of(answer, found->winner);
-    printf("%s, %.2f us", name_of(answer, found->winner), best_s * 1e6);
+    pto_seconds_format(best_s, best, sizeof best);
+    printf("%s, %s", name_of(answer, found->winner), best);
     print_tied(answer, best_s);
     if (found->runner_up < 0)
         printf("; nothing else applies\n");
@@ -134,9 +136,11 @@ static void print_json(const answer_t *answer) {
 static void print_start(const pto_predictions_t *predictions, pto_format_t format) {
     if (format == PTO_FORMAT_TABLE) {
         pto_print_header(stdout, "sensitivity", predictions);
-        printf("# by which factor (1/%d to %d, nearest first) a parameter changes the pick, and by how many "
-               "percent\n# the picked price rises where the parameter rises by one\n",
-               PTO_SENSITIVITY_FACTOR_MAX, PTO_SENSITIVITY_FACTOR_MAX);
+        pto_print_note(
+            stdout,
+            "by which factor (1/%d to %d, nearest first) a parameter changes the pick, and by how many "
+            "percent the picked price rises where the parameter rises by one",
+            PTO_SENSITIVITY_FACTOR_MAX, PTO_SENSITIVITY_FACTOR_MAX);
         printf("# %8s %11s %11s   %-14s %10s   Parameter\n", "Factor", "Value", "Changed", "Pick becomes",
                "Elasticity");
     } else if (format == PTO_FORMAT_CSV) {

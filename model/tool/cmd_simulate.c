@@ -54,6 +54,7 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
         "#\n# Where the time went, in percent of it: the busiest of a kind was busy / the one that waited\n"
         "# longest waited. send, receive, local: of a rank; inject, eject, rate, routes: of a\n"
         "# node; fabric: of the machine; the others: of a GPU.\n");
+    char at[PTO_BYTES_TEXT_MAX];
     printf("# %-10s %-14s", pto_sweep_heading(predictions->sweep), "Strategy");
     for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
         used[i] = is_used(predictions, simulation, i);
@@ -64,7 +65,8 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         if (!predictions->prediction[cell].applicable)
             continue;
-        printf("# %-10lld %-14s", (long long)predictions->point[cell / predictions->strategy_count],
+        printf("# %-10s %-14s",
+               pto_point_text(predictions, predictions->point[cell / predictions->strategy_count], at),
                predictions->strategy[cell % predictions->strategy_count]->name);
         for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
             if (used[i])
@@ -125,12 +127,14 @@ static void print_json_cell(int64_t cell, const void *context) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-/* A trace holds a single simulation. If the scenario asks for more, returns PTO_EXIT_USAGE and says what to
- * do. */
-static int check_trace(const pto_options_t *options) {
+/* A trace holds a single simulation: if the scenario asks for more, says what to do. Returns -1, or the exit
+ * code. */
+static int check_options(const pto_options_t *options) {
     const pto_strategy_t **strategy;
     int strategies;
     pto_error_t err = {0};
+    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
+        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
     if (!options->trace)
         return -1;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)
@@ -153,7 +157,9 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
-        pto_print_table(stdout, "simulate", predictions, false);
+        pto_print_table(
+            stdout, "simulate", predictions,
+            (pto_table_options_t){.all = options->all, .bandwidth = (pto_bandwidth_t)options->bandwidth});
         print_where(predictions, simulation);
     }
 }
@@ -201,4 +207,4 @@ const pto_command_t pto_command_simulate = {.name = "simulate",
                                                 "print what each strategy takes by simulation, and where",
                                             .syntax = &syntax,
                                             .on_scenario = run,
-                                            .check = check_trace};
+                                            .check = check_options};

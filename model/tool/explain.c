@@ -210,7 +210,8 @@ static void explain_chunks(const explained_t *explained, int64_t point, int stra
 static void explain_cell(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
-    printf("\n%s %lld: %s", pto_sweep_kind_name(predictions->sweep), (long long)predictions->point[point],
+    char at[PTO_BYTES_TEXT_MAX];
+    printf("\n%s: %s", pto_point_title(predictions, predictions->point[point], at),
            predictions->strategy[strategy]->name);
     if (!prediction->applicable) {
         printf(" does not apply: %s\n", prediction->reason);

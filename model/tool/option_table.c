@@ -10,6 +10,7 @@
 #include "portolan/map.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
+#include "table.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
     char *copy = strdup(text);
@@ -471,7 +472,8 @@ const pto_option_t pto_change_options[] = {
     {"model", "full|published[+TERM]",
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = model_at},
-    {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
+    {"what-if", "PARAMETER=VALUE",
+     "change a parameter, or all that match a * (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
@@ -479,11 +481,29 @@ const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output 
                                             .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
+static const char *bandwidth_at(int i) {
+    static const char *const names[] = {[PTO_BANDWIDTH_NONE] = "none",
+                                        [PTO_BANDWIDTH_ALGORITHM] = "algorithm",
+                                        [PTO_BANDWIDTH_BUS] = "bus",
+                                        [PTO_BANDWIDTH_COUNT] = NULL};
+    return names[i];
+}
+
+#define BANDWIDTH                                                                                            \
+    {                                                                                                        \
+        "bandwidth", "algorithm|bus", "a table of GB/s, as nccl-tests defines them", STORE(WORD, bandwidth), \
+            .what = "bandwidth", .standard = "none", .word_at = bandwidth_at                                 \
+    }
+#define ALL_COLUMNS                                                                                          \
+    { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }
+
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      STORE(FLAG, explain)},
     {"ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)",
      STORE(FLAG, ci)},
+    ALL_COLUMNS,
+    BANDWIDTH,
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
@@ -501,6 +521,8 @@ const pto_option_t pto_simulate_options[] = {
      .standard = "1000000"},
     {"limit", "N", "refuse plans with more than N messages", STORE(COUNT, limit), .standard = "100000000"},
     {"progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress)},
+    ALL_COLUMNS,
+    BANDWIDTH,
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {

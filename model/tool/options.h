@@ -26,6 +26,8 @@ typedef struct {
     bool bytes_given;    /* --bytes */
     bool explain;
     bool ci;
+    bool all;
+    int bandwidth; /* pto_bandwidth_t */
     bool progress;
     bool unroll;
     int64_t rank;

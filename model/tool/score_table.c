@@ -46,8 +46,10 @@ static void print_header(const printer_t *printer) {
     printf("# measured   %s (", measured ? measured : "on a machine that the files don't name");
     for (int i = 0; i < printer->collectives->file_count; i++)
         printf("%s%s", i ? ", " : "", pto_file_name(printer->collectives->path[i]));
-    printf(")\n# times      the %s over runs; %lld bytes and up\n",
-           options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median", (long long)options->min_bytes);
+    char least[PTO_BYTES_TEXT_MAX];
+    printf(")\n# times      the %s over runs; %s and up\n",
+           options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median",
+           pto_size_text(options->min_bytes, least));
     printf("# clear      cells in which the second takes at least %g%% longer than the best\n",
            100 * options->clear_margin);
     if (printer->how->leave_one_out)
@@ -321,12 +323,12 @@ static void print_table_cells(const printer_t *printer) {
            "Bytes", "Strategy", "Algorithm", "Measured", "Predicted", "Error");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
-        char name[64];
+        char name[64], bytes[PTO_BYTES_TEXT_MAX];
         for (int c = 0; c < cell->candidate_count; c++) {
             if (c == 0)
-                printf("%-22s %6lld %5lld %6lld %10lld", cell_name(cell, name, sizeof name),
+                printf("%-22s %6lld %5lld %6lld %10s", cell_name(cell, name, sizeof name),
                        (long long)cell->nodes, (long long)cell->gpus_per_node, (long long)cell->procs_per_gpu,
-                       (long long)cell->bytes);
+                       pto_size_text(cell->bytes, bytes));
             else
                 printf("%53s", "");
             print_table_candidate(cell, c);

@@ -1,9 +1,12 @@
 /* What the tables of predict and pick share. */
 #include "table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "portolan/strategy.h"
+#include "portolan/units.h"
+#include "terminal.h"
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
@@ -21,10 +24,35 @@ static void print_library(FILE *stream, const pto_scenario_t *scenario) {
         fputs("# library    the machine file's table, else the cheapest algorithm\n", stream);
 }
 
+const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
+    if (bytes != 0 && bytes % 1024 == 0)
+        pto_bytes_format(bytes, text, PTO_BYTES_TEXT_MAX);
+    else
+        snprintf(text, PTO_BYTES_TEXT_MAX, "%lld B", (long long)bytes);
+    return text;
+}
+
+const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
+                           char text[PTO_BYTES_TEXT_MAX]) {
+    if (predictions->sweep == PTO_SWEEP_BYTES)
+        return pto_size_text(value, text);
+    snprintf(text, PTO_BYTES_TEXT_MAX, "%lld", (long long)value);
+    return text;
+}
+
+const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
+                            char text[PTO_BYTES_TEXT_MAX]) {
+    if (predictions->sweep == PTO_SWEEP_BYTES)
+        return pto_size_text(value, text);
+    snprintf(text, PTO_BYTES_TEXT_MAX, "%lld %s", (long long)value, pto_sweep_kind_name(predictions->sweep));
+    return text;
+}
+
 static void print_size(FILE *stream, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
+    char bytes[PTO_BYTES_TEXT_MAX];
     if (predictions->sweep != PTO_SWEEP_BYTES && scenario->bytes.count > 0)
-        fprintf(stream, "# bytes      %lld\n", (long long)scenario->bytes.value[0]);
+        fprintf(stream, "# bytes      %s\n", pto_size_text(scenario->bytes.value[0], bytes));
     if (predictions->sweep != PTO_SWEEP_MESSAGES && scenario->messages.count > 0)
         fprintf(stream, "# messages   %lld from each GPU\n", (long long)scenario->messages.value[0]);
 }
@@ -64,6 +92,8 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     fputs(what_if ? "]" : "", stream);
 }
 
+static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
+
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     const pto_layout_t *layout = &scenario->layout;
@@ -73,12 +103,15 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
             pto_machine_path(predictions->machine));
     pto_print_changes(stream, predictions->machine);
     if (predictions->sweep == PTO_SWEEP_NODES)
-        fprintf(stream, "# layout     %lld GPUs a node, %lld processes a GPU\n",
-                (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
+        fprintf(stream, "# layout     %lld GPU%s a node, %lld process%s a GPU\n",
+                (long long)layout->gpus_per_node, plural(layout->gpus_per_node, "s"),
+                (long long)layout->procs_per_gpu, plural(layout->procs_per_gpu, "es"));
     else
-        fprintf(stream, "# layout     %lld nodes x %lld GPUs = %lld GPUs, %lld processes a GPU\n",
-                (long long)layout->nodes, (long long)layout->gpus_per_node,
-                (long long)(layout->nodes * layout->gpus_per_node), (long long)layout->procs_per_gpu);
+        fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPU%s, %lld process%s a GPU\n",
+                (long long)layout->nodes, plural(layout->nodes, "s"), (long long)layout->gpus_per_node,
+                plural(layout->gpus_per_node, "s"), (long long)(layout->nodes * layout->gpus_per_node),
+                plural(layout->nodes * layout->gpus_per_node, "s"), (long long)layout->procs_per_gpu,
+                plural(layout->procs_per_gpu, "es"));
     print_size(stream, predictions);
     print_library(stream, scenario);
 }
@@ -86,6 +119,7 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
 /* Each reason once, with the points to which it applies. */
 static void print_reasons(FILE *stream, const pto_predictions_t *predictions, int strategy) {
     const char *said = NULL;
+    char from[PTO_BYTES_TEXT_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
         pto_cost_t cost;
@@ -94,9 +128,25 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
             continue;
         }
         if (!said)
-            fprintf(stream, "# from %lld: %s\n", (long long)predictions->point[point], prediction->reason);
+            pto_print_note(stream, "from %s: %s",
+                           pto_point_text(predictions, predictions->point[point], from), prediction->reason);
         said = prediction->reason;
     }
+}
+
+void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after) {
+    size_t size = strlen(before) + strlen(after) + 3;
+    for (int i = 0; i < count; i++)
+        size += strlen(name[i]) + 2;
+    char *text = count > 0 ? malloc(size) : NULL;
+    if (!text)
+        return;
+    size_t length = (size_t)snprintf(text, size, "%s", before);
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", name[i]);
+    snprintf(text + length, size - length, "%s%s", *after ? ": " : "", after);
+    pto_print_note(stream, "%s", text);
+    free(text);
 }
 
 enum { UNPRICED_MAX = 32 };
@@ -117,27 +167,23 @@ void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
                 key[count++] = term->key;
         }
     }
-    if (count == 0)
-        return;
-    fputs("# not in the machine file, so not priced:", stream);
-    for (int i = 0; i < count; i++)
-        fprintf(stream, "%s %s", i ? "," : "", key[i]);
-    fputc('\n', stream);
+    pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
 }
 
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
     const pto_extrapolation_t *from = &price->extrapolated;
     int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPUs on %lld node%s", (long long)from->gpus,
                           (long long)from->nodes, from->nodes == 1 ? "" : "s");
+    char bytes[PTO_BYTES_TEXT_MAX];
     if (from->bytes > 0)
-        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %lld bytes",
-                 (long long)from->bytes);
+        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s",
+                 pto_size_text(from->bytes, bytes));
     return from->gpus > 0;
 }
 
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
-        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
+        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX], at[PTO_BYTES_TEXT_MAX];
         for (int64_t point = 0; point < predictions->point_count; point++) {
             const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
             if (!prediction->applicable || !pto_extrapolated_text(&prediction->price, text)) {
@@ -145,8 +191,9 @@ void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) 
                 continue;
             }
             if (strcmp(text, said) != 0)
-                fprintf(stream, "# from %lld: %s is extrapolated from %s\n",
-                        (long long)predictions->point[point], predictions->strategy[i]->name, text);
+                pto_print_note(stream, "from %s: %s is extrapolated from %s",
+                               pto_point_title(predictions, predictions->point[point], at),
+                               predictions->strategy[i]->name, text);
             memcpy(said, text, sizeof said);
         }
     }
@@ -196,30 +243,33 @@ static const char *reason_to_hide(const pto_predictions_t *predictions, int stra
     return hidden;
 }
 
-/* Strategies that are hidden for the same reason share a line. */
+/* Strategies that are hidden for the same reason share a note. */
 static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        const char *reason = reason_to_hide(predictions, i), *other = NULL;
-        int first = 0;
-        while (reason && first < i &&
-               !((other = reason_to_hide(predictions, first)) && strcmp(other, reason) == 0))
-            first++;
-        if (!reason || first < i)
-            continue;
-        fprintf(stream, "# without a column: %s", predictions->strategy[i]->name);
-        for (int j = i + 1; j < predictions->strategy_count; j++)
-            if ((other = reason_to_hide(predictions, j)) && strcmp(other, reason) == 0)
-                fprintf(stream, ", %s", predictions->strategy[j]->name);
-        fprintf(stream, ": %s\n", reason);
+    const char **name = calloc((size_t)predictions->strategy_count, sizeof *name);
+    for (int i = 0; name && i < predictions->strategy_count; i++) {
+        const char *reason = reason_to_hide(predictions, i), *other;
+        int count = 0, first = i;
+        for (int j = 0; reason && j < predictions->strategy_count; j++)
+            if ((other = reason_to_hide(predictions, j)) && strcmp(other, reason) == 0) {
+                first = count == 0 ? j : first;
+                name[count++] = predictions->strategy[j]->name;
+            }
+        if (reason && first == i)
+            pto_print_list(stream, "no column: ", name, count, reason);
     }
+    free(name);
 }
 
 /* Strategies that choose while they run have the price of their best fixed numbers. */
 static void print_bound(FILE *stream, const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)
-        fprintf(stream, "# %s: a bound, the price of %s with the best numbers\n", strategy->name,
-                strategy->fixed->name);
+        pto_print_note(stream, "%s: a bound, the price of %s with the best numbers", strategy->name,
+                       strategy->fixed->name);
+}
+
+bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
+    return !reason_to_hide(predictions, strategy);
 }
 
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
@@ -239,63 +289,6 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
         [PTO_SWEEP_BYTES] = "Bytes", [PTO_SWEEP_NODES] = "Nodes", [PTO_SWEEP_MESSAGES] = "Messages"};
     _Static_assert(sizeof heading / sizeof *heading == PTO_SWEEP_COUNT, "every sweep has a heading");
     return heading[sweep];
-}
-
-/* "12.3..45.6", with fewer digits for longer times; a dash without an interval. */
-static void print_interval(FILE *stream, pto_cost_t cost, double unit) {
-    char text[64] = "-";
-    int digits = cost.high * unit < 100 ? 2 : 0;
-    if (cost.low < cost.high)
-        snprintf(text, sizeof text, "%.*f..%.*f", digits, cost.low * unit, digits, cost.high * unit);
-    fprintf(stream, " %14s", text);
-}
-
-static void print_intervals(FILE *stream, const pto_predictions_t *predictions, int64_t point, double unit) {
-    fprintf(stream, "# %-10s", "95%");
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        pto_cost_t cost;
-        if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
-            print_interval(stream, cost, unit);
-        else if (!reason_to_hide(predictions, i))
-            fprintf(stream, " %14s", "-");
-    }
-    fputc('\n', stream);
-}
-
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions, bool ci) {
-    bool energy = predictions->by == PTO_BY_ENERGY;
-    bool any_unsure = false;
-    pto_print_header(stream, command, predictions);
-    fprintf(stream, "# %-10s", pto_sweep_heading(predictions->sweep));
-    for (int i = 0; i < predictions->strategy_count; i++)
-        if (!reason_to_hide(predictions, i))
-            fprintf(stream, " %14s", predictions->strategy[i]->name);
-    fputs(energy ? "   Cheapest (energies in mJ)\n" : "   Cheapest (times in us)\n", stream);
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        fprintf(stream, "%-12lld", (long long)predictions->point[point]);
-        for (int i = 0; i < predictions->strategy_count; i++) {
-            pto_cost_t cost;
-            if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
-                fprintf(stream, " %14.2f", cost.value * (energy ? 1e3 : 1e6));
-            else if (!reason_to_hide(predictions, i))
-                fprintf(stream, " %14s", "-");
-        }
-        char choice[PTO_CHOICE_TEXT_MAX];
-        int winner = pto_pick_at(predictions, point);
-        bool unsure = pto_pick_unpriced(predictions, point) != NULL;
-        any_unsure = any_unsure || unsure;
-        const pto_prediction_t *won = winner >= 0 ? pto_prediction_at(predictions, point, winner) : NULL;
-        if (won)
-            fprintf(stream, "   %s (%s%s)%s%s", predictions->strategy[winner]->name, won->algorithm->name,
-                    pto_choice_text(predictions->strategy[winner], won->chunks, won->staged_members, choice),
-                    won->price.extrapolated.gpus > 0 ? ", extrapolated" : "", unsure ? ", unsure" : "");
-        fputc('\n', stream);
-        if (ci)
-            print_intervals(stream, predictions, point, energy ? 1e3 : 1e6);
-    }
-    pto_print_footer(stream, predictions);
-    if (any_unsure)
-        fputs("# unsure: an unpriced cost would make the pick more expensive, but not all others\n", stream);
 }
 
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,

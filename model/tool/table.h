@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "portolan/pick.h"
+#include "portolan/units.h"
 
 /* The comment lines above a table: the question, the machine and the layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
 /* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
-
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 
 /* The start of a JSON object: its brace, the machine's name and its changes. */
@@ -25,23 +25,59 @@ void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_
  */
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
-/* A comment line with the parameters that plans use and the machine file lacks; nothing if there are
- * none. */
-/* Prices that were extrapolated, once for each range of points. */
+/* "64 B" or "8 KiB". Returns `text`. */
+const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
+
+/* A point of the sweep: a size, or a number of nodes or messages. Returns `text`. */
+const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
+                           char text[PTO_BYTES_TEXT_MAX]);
+
+/* The same, to stand alone: "8 KiB", "32 nodes". Returns `text`. */
+const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
+                            char text[PTO_BYTES_TEXT_MAX]);
+
+/* A note with names between two texts, the last of which may be empty; nothing if there are no names. */
+void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
+
+/* Notes on prices that were extrapolated, one for each range of points. */
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions);
 
 /* "4 GPUs on 1 node", what a price was extrapolated from; false: it was not. */
 enum { PTO_EXTRAPOLATED_MAX = 96 };
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
 
+/* A note on the parameters that plans use and the machine file lacks; nothing if there are none. */
 void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
+
+/* Whether tables show a strategy: one that was named, or that applies somewhere. */
+bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 
 /* The comment lines below: strategies that do not apply, and parameters that are not priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* The whole table: the header; a row per point with every strategy's microseconds (millijoules if judged by
- * energy) and the cheapest strategy, with `ci` another of their intervals; the footer. */
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions, bool ci);
+/* Bandwidths as nccl-tests defines them: the bytes of the larger buffer by the time, and that times what a
+ * collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else 1). */
+typedef enum {
+    PTO_BANDWIDTH_NONE,
+    PTO_BANDWIDTH_ALGORITHM,
+    PTO_BANDWIDTH_BUS,
+    PTO_BANDWIDTH_COUNT
+} pto_bandwidth_t;
+
+/* Why a scenario has no bandwidths; NULL if it has. */
+const char *pto_bandwidth_refusal(const pto_scenario_t *scenario);
+
+/* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that)
+ * and the cheapest strategy, with `ci` another of their intervals; the footer. Strategies that the scenario
+ * does not name are left out where the terminal is too narrow, the most expensive first, unless `all` is set.
+ */
+typedef struct {
+    bool ci;
+    bool all;
+    pto_bandwidth_t bandwidth; /* instead of times */
+} pto_table_options_t;
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
+                     pto_table_options_t options);
 
 /* Errors: PTO_ERR_NOT_APPLICABLE if the machine file has no powers, so that strategies cannot be judged by
  * energy. */

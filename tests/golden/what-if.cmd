@@ -7,3 +7,18 @@ portolan pick scenarios/problems/alltoall-summit.yaml --what-if injection.cpu.s_
 portolan predict scenarios/problems/allreduce-summit.yaml --bytes 1024 --strategy three_step --what-if reduce.cpu.beta_s_per_byte=1e-10 --explain
 portolan check scenarios/problems/messages-one-summit.yaml --bytes 64 --what-if nodes=4 | head -2
 portolan plan scenarios/problems/messages-one-summit.yaml --bytes 64 --what-if nodes=4 --strategy cuda_aware | head -2
+# Numbers with their units, in a machine file too; an interval of rates may be written as people do, the lower rate first.
+what_if() { portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --strategy three_step "$@" | sed -n '/what if/p; /^64 KiB/p'; }
+what_if --what-if 'injection.cpu.s_per_byte=400 Gbit/s' --what-if 'copies.h2d.on_socket.alpha_s=5 us'
+what_if --what-if injection.cpu.s_per_byte=2e-11 --what-if copies.h2d.on_socket.alpha_s=5e-6
+folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+sed 's|  cpu: {s_per_byte: 3.0e-11}|  cpu: {s_per_byte: 33 GB/s, s_per_byte_95: [30 GB/s, 36 GB/s]}|' scenarios/machines/summit-spectrum.yaml >"$folder/units.yaml"
+portolan predict --machine "$folder/units.yaml" --collective alltoall --nodes 32 --bytes 64KiB --strategy three_step --ci | tail -n 3 | head -2
+sed -i 's|36 GB/s|28 ps/B|' "$folder/units.yaml" && portolan pick --machine "$folder/units.yaml" --collective alltoall --nodes 32 --bytes 64 2>&1 | sed 's|.*/||'
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.cpu.s_per_byte=400 Gb/s' 2>&1
+# All parameters that match.
+what_if --what-if 'copies.*.beta_s_per_byte=/2'
+what_if --what-if 'messages.cpu.off_node.*=/2' --what-if 'injection.*=100 GB/s'
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'copies.*=5 us' 2>&1
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'node.*=2' 2>&1
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if '*.gamma=2' 2>&1

@@ -154,7 +154,7 @@ static unsigned width_at(unsigned shift, unsigned most) { return shift == 0 ? mo
 
 /* Below a unit, below a turn of the threads, whole turns, some over. */
 static size_t some_bytes() {
-    static const size_t turn = size_t(THREADS) * PTO_UNIT_BYTES;
+    static const size_t turn = size_t(THREADS) * PTO_PART_UNIT_BYTES;
     const size_t bytes[] = {random_below(40), random_below(5000), turn * random_below(9),
                             turn + random_below(ROOM)};
     return bytes[random_below(4)];
@@ -169,7 +169,7 @@ static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned sh
     const std::vector<std::vector<char>> before = pieces.memory;
     const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     const op now = {static_cast<uint8_t>(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE),
-                    static_cast<uint8_t>(width_at(shift, PTO_UNIT_BYTES)), static_cast<uint16_t>(count), 0};
+                    static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)), static_cast<uint16_t>(count), 0};
     each_thread(all, [&](const part *own) { spreads ? spread(own, now) : move(own, now); });
     for (unsigned pair = 0; pair < pairs; pair++) {
         const unsigned source = spreads ? 0 : 2 * pair, target = spreads ? pair + 1 : 2 * pair + 1;
@@ -296,7 +296,7 @@ static void check_reduction(unsigned inputs, size_t bytes, unsigned shift, bool 
     for (unsigned i = 1; i <= inputs; i++)
         values.push_back(data_in(pieces, into_first && i == 1 ? 0 : i));
     const std::vector<char> before = pieces.memory[0];
-    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, PTO_UNIT_BYTES)),
+    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)),
                     static_cast<uint16_t>(1 + inputs), 0};
     each_thread(all, [&](const part *own) { reduce<uint32_t, plus_unsigned>(own, now); });
     assert_true(data_in(pieces, 0) == sums_of(values));

@@ -1,4 +1,5 @@
 /* Numbers as people read and write them. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -230,10 +231,71 @@ static void seconds_print_with_three_digits(void **state) {
         pto_seconds_format(good[i].seconds, text, sizeof text);
         assert_string_equal(text, good[i].text);
     }
+    char text[PTO_SECONDS_TEXT_MAX];
+    pto_joules_format(0.0123, text, sizeof text);
+    assert_string_equal(text, "12.3 mJ");
+}
+
+static void quantities_take_their_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        pto_unit_t unit;
+        double value;
+    } good[] = {{"5 us", PTO_UNIT_S, 5e-6},
+                {"1.5e3ns", PTO_UNIT_S, 1.5e-6},
+                {"5 \xc2\xb5s", PTO_UNIT_S, 5e-6},
+                {"2 s", PTO_UNIT_S, 2},
+                {"0.002", PTO_UNIT_S, 0.002},
+                {"50 GB/s", PTO_UNIT_S_PER_BYTE, 1 / 50e9},
+                {"400 Gbit/s", PTO_UNIT_S_PER_BYTE, 1 / 50e9},
+                {"12 GiB/s", PTO_UNIT_S_PER_BYTE, 1 / (12 * 0x1p30)},
+                {"20 ps/B", PTO_UNIT_S_PER_BYTE, 20e-12},
+                {"2e-11", PTO_UNIT_S_PER_BYTE, 2e-11},
+                {"700 W", PTO_UNIT_W, 700},
+                {"64 KiB", PTO_UNIT_BYTES, 65536},
+                {"0.5", PTO_UNIT_RATIO, 0.5}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = -1;
+        pto_error_t err = {0};
+        assert_int_equal(pto_quantity_parse(good[i].text, good[i].unit, &value, &err), PTO_OK);
+        assert_true(fabs(value - good[i].value) <= 1e-15 * good[i].value);
+    }
+}
+
+static void quantities_of_other_units_are_rejected(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        pto_unit_t unit;
+        pto_status_t status;
+    } bad[] = {{"5 us", PTO_UNIT_S_PER_BYTE, PTO_ERR_TYPE},
+               {"50 GB/s", PTO_UNIT_S, PTO_ERR_TYPE},
+               {"5 us", PTO_UNIT_RATIO, PTO_ERR_TYPE},
+               {"5 us", PTO_UNIT_NONE, PTO_ERR_TYPE},
+               {"50 Gb/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_TYPE}, /* bits or bytes? */
+               {"50 gB/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_TYPE},
+               {"0 GB/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_RANGE},
+               {"GB/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_TYPE},
+               {"5  us", PTO_UNIT_S, PTO_ERR_TYPE},
+               {"5 us ", PTO_UNIT_S, PTO_ERR_TYPE},
+               {"5 hours", PTO_UNIT_S, PTO_ERR_TYPE},
+               {"0x5 us", PTO_UNIT_S, PTO_ERR_TYPE},
+               {"1e999 us", PTO_UNIT_S, PTO_ERR_RANGE},
+               {"", PTO_UNIT_S, PTO_ERR_TYPE}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = -1;
+        pto_error_t err = {0};
+        assert_int_equal(pto_quantity_parse(bad[i].text, bad[i].unit, &value, &err), bad[i].status);
+        assert_true(value < 0);
+        assert_int_not_equal(strlen(err.message), 0);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities_take_their_units),
+        cmocka_unit_test(quantities_of_other_units_are_rejected),
         cmocka_unit_test(whole_numbers_are_read),
         cmocka_unit_test(text_that_is_not_an_integer_is_rejected),
         cmocka_unit_test(numbers_are_read),

@@ -14,6 +14,7 @@
 
 #include "portolan/api.h"
 #include "portolan/status.h"
+#include "portolan/units.h"
 
 PTO_API_BEGIN
 
@@ -178,6 +179,7 @@ typedef struct {
     char group[PTO_PARAM_KEY_MAX];
     pto_param_t *param;   /* NULL: an integer */
     pto_param_t *partner; /* the parameter that is known or absent together with it; or NULL */
+    pto_unit_t unit;      /* of `param` */
     int64_t *number;      /* node.*, and the below_bytes of a row that is not the last; else NULL */
     const char *flagged;  /* the file's reason to doubt it; or NULL */
     bool measured_only;   /* part of no price (docs/model.md, "Measured, not priced") */

@@ -22,6 +22,23 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
  * number to 0. */
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err);
 
+/* What a number measures. */
+typedef enum {
+    PTO_UNIT_NONE,
+    PTO_UNIT_S,
+    PTO_UNIT_S_PER_BYTE,
+    PTO_UNIT_BYTES,
+    PTO_UNIT_W,
+    PTO_UNIT_RATIO,
+    PTO_UNIT_COUNT
+} pto_unit_t;
+
+/* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
+ * people write it, the rate: "50 GB/s", "400 Gbit/s", "12 GiB/s". Bytes are as in pto_bytes_parse. Without a
+ * unit, the number is one of SI. Counts and ratios have none.
+ * Errors: PTO_ERR_TYPE (another unit is named, or none that is known); PTO_ERR_RANGE. */
+pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err);
+
 /* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,
  * and likewise G, T, P, E (64KiB, 1 MiB, 2G). KB and the like are refused, because they mean 1000 to some and
  * 1024 to others.
@@ -33,8 +50,9 @@ enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };
 /* Format "64 KiB", with the largest exact suffix, else plain digits. pto_bytes_parse reads it back. */
 void pto_bytes_format(int64_t bytes, char *text, size_t text_size);
 
-/* Format with three significant digits and s, ms, us or ns: "12.3 us". */
+/* Format with three significant digits and s, ms, us or ns ("12.3 us"); J, mJ, uJ or nJ. */
 void pto_seconds_format(double seconds, char *text, size_t text_size);
+void pto_joules_format(double joules, char *text, size_t text_size);
 
 PTO_API_END
 

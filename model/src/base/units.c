@@ -79,8 +79,8 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
     return status;
 }
 
-/* Digits with at most one decimal point, then an optional exponent. */
-static bool is_decimal(const char *text) {
+/* Past digits with at most one decimal point and an optional exponent; NULL if the text has none. */
+static const char *skip_decimal(const char *text) {
     text += *text == '-';
     const char *end = skip_digits(text);
     ptrdiff_t digit_count = end - text;
@@ -90,15 +90,19 @@ static bool is_decimal(const char *text) {
         digit_count += end - fraction;
     }
     if (digit_count == 0)
-        return false;
+        return NULL;
     if (*end == 'e' || *end == 'E') {
         const char *exponent = end + 1;
         exponent += *exponent == '-' || *exponent == '+';
-        end = skip_digits(exponent);
-        if (end == exponent)
-            return false;
+        const char *past = skip_digits(exponent);
+        end = past == exponent ? end : past;
     }
-    return *end == '\0';
+    return end;
+}
+
+static bool is_decimal(const char *text) {
+    const char *end = skip_decimal(text);
+    return end && *end == '\0';
 }
 
 /* strtod follows the locale's decimal point; a program that embeds the library may have set one. */
@@ -170,6 +174,91 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
     return PTO_OK;
 }
 
+/* --- quantities ---------------------------------------------------------------------------------------- */
+
+/* A power of ten or of two by its letters; NULL text: none. */
+typedef struct {
+    const char *letters;
+    double factor;
+} prefix_t;
+
+static const prefix_t small_prefixes[] = {{"", 1},     {"m", 1e-3},  {"u", 1e-6}, {"\xc2\xb5", 1e-6},
+                                          {"n", 1e-9}, {"p", 1e-12}, {NULL, 0}};
+static const prefix_t large_prefixes[] = {{"", 1},        {"k", 1e3},     {"K", 1e3},     {"M", 1e6},
+                                          {"G", 1e9},     {"T", 1e12},    {"Ki", 0x1p10}, {"Mi", 0x1p20},
+                                          {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
+static const prefix_t power_prefixes[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}, {NULL, 0}};
+
+/* One way to write a unit: a prefix and these letters. */
+typedef struct {
+    const char *letters;
+    const prefix_t *prefix;
+    bool is_rate; /* the reciprocal is meant */
+    double divisor;
+} spelling_t;
+
+static const spelling_t time_spellings[] = {{"s", small_prefixes, false, 1}, {NULL, NULL, false, 0}};
+static const spelling_t rate_spellings[] = {{"s/B", small_prefixes, false, 1},
+                                            {"B/s", large_prefixes, true, 1},
+                                            {"bit/s", large_prefixes, true, 8},
+                                            {NULL, NULL, false, 0}};
+static const spelling_t power_spellings[] = {{"W", power_prefixes, false, 1}, {NULL, NULL, false, 0}};
+
+/* The factor of a unit's text, and whether its reciprocal is meant; 0: it is none of these. */
+static double unit_factor(const char *text, const spelling_t *spelling, bool *is_rate) {
+    for (; spelling->letters; spelling++)
+        for (const prefix_t *prefix = spelling->prefix; prefix->letters; prefix++) {
+            size_t length = strlen(prefix->letters);
+            if (strncmp(text, prefix->letters, length) == 0 &&
+                strcmp(text + length, spelling->letters) == 0) {
+                *is_rate = spelling->is_rate;
+                return prefix->factor / spelling->divisor;
+            }
+        }
+    return 0;
+}
+
+static pto_status_t parse_with_unit(const char *text, const char *end, const spelling_t *spelling,
+                                    const char *wanted, double *value, pto_error_t *err) {
+    char number[64];
+    bool is_rate = false;
+    double factor = unit_factor(end + (*end == ' '), spelling, &is_rate), plain = 0;
+    size_t length = (size_t)(end - text);
+    if (!(factor > 0) || length >= sizeof number)
+        return refuse_number(text, wanted, err);
+    memcpy(number, text, length);
+    number[length] = '\0';
+    pto_status_t status = pto_double_parse(number, &plain, err);
+    if (status == PTO_OK && is_rate && !(plain > 0))
+        status = pto_error_set(err, PTO_ERR_RANGE, "'%.*s': a rate must be above 0", QUOTE_MAX, text);
+    if (status == PTO_OK)
+        *value = is_rate ? 1 / (plain * factor) : plain * factor;
+    return status;
+}
+
+pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err) {
+    static const struct {
+        const spelling_t *spelling;
+        const char *wanted;
+    } known[PTO_UNIT_COUNT] = {
+        [PTO_UNIT_S] = {time_spellings, "a time, such as 5e-6 or 5 us"},
+        [PTO_UNIT_S_PER_BYTE] = {rate_spellings, "seconds per byte, such as 2e-11, 20 ps/B or 50 GB/s"},
+        [PTO_UNIT_W] = {power_spellings, "a power, such as 400 or 400 W"}};
+    const char *end = skip_decimal(text);
+    if (unit == PTO_UNIT_BYTES) {
+        int64_t bytes = 0;
+        pto_status_t status = pto_bytes_parse(text, &bytes, err);
+        if (status == PTO_OK)
+            *value = (double)bytes;
+        return status;
+    }
+    if (!known[unit].spelling || (end && *end == '\0'))
+        return pto_double_parse(text, value, err);
+    if (!end)
+        return refuse_number(text, known[unit].wanted, err);
+    return parse_with_unit(text, end, known[unit].spelling, known[unit].wanted, value, err);
+}
+
 void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
     int power = 0;
     while (bytes != 0 && bytes % 1024 == 0) {
@@ -182,35 +271,44 @@ void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
         snprintf(text, text_size, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
 }
 
-/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent seconds, at most 2 below it. */
-static void print_digits(const char *scientific, int shift, const char *unit, char *text, size_t text_size) {
+/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent, at most 2 below it. */
+static void print_digits(const char *scientific, int shift, const char *prefix, char unit, char *text,
+                         size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};
     if (shift < 0)
-        snprintf(text, text_size, "0.%.*s%s %s", -shift - 1, "00", digits, unit);
+        snprintf(text, text_size, "0.%.*s%s %s%c", -shift - 1, "00", digits, prefix, unit);
     else if (shift == 2)
-        snprintf(text, text_size, "%s %s", digits, unit);
+        snprintf(text, text_size, "%s %s%c", digits, prefix, unit);
     else
-        snprintf(text, text_size, "%.*s.%s %s", shift + 1, digits, digits + shift + 1, unit);
+        snprintf(text, text_size, "%.*s.%s %s%c", shift + 1, digits, digits + shift + 1, prefix, unit);
 }
 
-void pto_seconds_format(double seconds, char *text, size_t text_size) {
-    static const char *const unit[] = {"s", "ms", "us", "ns"};
-    if (seconds == 0) {
-        snprintf(text, text_size, "0 s");
+static void format_si(double value, char unit, char *text, size_t text_size) {
+    static const char *const prefix[] = {"", "m", "u", "n"};
+    if (value == 0) {
+        snprintf(text, text_size, "0 %c", unit);
         return;
     }
-    /* Round only once: the unit is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
+    /* Round only once: the prefix is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
     char scientific[PTO_SECONDS_TEXT_MAX];
-    snprintf(scientific, sizeof scientific, "%.2e", seconds);
+    snprintf(scientific, sizeof scientific, "%.2e", value);
     int exponent = 0;
     const char *mark = strchr(scientific, 'e');
     if (mark)
         exponent = (int)strtol(mark + 1, NULL, 10);
-    if (!mark || seconds < 0 || exponent > 2 || exponent < -12) {
-        snprintf(text, text_size, "%.3g s", seconds);
+    if (!mark || value < 0 || exponent > 2 || exponent < -12) {
+        snprintf(text, text_size, "%.3g %c", value, unit);
         return;
     }
     int index = exponent >= 0 ? 0 : (2 - exponent) / 3;
     index = index > 3 ? 3 : index;
-    print_digits(scientific, exponent + 3 * index, unit[index], text, text_size);
+    print_digits(scientific, exponent + 3 * index, prefix[index], unit, text, text_size);
+}
+
+void pto_seconds_format(double seconds, char *text, size_t text_size) {
+    format_si(seconds, 's', text, text_size);
+}
+
+void pto_joules_format(double joules, char *text, size_t text_size) {
+    format_si(joules, 'J', text, text_size);
 }

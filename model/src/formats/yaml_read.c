@@ -218,13 +218,12 @@ pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *n
 
 pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
-    (void)argument;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a number");
     if (status != PTO_OK)
         return status;
     pto_error_t fault = {.status = PTO_OK};
     double value = 0;
-    if (pto_double_parse(node->text, &value, &fault) == PTO_OK && value < 0)
+    if (pto_quantity_parse(node->text, (pto_unit_t)argument, &value, &fault) == PTO_OK && value < 0)
         pto_error_set(&fault, PTO_ERR_RANGE, "must be 0 or more, not %.*s", QUOTE_MAX, node->text);
     if (fault.status != PTO_OK)
         return pto_read_fail_as(reader, node, &fault);

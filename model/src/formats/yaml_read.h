@@ -69,7 +69,7 @@ pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *n
 /* int64_t with an optional binary suffix, at least `argument` */
 pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument);
-/* double, 0 or more */
+/* double, 0 or more, in the unit `argument` (pto_unit_t) */
 pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
 

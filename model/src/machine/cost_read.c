@@ -2,17 +2,20 @@
 #include "machine/cost_read.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* --- numbers -------------------------------------------------------------------------------------------- */
 
-/* pto_param_t; with `argument` 1 the value must be above 0. */
+enum { ABOVE_ZERO = 0x100 };
+
+/* pto_param_t; `argument` is its unit, with ABOVE_ZERO if it may not be 0. */
 static pto_status_t read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
     pto_param_t *param = slot;
-    pto_status_t status = pto_read_number(reader, node, &param->value, 0);
+    pto_status_t status = pto_read_number(reader, node, &param->value, argument & ~ABOVE_ZERO);
     if (status != PTO_OK)
         return status;
-    if (argument == 1 && param->value <= 0)
+    if ((argument & ABOVE_ZERO) && param->value <= 0)
         return pto_read_fail(reader, node, PTO_ERR_RANGE,
                              "%s: must be above 0; leave the key out for no limit", node->key);
     param->line = node->line;
@@ -30,7 +33,6 @@ static pto_status_t read_param_bytes(const pto_reader_t *reader, const pto_yaml_
 
 pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
-    (void)argument;
     pto_param_t *param = slot;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list [low, high]");
     if (status != PTO_OK)
@@ -38,9 +40,16 @@ pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t
     if (node->child_count != 2)
         return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s: expected two numbers, [low, high], not %d",
                              node->key, node->child_count);
-    status = pto_read_number(reader, node->child, &param->low, 0);
+    status = pto_read_number(reader, node->child, &param->low, argument);
     if (status == PTO_OK)
-        status = pto_read_number(reader, node->child->next, &param->high, 0);
+        status = pto_read_number(reader, node->child->next, &param->high, argument);
+    /* Of rates, the lower one is the longer time. */
+    if (status == PTO_OK && argument == PTO_UNIT_S_PER_BYTE && strstr(node->child->text, "/s") &&
+        strstr(node->child->next->text, "/s")) {
+        double longer = param->low;
+        param->low = param->high;
+        param->high = longer;
+    }
     param->has_interval = true;
     return status;
 }
@@ -77,12 +86,12 @@ static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_nod
 /* clang-format off */
 /* A pto_postal_t `base` bytes into the target. */
 #define POSTAL_FIELDS(base)                                                                                  \
-    {.key = "alpha_s", .read = read_param, .offset = (base) + offsetof(pto_postal_t, alpha_s),               \
+    {.key = "alpha_s", .read = read_param, .argument = PTO_UNIT_S, .offset = (base) + offsetof(pto_postal_t, alpha_s),               \
      .required = true},                                                                                      \
-    {.key = "beta_s_per_byte", .read = read_param,                                                           \
+    {.key = "beta_s_per_byte", .read = read_param, .argument = PTO_UNIT_S_PER_BYTE,                                                           \
      .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte), .required = true},                          \
-    {.key = "alpha_s_95", .read = pto_read_interval, .offset = (base) + offsetof(pto_postal_t, alpha_s)},    \
-    {.key = "beta_s_per_byte_95", .read = pto_read_interval,                                                 \
+    {.key = "alpha_s_95", .read = pto_read_interval, .argument = PTO_UNIT_S, .offset = (base) + offsetof(pto_postal_t, alpha_s)},    \
+    {.key = "beta_s_per_byte_95", .read = pto_read_interval, .argument = PTO_UNIT_S_PER_BYTE,                                                 \
      .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte)},                                            \
     {.key = "samples", .read = pto_read_count, .offset = (base) + offsetof(pto_postal_t, sample_count),      \
      .argument = 1},                                                                                         \
@@ -140,8 +149,8 @@ static const pto_yaml_field_t protocol_fields[] = {
     {.key = "protocol", .read = read_protocol, AT(protocol), .required = true}, ROW_FIELDS};
 static const pto_yaml_field_t bytes_fields[] = {
     ROW_FIELDS,
-    {.key = "extra_input_s_per_byte", .read = read_param, AT(extra_input_s_per_byte), .argument = 1},
-    {.key = "extra_input_s_per_byte_95", .read = pto_read_interval, AT(extra_input_s_per_byte)}};
+    {.key = "extra_input_s_per_byte", .read = read_param, AT(extra_input_s_per_byte), .argument = PTO_UNIT_S_PER_BYTE | ABOVE_ZERO},
+    {.key = "extra_input_s_per_byte_95", .read = pto_read_interval, AT(extra_input_s_per_byte), .argument = PTO_UNIT_S_PER_BYTE}};
 static const pto_yaml_field_t procs_fields[] = {
     {.key = "procs", .read = pto_read_count, AT(procs), .argument = 1, .required = true},
     {.key = "strided", .read = pto_read_bool, AT(strided)}, ROW_FIELDS};
@@ -300,8 +309,9 @@ pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *no
                            const pto_family_t *family, void *at) {
     switch (family->form) {
     case PTO_FORM_VALUE:
-        return family->unit == PTO_UNIT_BYTES ? read_param_bytes(reader, node, at)
-                                              : read_param(reader, node, at, family->positive);
+        return family->unit == PTO_UNIT_BYTES
+                   ? read_param_bytes(reader, node, at)
+                   : read_param(reader, node, at, (int)family->unit | (family->positive ? ABOVE_ZERO : 0));
     case PTO_FORM_POSTAL:
         return pto_read_mapping(reader, node, &postal_table, at);
     case PTO_FORM_COST:

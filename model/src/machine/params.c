@@ -45,13 +45,21 @@ static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     return param;
 }
 
+static void add_value(list_t *list, place_t place, const char *leaf, pto_param_t *value, pto_unit_t unit) {
+    pto_machine_param_t *param = add(list, place, leaf);
+    param->param = value;
+    param->unit = unit;
+}
+
 static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
     pto_machine_param_t *param = add(list, place, pto_field_name(PTO_FIELD_ALPHA));
     param->param = &postal->alpha_s;
+    param->unit = PTO_UNIT_S;
     param->partner = &postal->beta_s_per_byte;
     param->flagged = postal->flagged;
     param = add(list, place, pto_field_name(PTO_FIELD_BETA));
     param->param = &postal->beta_s_per_byte;
+    param->unit = PTO_UNIT_S_PER_BYTE;
     param->partner = &postal->alpha_s;
     param->flagged = postal->flagged;
 }
@@ -66,7 +74,8 @@ static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_c
     place_t place = {base, row_name};
     add_postal(list, place, &row->postal);
     if (cell->family->has_extra_input)
-        add(list, place, pto_field_name(PTO_FIELD_EXTRA_INPUT))->param = &row->extra_input_s_per_byte;
+        add_value(list, place, pto_field_name(PTO_FIELD_EXTRA_INPUT), &row->extra_input_s_per_byte,
+                  PTO_UNIT_S_PER_BYTE);
     if (row->below_bytes != INT64_MAX)
         add(list, place, "below_bytes")->number = &row->below_bytes;
 }
@@ -86,7 +95,7 @@ static void add_cell(list_t *list, const pto_cell_t *cell) {
         add(list, (place_t){key, ""}, "")->number = cell->at;
         break;
     case PTO_FORM_VALUE:
-        add(list, (place_t){key, ""}, "")->param = cell->at;
+        add_value(list, (place_t){key, ""}, "", cell->at, cell->family->unit);
         break;
     case PTO_FORM_POSTAL:
         add_postal(list, (place_t){key, ""}, cell->at);

@@ -179,7 +179,8 @@ static pto_status_t read_cell(const pto_reader_t *reader, const pto_yaml_node_t 
 
 static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                   int argument) {
-    return pto_read_interval(reader, node, ((const section_t *)slot)->keys.word[argument].at, 0);
+    const pto_word_t *word = &((const section_t *)slot)->keys.word[argument];
+    return pto_read_interval(reader, node, word->at, (int)word->family->unit);
 }
 
 /* A file that does not know leaves the key out. */

@@ -6,17 +6,9 @@
 #include <stddef.h>
 
 #include "machine/machine_internal.h"
+#include "portolan/units.h"
 
 typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } pto_form_t;
-
-typedef enum {
-    PTO_UNIT_NONE,
-    PTO_UNIT_S,
-    PTO_UNIT_S_PER_BYTE,
-    PTO_UNIT_BYTES,
-    PTO_UNIT_W,
-    PTO_UNIT_RATIO
-} pto_unit_t;
 
 /* What tells the rows of a cost apart, besides ranges of bytes. */
 typedef enum {

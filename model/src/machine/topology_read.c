@@ -108,9 +108,16 @@ static pto_status_t read_rate(const pto_reader_t *reader, const pto_yaml_node_t 
 
 static const pto_yaml_field_t row_fields[] = {
     {.key = "between", .read = read_between, .offset = offsetof(row_t, end), .required = true},
-    {.key = "s_per_byte", .read = read_rate, .offset = offsetof(row_t, s_per_byte[0]), .required = true},
-    {.key = "back_s_per_byte", .read = read_rate, .offset = offsetof(row_t, s_per_byte[1])},
-    {.key = "alpha_s", .read = read_rate, .offset = offsetof(row_t, alpha_s)},
+    {.key = "s_per_byte",
+     .read = read_rate,
+     .argument = PTO_UNIT_S_PER_BYTE,
+     .offset = offsetof(row_t, s_per_byte[0]),
+     .required = true},
+    {.key = "back_s_per_byte",
+     .read = read_rate,
+     .argument = PTO_UNIT_S_PER_BYTE,
+     .offset = offsetof(row_t, s_per_byte[1])},
+    {.key = "alpha_s", .read = read_rate, .argument = PTO_UNIT_S, .offset = offsetof(row_t, alpha_s)},
 };
 static const pto_yaml_table_t row_table = {
     .what = "a row of 'links'", .field = row_fields, .field_count = sizeof row_fields / sizeof *row_fields};
@@ -348,9 +355,13 @@ static const pto_yaml_field_t level_fields[] = {
      .required = true},
     {.key = "s_per_byte",
      .read = read_rate,
+     .argument = PTO_UNIT_S_PER_BYTE,
      .offset = offsetof(pto_fabric_level_t, s_per_byte[0]),
      .required = true},
-    {.key = "back_s_per_byte", .read = read_rate, .offset = offsetof(pto_fabric_level_t, s_per_byte[1])},
+    {.key = "back_s_per_byte",
+     .read = read_rate,
+     .argument = PTO_UNIT_S_PER_BYTE,
+     .offset = offsetof(pto_fabric_level_t, s_per_byte[1])},
 };
 static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'",
                                              .field = level_fields,

@@ -2,6 +2,7 @@
 #include "portolan/what_if.h"
 
 #include <assert.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,10 +105,10 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
-static pto_status_t new_value(const change_t *change, const pto_param_t *param, double *value,
+static pto_status_t new_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                               pto_error_t *err) {
+    const pto_param_t *param = changed->param;
     double made = 0;
-    int64_t bytes = 0;
     pto_status_t status = PTO_OK;
     if (change->relative && !pto_param_known(param))
         return pto_error_set(err, PTO_ERR_RANGE,
@@ -116,11 +117,8 @@ static pto_status_t new_value(const change_t *change, const pto_param_t *param, 
         made = param->value * change->factor;
     } else if (change->numeric) {
         made = change->number;
-    } else if (ends_in(change->key, "_bytes")) {
-        status = pto_bytes_parse(change->value, &bytes, err);
-        made = (double)bytes;
     } else {
-        status = pto_double_parse(change->value, &made, err);
+        status = pto_quantity_parse(change->value, changed->unit, &made, err);
     }
     if (status == PTO_OK && !(made >= 0 && isfinite(made)))
         return out_of_range(change, made, "a finite number of 0 or more", err);
@@ -148,6 +146,8 @@ static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *
     return PTO_OK;
 }
 
+static bool has_wildcard(const change_t *change) { return strchr(change->key, '*') != NULL; }
+
 /* The change as given, and the value that it replaces, which the changed machine no longer holds. */
 static void describe(const change_t *change, const pto_machine_param_t *param, int rows, char *text,
                      size_t text_size) {
@@ -157,7 +157,7 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
     text += length;
     text_size -= (size_t)length;
     if (rows > 1)
-        snprintf(text, text_size, " (%d rows)", rows);
+        snprintf(text, text_size, has_wildcard(change) ? " (%d parameters)" : " (%d rows)", rows);
     else if (param->number)
         snprintf(text, text_size, " (%lld before)", (long long)*param->number);
     else if (pto_param_known(param->param))
@@ -175,7 +175,7 @@ static pto_status_t change_param(const change_t *change, pto_machine_t *machine,
         return change_number(change, machine, param->number, err);
     assert(param->param);
     double value = 0;
-    pto_status_t status = new_value(change, param->param, &value, err);
+    pto_status_t status = new_value(change, param, &value, err);
     if (status != PTO_OK)
         return status;
     put_value(param->param, value);
@@ -202,10 +202,20 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
 }
 
 /* Whether a change applies to a parameter. A factor skips rows without a value if another row has one
- * (reduce.gpu.extra_input_s_per_byte). */
+ * (reduce.gpu.extra_input_s_per_byte). A wildcard means what the machine has, limits and the node aside. */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
+    if (has_wildcard(change))
+        return param->param && !lacks && fnmatch(change->key, param->key, 0) == 0;
     return pto_param_is_named(param, change->key) && !(change->relative && some_known && lacks);
+}
+
+static pto_status_t refuse_key(const change_t *change, const pto_machine_param_t *param, int count,
+                               pto_error_t *err) {
+    if (has_wildcard(change))
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "the machine has no parameter that matches '%s'",
+                             change->key);
+    return pto_param_unknown(change->key, param, count, layout_keys, change->numeric ? 0 : LAYOUT_COUNT, err);
 }
 
 static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
@@ -226,8 +236,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         }
     char text[NOTE_MAX];
     if (rows == 0) {
-        status = pto_param_unknown(change->key, param, count, layout_keys, change->numeric ? 0 : LAYOUT_COUNT,
-                                   err);
+        status = refuse_key(change, param, count, err);
     } else {
         status = check_rows(change, &param[first], rows, err);
         describe(change, &param[first], rows, text, sizeof text);
@@ -235,7 +244,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     for (int i = first; i < count && status == PTO_OK; i++) {
         double value; /* unused: check all values before the first one is changed */
         if (is_meant(change, &param[i], some_known) && param[i].param)
-            status = new_value(change, param[i].param, &value, err);
+            status = new_value(change, &param[i], &value, err);
     }
     for (int i = first; i < count && status == PTO_OK; i++)
         if (is_meant(change, &param[i], some_known))

@@ -1,0 +1,271 @@
+/* The table of predictions: a row per point, a column per strategy as far as the terminal is wide. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "terminal.h"
+
+enum {
+    POINT_WIDTH = 9,     /* "512 KiB", and the heading's "# " */
+    COST_WIDTH = 8,      /* "12.3 us" */
+    RATE_WIDTH = 9,      /* "12.3 GB/s" */
+    INTERVAL_WIDTH = 15, /* "12.3..14.5 us" */
+    CHOICE_MAX = 160,
+};
+
+/* NULL members: out of memory; then every strategy has a column. */
+typedef struct {
+    const pto_predictions_t *predictions;
+    pto_table_options_t options;
+    bool *is_shown; /* by strategy */
+} columns_t;
+
+static bool cost_at(const columns_t *columns, int64_t point, int strategy, pto_cost_t *cost) {
+    return pto_prediction_cost(pto_prediction_at(columns->predictions, point, strategy),
+                               columns->predictions->by, cost);
+}
+
+static bool is_shown(const columns_t *columns, int strategy) {
+    return pto_has_column(columns->predictions, strategy) &&
+           (!columns->is_shown || columns->is_shown[strategy]);
+}
+
+static int column_width(const columns_t *columns, int strategy) {
+    int name = (int)strlen(columns->predictions->strategy[strategy]->name);
+    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
+    int least = columns->options.ci ? INTERVAL_WIDTH : rates ? RATE_WIDTH : COST_WIDTH;
+    return name > least ? name : least;
+}
+
+/* "dup_devptr (linear, 8 chunks) ?"; "" if nothing applies. */
+static const char *choice_text(const pto_predictions_t *predictions, int64_t point, char text[CHOICE_MAX]) {
+    char choice[PTO_CHOICE_TEXT_MAX];
+    int winner = pto_pick_at(predictions, point);
+    text[0] = '\0';
+    if (winner < 0)
+        return text;
+    const pto_strategy_t *strategy = predictions->strategy[winner];
+    const pto_prediction_t *won = pto_prediction_at(predictions, point, winner);
+    snprintf(text, CHOICE_MAX, "%s (%s%s)%s%s", strategy->name, won->algorithm->name,
+             pto_choice_text(strategy, won->chunks, won->staged_members, choice),
+             won->price.extrapolated.gpus > 0 ? " *" : "", pto_pick_unpriced(predictions, point) ? " ?" : "");
+    return text;
+}
+
+/* A line's characters without any strategy's column. */
+static int rest_width(const pto_predictions_t *predictions) {
+    char text[CHOICE_MAX];
+    size_t longest = strlen("Cheapest");
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        size_t length = strlen(choice_text(predictions, point, text));
+        longest = length > longest ? length : longest;
+    }
+    return POINT_WIDTH + 2 + (int)longest;
+}
+
+/* --- which columns ------------------------------------------------------------------------------------- */
+
+/* The least ratio of a strategy's cost to the cheapest one's, over all points. */
+static double least_ratio(const columns_t *columns, int strategy) {
+    double least = INFINITY;
+    for (int64_t point = 0; point < columns->predictions->point_count; point++) {
+        pto_cost_t cost, best;
+        int winner = pto_pick_at(columns->predictions, point);
+        if (winner >= 0 && cost_at(columns, point, strategy, &cost) && cost_at(columns, point, winner, &best))
+            least = fmin(least, cost.value / best.value);
+    }
+    return least;
+}
+
+/* The next strategy to get a column; -1 after the last. */
+static int next_best(const columns_t *columns) {
+    int next = -1;
+    double least = INFINITY;
+    for (int i = 0; i < columns->predictions->strategy_count; i++) {
+        double ratio = columns->is_shown[i] || !pto_has_column(columns->predictions, i)
+                           ? INFINITY
+                           : least_ratio(columns, i);
+        if (ratio < least) {
+            least = ratio;
+            next = i;
+        }
+    }
+    return next;
+}
+
+static void choose_columns(columns_t *columns, int width) {
+    const pto_predictions_t *predictions = columns->predictions;
+    int used = rest_width(predictions), next;
+    if (columns->options.all || predictions->scenario->strategy_count > 0)
+        return;
+    columns->is_shown = calloc((size_t)predictions->strategy_count, sizeof *columns->is_shown);
+    if (!columns->is_shown)
+        return;
+    for (int count = 0; (next = next_best(columns)) >= 0; count++) {
+        used += 2 + column_width(columns, next);
+        if (used > width && count >= 1)
+            break;
+        columns->is_shown[next] = true;
+    }
+}
+
+static void print_left_out(FILE *stream, const columns_t *columns) {
+    const pto_predictions_t *predictions = columns->predictions;
+    const char **name = calloc((size_t)predictions->strategy_count, sizeof *name);
+    int count = 0;
+    for (int i = 0; name && i < predictions->strategy_count; i++)
+        if (pto_has_column(predictions, i) && !is_shown(columns, i))
+            name[count++] = predictions->strategy[i]->name;
+    if (name)
+        pto_print_list(stream, "more columns by --all, --strategy or a wider terminal: ", name, count, "");
+    free(name);
+}
+
+/* --- bandwidths ---------------------------------------------------------------------------------------- */
+
+const char *pto_bandwidth_refusal(const pto_scenario_t *scenario) {
+    if (pto_collective_is_by_pair(scenario->collective))
+        return "the bytes of an alltoallv differ between pairs";
+    if (pto_collective_data(scenario->collective) == PTO_DATA_GRID)
+        return "a halo's bytes differ between neighbors";
+    return NULL;
+}
+
+/* Bytes for a bandwidth, which is these by the time. */
+static double bandwidth_bytes(const columns_t *columns, int64_t point) {
+    const pto_predictions_t *predictions = columns->predictions;
+    pto_request_t request =
+        pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
+    double n = (double)pto_layout_owner_count(&request.layout), bytes = (double)request.bytes, of_bus = 1;
+    switch (pto_collective_data(request.collective)) {
+    case PTO_DATA_BLOCKS:
+    case PTO_DATA_GATHERED:
+        bytes *= n;
+        of_bus = (n - 1) / n;
+        break;
+    case PTO_DATA_MESSAGES:
+        bytes *= (double)request.messages;
+        break;
+    case PTO_DATA_VECTOR:
+        if (!pto_collective_is_from_root(request.collective) &&
+            !pto_collective_is_to_root(request.collective))
+            of_bus = 2 * (n - 1) / n;
+        break;
+    case PTO_DATA_PAIR:
+    case PTO_DATA_GRID:
+    case PTO_DATA_COUNT:
+        break;
+    }
+    return bytes * (columns->options.bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
+}
+
+/* --- rows ---------------------------------------------------------------------------------------------- */
+
+static const char *cost_text(const columns_t *columns, int64_t point, double value,
+                             char text[PTO_SECONDS_TEXT_MAX]) {
+    double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
+    if (columns->options.bandwidth != PTO_BANDWIDTH_NONE)
+        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s",
+                 gb_per_s < 9.995   ? 2
+                 : gb_per_s < 99.95 ? 1
+                                    : 0,
+                 gb_per_s);
+    else if (columns->predictions->by == PTO_BY_ENERGY)
+        pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
+    else
+        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
+    return text;
+}
+
+/* "12.3..14.5 us", or "0.97 us..1.02 us" where their units differ; a dash without an interval. */
+static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost, char *text,
+                          size_t text_size) {
+    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
+    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
+    snprintf(text, text_size, "-");
+    if (cost->low >= cost->high)
+        return;
+    const char *low_unit = strchr(cost_text(columns, point, rates ? cost->high : cost->low, low), ' ');
+    const char *high_unit = strchr(cost_text(columns, point, rates ? cost->low : cost->high, high), ' ');
+    bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
+    snprintf(text, text_size, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low, high);
+}
+
+static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
+    int winner = pto_pick_at(columns->predictions, point);
+    for (int i = 0; i < columns->predictions->strategy_count; i++) {
+        char text[PTO_SECONDS_TEXT_MAX] = "-";
+        pto_cost_t cost;
+        if (!is_shown(columns, i))
+            continue;
+        if (cost_at(columns, point, i, &cost))
+            cost_text(columns, point, cost.value, text);
+        fprintf(stream, "  %s%*s%s", i == winner ? pto_terminal_bold(stream) : "", column_width(columns, i),
+                text, i == winner ? pto_terminal_plain(stream) : "");
+    }
+}
+
+static void print_intervals(FILE *stream, const columns_t *columns, int64_t point) {
+    fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
+    for (int i = 0; i < columns->predictions->strategy_count; i++) {
+        char text[2 * PTO_SECONDS_TEXT_MAX] = "-";
+        pto_cost_t cost;
+        if (!is_shown(columns, i))
+            continue;
+        if (cost_at(columns, point, i, &cost))
+            interval_text(columns, point, &cost, text, sizeof text);
+        fprintf(stream, "  %*s", column_width(columns, i), text);
+    }
+    fputc('\n', stream);
+}
+
+static void print_heading(FILE *stream, const columns_t *columns) {
+    const pto_predictions_t *predictions = columns->predictions;
+    fprintf(stream, "# %-*s", POINT_WIDTH - 2, pto_sweep_heading(predictions->sweep));
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (is_shown(columns, i))
+            fprintf(stream, "  %*s", column_width(columns, i), predictions->strategy[i]->name);
+    fputs("  Cheapest\n", stream);
+}
+
+/* What the marks behind a choice mean. */
+static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
+    bool unsure = false, extrapolated = false;
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        int winner = pto_pick_at(predictions, point);
+        unsure = unsure || pto_pick_unpriced(predictions, point);
+        extrapolated =
+            extrapolated ||
+            (winner >= 0 && pto_prediction_at(predictions, point, winner)->price.extrapolated.gpus > 0);
+    }
+    if (extrapolated)
+        pto_print_note(stream, "*: extrapolated, as said below");
+    if (unsure)
+        pto_print_note(
+            stream,
+            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+}
+
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
+                     pto_table_options_t options) {
+    columns_t columns = {.predictions = predictions, .options = options};
+    char text[CHOICE_MAX];
+    choose_columns(&columns, pto_terminal_width(stream));
+    pto_print_header(stream, command, predictions);
+    if (options.bandwidth != PTO_BANDWIDTH_NONE)
+        fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
+                options.bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+    print_heading(stream, &columns);
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
+        print_costs(stream, &columns, point);
+        fprintf(stream, "  %s\n", choice_text(predictions, point, text));
+        if (options.ci)
+            print_intervals(stream, &columns, point);
+    }
+    print_marks(stream, predictions);
+    print_left_out(stream, &columns);
+    pto_print_footer(stream, predictions);
+    free(columns.is_shown);
+}

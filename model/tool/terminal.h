@@ -1,0 +1,18 @@
+/* Text for the terminal that it goes to: its width, emphasis, and notes wrapped to the width. */
+#ifndef PTO_TERMINAL_H
+#define PTO_TERMINAL_H
+
+#include <stdio.h>
+
+/* Characters in a line: the variable COLUMNS if it is set, else the terminal's, else 80. At least 40. */
+int pto_terminal_width(FILE *stream);
+
+/* What begins and ends emphasis; "" where the stream is no terminal, or NO_COLOR is set (no-color.org). */
+const char *pto_terminal_bold(FILE *stream);
+const char *pto_terminal_plain(FILE *stream);
+
+/* A comment, "# " and the text, wrapped between words to the terminal's width; its further lines are
+ * indented. */
+__attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const char *format, ...);
+
+#endif
