@@ -1,6 +1,7 @@
 /* The context of a GPU's memory, by CUDA's driver: the executor works on the GPU that the program's buffers
  * are on, and leaves the program's own choice of a GPU as it was. The host device has neither. */
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dropin.h"
@@ -41,6 +42,15 @@ static uint64_t digest_of(const char *text) {
     return digest;
 }
 
+/* As bench_host.c counts them; without a number, each process has one of its own. */
+static uint64_t emulated_gpu(void) {
+    static int64_t count = -1;
+    const char *text = count < 0 ? getenv("PORTOLAN_EMULATED_GPUS") : NULL;
+    if (count < 0)
+        count = text ? strtoll(text, NULL, 10) : 0;
+    return (uint64_t)(count > 0 ? drop.rank % count : drop.rank) + 1;
+}
+
 /* Memory of pools and virtual memory has no context, and is left to MPI: its GPU may not be the current one.
  */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
@@ -52,7 +62,7 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     void *data[] = {&context, &device};
     char bus[BUS_ID_MAX] = "";
     if (is_host()) {
-        *gpu = (uint64_t)drop.rank + 1; /* each process has one of its own */
+        *gpu = emulated_gpu();
         return true;
     }
     if (!find_driver() || get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0 ||

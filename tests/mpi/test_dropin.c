@@ -8,6 +8,7 @@
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
  *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
  *   test_dropin killed              process 1 dies between two calls */
+#define _DEFAULT_SOURCE /* usleep */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profile_memory.h"
 
@@ -233,6 +235,11 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     call.count = below(random, 8) ? below(random, 40) : below(random, COUNT_MAX);
     call.in_place = call.kind != BCAST && below(random, 4) == 0;
     call.seed = below(random, 5);
+    if (call.kind == ALLTOALLV) { /* few different ones, as one is taken from its second call on */
+        call.count = call.count % 2 ? 7 : 200;
+        call.type = types[call.seed];
+        call.seed %= 2;
+    }
     int any = below(random, 1000);
     own.state = random->state * 977 + (uint64_t)rank;
     below(&own, 2);
@@ -314,6 +321,50 @@ static void derived_types(int *buffer) {
     MPI_Type_free(&every_second);
 }
 
+/* Without gaps, but in another order. */
+static void permuted_type(int *buffer) {
+    MPI_Datatype swapped;
+    MPI_Type_indexed(2, (const int[]){1, 1}, (const int[]){1, 0}, MPI_INT, &swapped);
+    MPI_Type_commit(&swapped);
+    buffer[0] = rank == 0 ? 5 : -1;
+    buffer[1] = rank == 0 ? 6 : -1;
+    if (rank == 0)
+        MPI_Bcast(buffer, 1, swapped, 0, MPI_COMM_WORLD);
+    else
+        MPI_Bcast(buffer, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    expect(rank == 0 || (buffer[0] == 6 && buffer[1] == 5), "a datatype in another order");
+    MPI_Type_free(&swapped);
+}
+
+/* The last process's counts change, and no other process's do. */
+static void counts_that_few_see(int *in, int *out) {
+    for (int i = 0; i < 12; i++) {
+        int counts[64] = {0}, places[64] = {0}, count = 1 + i / 2 % 3;
+        for (int j = 0; j < size; j++) {
+            counts[j] = rank == size - 1 && j == rank ? count : 1;
+            places[j] = j;
+        }
+        for (int j = 0; j < size + count; j++)
+            in[j] = 100 * i + 10 * rank + j;
+        MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD);
+        expect(out[0] == 100 * i + rank && out[size - 1] == 100 * i + 10 * (size - 1) + rank,
+               "counts that few processes see");
+    }
+}
+
+/* The root leaves many calls to MPI, far ahead of the others, and then takes one. */
+static void far_ahead(int *on_gpu) {
+    int on_host[4] = {0};
+    if (rank != 0)
+        usleep(20000);
+    for (int i = 0; i < 33; i++) {
+        int *buffer = rank == 0 && i < 32 ? on_host : on_gpu;
+        buffer[0] = rank == 0 ? i : -1;
+        MPI_Bcast(buffer, 4, MPI_INT, 0, MPI_COMM_WORLD);
+        expect(buffer[0] == i, "a root that is far ahead");
+    }
+}
+
 static void pairs(void *memory) {
     struct {
         double value;
@@ -388,6 +439,9 @@ static void run_special(void) {
     for (int i = 0; i < 3; i++) {
         user_operation(in, out);
         derived_types(in);
+        permuted_type(in);
+        counts_that_few_see(in, out);
+        far_ahead(in);
         pairs(out);
         between_groups(in, out);
         nothing(in, out);

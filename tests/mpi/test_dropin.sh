@@ -44,8 +44,19 @@ for n in $processes; do
     check "$calls random calls of $n processes" takes $((calls / 8)) under "$n" "$program" random "$calls" "$seed"
 done
 last=${n:-2}
+takes_all() {
+    local routine
+    for routine in Allreduce Reduce Bcast Allgather Alltoall Alltoallv; do
+        grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
+    done
+}
+check "all collectives among them" takes_all
 check "with agreement by messages" \
     takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
+if ! is_mpich; then
+    check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "GPUs with different numbers of processes" under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+fi
 check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 "$program" random "$calls" "$seed"
 check "with little memory" under "$last" PORTOLAN_MEMORY=4000 "$program" random "$calls" "$seed"
 check "where all memory is taken as a GPU's" \
@@ -68,6 +79,7 @@ check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$libr
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 
 check "the summary names the routes" takes 10 under 2 "$program" repeat 10 4096
+check "and why a call stays with MPI" has "mpi (buffers in host memory)"
 check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"
 check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -l)" = 11 ]
 
