@@ -356,7 +356,7 @@ check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on thi
 
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
-check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
+check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
 	@passed=0; failed=0; for test in $(CLUSTER_TESTS); do \
 		BUILD=$(BUILD) "$$test"; \
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \

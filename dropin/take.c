@@ -176,12 +176,22 @@ static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const 
     return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
 }
 
-/* MPI gets copies in host memory instead of the program's buffers. */
+/* MPI gets copies in host memory instead of the program's buffers. In place stays in place, as the arguments
+ * for the input may be garbage. */
 static pto_status_t stage(drop_taken_t *taken, pto_error_t *err) {
+    const drop_call_t *given = &taken->given;
     const drop_route_t *route = taken->route;
-    pto_status_t status = copy_in(&taken->given, taken->comm, route, err);
-    taken->call.in = route->own[0];
-    taken->call.out = route->own[is_root_of_bcast(&taken->given, taken->comm) ? 0 : 1];
+    bool in_place = given->in == MPI_IN_PLACE;
+    const char *from = input_of(given, taken->comm, route);
+    char *to = route->own[in_place ? 1 : 0];
+    pto_status_t status = PTO_OK;
+    taken->call.out = route->own[is_root_of_bcast(given, taken->comm) ? 0 : 1];
+    if (!in_place)
+        taken->call.in = route->own[0];
+    else if (given->collective == PTO_COLLECTIVE_ALLGATHER)
+        to += taken->comm->rank * route->cell.bytes;
+    if (to)
+        status = copy(route, to, from, route->own_bytes[0], err);
     return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
 }
 

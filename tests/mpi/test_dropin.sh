@@ -62,6 +62,7 @@ check "with little memory" under "$last" PORTOLAN_MEMORY=4000 "$program" random 
 check "where all memory is taken as a GPU's" \
     takes $((calls / 4)) under "$last" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
 check "what must be left to MPI" under "$last" "$program" special
+check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
 check "communicators come and go" takes 100 under 2 "$program" comms 100
 check "MPI_THREAD_MULTIPLE is left to MPI" takes_none under 2 "$program" threads 100
