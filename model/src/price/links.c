@@ -278,7 +278,7 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
 }
 
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own) {
-    if (!pto_time_less(pto_time_scale(own, 1 + 1e-12), busiest->time))
+    if (!busiest->s_per_byte || !pto_time_less(pto_time_scale(own, 1 + 1e-12), busiest->time))
         return;
     pto_time_t bytes =
         pto_time_divide(pto_time_subtract(busiest->time, own), pto_time_of(busiest->s_per_byte, 1));
