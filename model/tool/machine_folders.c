@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The installation folder, if the program cannot find its own path. */
 #define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
@@ -25,17 +24,6 @@ static const struct {
 };
 
 enum { CANDIDATE_COUNT = (int)(sizeof candidates / sizeof *candidates) };
-
-bool pto_program_folder(char folder[PTO_FOLDER_MAX]) {
-    ssize_t length = readlink("/proc/self/exe", folder, PTO_FOLDER_MAX - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return slash != NULL;
-}
 
 /* Shorten `/a/bin/../share` to `/a/share`, for messages. */
 static void drop_parent(char *path) {
