@@ -38,11 +38,12 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 # Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter profile/%,$(1)),-Imodel/include, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
+	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -84,14 +85,19 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 METER_SRC := $(wildcard validate/meter*.c)
 # Command-line parsing: of any program, and of those that read scenarios.
 ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c \
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c program_folder.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
+# Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
+PRELOAD_SRC := $(wildcard preload/*.c)
 PROFILE_SRC := $(wildcard profile/*.c)
+# The tuner plugin for NCCL needs neither NCCL nor the library.
+TUNER_SRC := $(wildcard tuner/*.c)
+DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
@@ -102,20 +108,23 @@ PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PROFILE_SRC) \
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
+TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
+# What the tool needs in addition to the library.
+TOOL_LDLIBS := $(FIT_LDLIBS) -ljansson -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
 TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
@@ -124,10 +133,12 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
+DROPIN_LIB := $(if $(HAVE_MPI),$(if $(DROPIN_SRC),$(BUILD)/libportolan-mpi.so))
+PRELOADED := $(PROFILE_LIB) $(DROPIN_LIB)
 # CUDA is used if nvcc is installed; otherwise the programs report its absence at run time.
 NVCC ?= nvcc
 # Several architectures can be built at once: CUDA_ARCH="80 90". Newer GPUs use the PTX of the last one.
@@ -165,7 +176,7 @@ CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST
 MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
 CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
 NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
-LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(FIT_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
+LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(TOOL_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
 STAMPS := $(CC_STAMP) $(MPICC_STAMP) $(CXX_STAMP) $(NVCC_STAMP) $(LINK_STAMP)
 
 # $(call link,COMPILER,LIBRARIES): link everything that the target depends on into one program or library.
@@ -176,7 +187,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
@@ -202,8 +213,11 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
 
+$(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared,)
+
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -222,14 +236,21 @@ $(BUILD)/libportolan-exec.a: $(EXEC_OBJECTS)
 $(BUILD)/libportolan-exec.so.$(VERSION): $(EXEC_OBJECTS) $(SHARED) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec.so.$(SOVERSION),$(EXEC_LDLIBS))
 
-# In front of other programs, so it must not give them its own functions. Calls come from any thread, often.
-$(call object,$(PROFILE_SRC)): DEFINES := -D_GNU_SOURCE
-$(call object,$(PROFILE_SRC)): VISIBILITY := -fvisibility=hidden -ftls-model=initial-exec
+# In front of other programs, so they must not give them their own functions. Calls come from any thread, often.
+IN_FRONT_OBJECTS := $(call object,$(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC))
+$(IN_FRONT_OBJECTS): DEFINES := -D_GNU_SOURCE
+$(IN_FRONT_OBJECTS): VISIBILITY := -fvisibility=hidden -ftls-model=initial-exec
 # Inlined across files, a call takes a quarter fewer instructions.
-PROFILE_LTO := $(shell echo 'int main(void) { return 0; }' | $(CC) -flto=auto -xc - -o /dev/null 2>/dev/null && echo -O3 -flto=auto)
-$(call object,$(PROFILE_SRC)): ALL_CFLAGS += $(PROFILE_LTO)
-$(BUILD)/libportolan-profile.so: $(call object,$(PROFILE_SRC)) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(PROFILE_LTO) -shared -Wl$(comma)-soname$(comma)libportolan-profile.so -Wl$(comma)--exclude-libs$(comma)ALL,-ldl -lpthread $(LDLIBS))
+IN_FRONT_LTO := $(shell echo 'int main(void) { return 0; }' | $(CC) -flto=auto -xc - -o /dev/null 2>/dev/null && echo -O3 -flto=auto)
+$(IN_FRONT_OBJECTS): ALL_CFLAGS += $(IN_FRONT_LTO)
+link_in_front = $(call link,$(MPICC) $(IN_FRONT_LTO) -shared -Wl$(comma)-soname$(comma)$(notdir $@) -Wl$(comma)--exclude-libs$(comma)ALL,$(1))
+$(BUILD)/libportolan-profile.so: $(call object,$(PRELOAD_SRC) $(PROFILE_SRC)) $(LIB) $(LINK_STAMP)
+	$(call link_in_front,-ldl -lpthread $(LDLIBS))
+
+# It finds machine files as the programs do, but relative to its own path.
+$(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC) $(addprefix model/tool/,find_machine.c machine_folders.c)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link_in_front,$(MPI_LDLIBS))
 
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
@@ -240,6 +261,9 @@ $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) v
 $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HELP_SRC) tests/mpi/exec_case.c tests/mpi/exec_strategies.c \
 		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c tests/mpi/profile_memory.c) $(LINK_STAMP)
+	$(call link,$(MPICC),-lpthread -ldl)
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
 		$(LINK_STAMP)
@@ -255,6 +279,9 @@ $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_c
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
+$(BUILD)/obj/tests/mpi/fake_ucp.o: DEFINES := -D_GNU_SOURCE
+$(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared,-ldl)
 $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
@@ -277,14 +304,14 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
-	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
+	$(call link,$(CC),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -340,7 +367,7 @@ check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on thi
 
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
-check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
+check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
 	@passed=0; failed=0; for test in $(CLUSTER_TESTS); do \
 		BUILD=$(BUILD) "$$test"; \
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
@@ -362,19 +389,21 @@ gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT=
 BENCH_DEVICE ?= host
 BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
-# The profiler's runs under it, on one process and on two.
+# What is preloaded: on one process and on two.
+PASSED_ON := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: accuracy
 accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes minutes
 	@BUILD=$(BUILD) tools/accuracy.sh
 
 .PHONY: bench
-bench: $(PROFILE_LIB) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
+bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
 	@passed=0; failed=0; \
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)'); do \
+		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
@@ -431,11 +460,11 @@ LINT_NODES ?= 225000
 .PHONY: lint
 lint: ## clang-tidy and cppcheck; both must be clean
 	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
-		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*) echo -D_GNU_SOURCE ;; esac) \
+		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
-		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool "$$1"' $(ALL_C)
+		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 
@@ -453,6 +482,8 @@ HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portola
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
+# MPICH's own, with its license.
+MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -462,10 +493,10 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
-	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PROFILE_LIB) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED) $(LIB_AT)
 	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
 		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
 	done
@@ -474,14 +505,15 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(MAN_PAGES) $(MAN_AT)
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
+	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
-	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
-		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist

@@ -74,7 +74,7 @@ static prof_side_t side_of(const void *buffer, MPI_Count count, const void *coun
 #define IN_COUNTS_ARGS in, in_counts, in_places, in_type
 #define OUT_COUNTS_ARGS out, out_counts, out_places, out_type
 
-#define PROF_LIST "collective_list.h"
+#define PRELOAD_LIST "collective_list.h"
 #include "each_count.h"
 
 #define NO_PARTS prof_note_barrier, comm, -1, NO_SIDE, NO_SIDE

@@ -127,9 +127,9 @@ static prof_cell_t *add_to_cell(const prof_key_t *key, int64_t messages, int64_t
 }
 
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
-                             int64_t messages, int64_t bytes_each, prof_space_t space) {
+                             int64_t messages, int64_t bytes_each, preload_space_t space) {
     prof_key_t key = {prof_world_rank(group, peer), (uint8_t)routine, (uint8_t)kind, (uint8_t)space,
-                      PROF_UNKNOWN};
+                      PRELOAD_UNKNOWN};
     prof_cell_t *cell = key.peer >= 0 ? add_to_cell(&key, messages, bytes_each) : NULL;
     if (!cell && peer != MPI_PROC_NULL)
         prof.messages_lost += messages;
@@ -139,7 +139,7 @@ prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_
 }
 
 prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
-                               int64_t bytes, prof_space_t space, prof_space_t peer_space) {
+                               int64_t bytes, preload_space_t space, preload_space_t peer_space) {
     prof_key_t key = {prof_world_rank(group, peer), (uint8_t)routine, (uint8_t)kind, (uint8_t)space,
                       (uint8_t)peer_space};
     prof_cell_t *cell = key.peer >= 0 ? add_to_cell(&key, 1, bytes) : NULL;
@@ -148,7 +148,7 @@ prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_grou
     return cell;
 }
 
-static void receive_at(const prof_group_t *group, int peer, int tag, int64_t messages, prof_space_t space,
+static void receive_at(const prof_group_t *group, int peer, int tag, int64_t messages, preload_space_t space,
                        int64_t place) {
     int world = prof_world_rank(group, peer);
     if (world < 0)
@@ -158,11 +158,13 @@ static void receive_at(const prof_group_t *group, int peer, int tag, int64_t mes
         prof_order_received(world, group->id, tag, messages, space, place);
 }
 
-void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, prof_space_t space) {
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
+                         preload_space_t space) {
     receive_at(group, peer, tag, messages, space, prof_order_post());
 }
 
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_space_t space, int64_t place) {
+void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
+                            int64_t place) {
     receive_at(group, peer, tag, 1, space, place);
 }
 
@@ -181,7 +183,7 @@ static prof_line_t *new_chunk(void) {
 }
 
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
-                     prof_space_t space) {
+                     preload_space_t space) {
     if (!prof.enabled)
         return;
     prof_time_t *time = &prof.time[call->routine][space];

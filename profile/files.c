@@ -104,8 +104,10 @@ static void end_line_with(int64_t inside, int64_t waiting) {
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-static const char *const space_names[PROF_SPACE_COUNT] = {
-    [PROF_CPU] = "cpu", [PROF_GPU] = "gpu", [PROF_MANAGED] = "managed", [PROF_UNKNOWN] = "unknown"};
+static const char *const space_names[PRELOAD_SPACE_COUNT] = {[PRELOAD_CPU] = "cpu",
+                                                             [PRELOAD_GPU] = "gpu",
+                                                             [PRELOAD_MANAGED] = "managed",
+                                                             [PRELOAD_UNKNOWN] = "unknown"};
 
 #define NAME(name) "MPI_" #name,
 static const char *const routine_names[PROF_ROUTINE_COUNT] = {PROF_ROUTINES(NAME)};
@@ -153,7 +155,7 @@ static void write_cells(const own_t *own) {
 static void write_times(const own_t *own) {
     (void)own;
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
-        for (int space = 0; space < PROF_SPACE_COUNT; space++) {
+        for (int space = 0; space < PRELOAD_SPACE_COUNT; space++) {
             const prof_time_t *time = &prof.time[routine][space];
             if (time->calls == 0 && time->waiting == 0)
                 continue;
@@ -170,7 +172,7 @@ static void write_times(const own_t *own) {
 static void write_sizes(const own_t *own) {
     (void)own;
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
-        for (int space = 0; space < PROF_SPACE_COUNT; space++)
+        for (int space = 0; space < PRELOAD_SPACE_COUNT; space++)
             for (int class = 0; class < PROF_SIZES; class ++) {
                 const prof_size_t *size = &prof.sizes[routine][space][class];
                 if (size->messages == 0)

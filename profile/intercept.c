@@ -1,20 +1,13 @@
 /* The start and the end of a program, and what all interceptions share. */
 #include "intercept.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local int prof_depth;
-
-void prof_next(const char *name, void *function, size_t size) {
-    void *found = dlsym(RTLD_NEXT, name);
-    memcpy(function, &found, size);
-}
 
 void prof_lock_mutex(void) { pthread_mutex_lock(&mutex); }
 void prof_unlock_mutex(void) { pthread_mutex_unlock(&mutex); }
@@ -34,7 +27,7 @@ static void begin(int code) {
     prof_group_of(MPI_COMM_WORLD); /* before any of the same processes */
     prof_group_of(MPI_COMM_SELF);
     prof_plans_begin();
-    mine = prof_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
+    mine = preload_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
     PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     prof.ordered = prof.has_spaces = all != 0;
     mine = prof_count_begin();
@@ -49,9 +42,9 @@ static void begin(int code) {
 }
 
 #define INIT(prefix)                                                                                         \
-    PROF_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                   \
-    PROF_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                   \
-              (argc, argv, required, provided), (void)0, begin(code))
+    PRELOAD_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                \
+    PRELOAD_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                \
+                 (argc, argv, required, provided), (void)0, begin(code))
 INIT(MPI_)
 INIT(PMPI_)
 
@@ -69,8 +62,8 @@ static void note_created(int code, const MPI_Comm *made) {
 }
 
 #define CREATES(name, params, args)                                                                          \
-    PROF_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                   \
-    PROF_PASS(PMPI_##name, params, args, (void)0, note_created(code, made))
+    PRELOAD_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                \
+    PRELOAD_PASS(PMPI_##name, params, args, (void)0, note_created(code, made))
 
 CREATES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 CREATES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
@@ -117,18 +110,18 @@ static void end(void) {
 static void switch_counting(int level) { prof.enabled = prof.running && level != 0; }
 
 #define END(prefix)                                                                                          \
-    PROF_PASS(prefix##Finalize, (void), (), end(), (void)0)                                                  \
-    PROF_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)         \
-    PROF_PASS(prefix##Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
+    PRELOAD_PASS(prefix##Finalize, (void), (), end(), (void)0)                                               \
+    PRELOAD_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)      \
+    PRELOAD_PASS(prefix##Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
 END(MPI_)
 END(PMPI_)
 
 /* MPI libraries end a program after a fatal error without the functions of atexit. */
 #define EXIT(name)                                                                                           \
-    PROF_EXPORT _Noreturn void name(int status) {                                                            \
+    PRELOAD_EXPORT _Noreturn void name(int status) {                                                         \
         void (*next)(int);                                                                                   \
         prof_write_own();                                                                                    \
-        prof_next(#name, &next, sizeof next);                                                                \
+        preload_next(#name, &next, sizeof next);                                                             \
         next(status);                                                                                        \
         abort();                                                                                             \
     }

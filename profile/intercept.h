@@ -1,14 +1,9 @@
-/* Functions that stand in front of MPI's. Each has MPI's name and the one with the prefix PMPI_, which Open
- * MPI's Fortran bindings call, and calls on the next library's function of the same name. */
+/* Functions in front of MPI's that count. */
 #ifndef PROF_INTERCEPT_H
 #define PROF_INTERCEPT_H
 
+#include "next.h"
 #include "profile.h"
-
-#define PROF_EXPORT __attribute__((visibility("default")))
-
-/* The next function of this name. */
-void prof_next(const char *name, void *function, size_t size);
 
 extern _Thread_local int prof_depth;
 
@@ -34,32 +29,14 @@ static inline void prof_unlock(void) {
         prof_unlock_mutex();
 }
 
-#define PROF_JOIN(a, b, c) PROF_JOIN_(a, b, c)
-#define PROF_JOIN_(a, b, c) a##b##c
-#define PROF_TEXT(name) PROF_TEXT_(name)
-#define PROF_TEXT_(name) #name
-
-/* A function that only does something else too, before or after the next one. */
-#define PROF_PASS(symbol, params, args, before, after)                                                       \
-    PROF_EXPORT int symbol params;                                                                           \
-    PROF_EXPORT int symbol params {                                                                          \
-        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
-        if (!next)                                                                                           \
-            prof_next(PROF_TEXT(symbol), &next, sizeof next);                                                \
-        before;                                                                                              \
-        int code = next args;                                                                                \
-        after;                                                                                               \
-        return code;                                                                                         \
-    }
-
 /* A function that is counted. `plain` are its arguments; `before` may declare other arguments for `args`;
  * `after` sees `call` and `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
-    PROF_EXPORT int symbol params;                                                                           \
-    PROF_EXPORT int symbol params {                                                                          \
+    PRELOAD_EXPORT int symbol params;                                                                        \
+    PRELOAD_EXPORT int symbol params {                                                                       \
         static int(*next) params;                                                                            \
         if (!next)                                                                                           \
-            prof_next(PROF_TEXT(symbol), &next, sizeof next);                                                \
+            preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                          \
         if (!prof_enter(always))                                                                             \
             return next plain;                                                                               \
         before;                                                                                              \
@@ -75,7 +52,7 @@ static inline void prof_unlock(void) {
 
 /* Functions with counts come in two forms, MPI_NAME and MPI_NAME_c: each_count.h defines COUNT, the type of
  * counts, PLACE, that of displacements, and SUFFIX. */
-#define PROF_FORM(prefix, name, ...) PROF_ONE(PROF_JOIN(prefix, name, SUFFIX), name, __VA_ARGS__)
+#define PROF_FORM(prefix, name, ...) PROF_ONE(PRELOAD_JOIN(prefix, name, SUFFIX), name, __VA_ARGS__)
 #define PROF_BOTH_FORM(name, ...) PROF_FORM(MPI_, name, __VA_ARGS__) PROF_FORM(PMPI_, name, __VA_ARGS__)
 
 #define PROF_BOTH(name, ...) PROF_ONE(MPI_##name, name, __VA_ARGS__) PROF_ONE(PMPI_##name, name, __VA_ARGS__)

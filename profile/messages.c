@@ -10,7 +10,7 @@
 static int64_t message_bytes(MPI_Count count, MPI_Datatype type) { return count * prof_type_bytes(type); }
 
 static const prof_cell_t *count_send(const prof_call_t *call, const prof_group_t *group, int peer, int tag,
-                                     int64_t bytes, prof_space_t space) {
+                                     int64_t bytes, preload_space_t space) {
     prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, group, peer, tag, 1, bytes, space);
     if (cell)
         cell->inside += call->end - call->begin;
@@ -20,7 +20,7 @@ static const prof_cell_t *count_send(const prof_call_t *call, const prof_group_t
 static void note_send(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
     const prof_group_t *group = prof_group_of(comm);
-    prof_space_t space = prof_message_space(buffer, type);
+    preload_space_t space = preload_message_space(buffer, type);
     int64_t bytes = message_bytes(count, type);
     prof_count_call(call, group, peer, tag, bytes, space);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
@@ -39,7 +39,7 @@ static void note_send(const prof_call_t *call, int code, const void *buffer, MPI
 static bool is_open(int peer, int tag) { return peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
 
 /* A receive that has completed. */
-static void count_received(const prof_group_t *group, const MPI_Status *status, prof_space_t space) {
+static void count_received(const prof_group_t *group, const MPI_Status *status, preload_space_t space) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
         prof_count_received(group, status->MPI_SOURCE, status->MPI_TAG, 1, space);
 }
@@ -47,7 +47,7 @@ static void count_received(const prof_group_t *group, const MPI_Status *status, 
 static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
     const prof_group_t *group = prof_group_of(comm);
-    prof_space_t space = prof_message_space(buffer, type);
+    preload_space_t space = preload_message_space(buffer, type);
     prof_count_call(call, group, peer, tag, message_bytes(count, type), space);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
         count_received(group, status, space);
@@ -66,13 +66,13 @@ static void post(prof_request_t *what) {
     if (what->is_open)
         prof_open_receives++;
     else
-        prof_count_received_at(what->group, what->peer, what->tag, (prof_space_t)what->space, what->place);
+        prof_count_received_at(what->group, what->peer, what->tag, (preload_space_t)what->space, what->place);
 }
 
 static prof_request_t receive_of(prof_routine_t routine, const void *buffer, MPI_Count count,
                                  MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
     return (prof_request_t){.routine = (uint8_t)routine,
-                            .space = (uint8_t)prof_message_space(buffer, type),
+                            .space = (uint8_t)preload_message_space(buffer, type),
                             .receives = true,
                             .is_open = is_open(peer, tag),
                             .peer = peer,
@@ -84,7 +84,7 @@ static prof_request_t receive_of(prof_routine_t routine, const void *buffer, MPI
 static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                        MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
     prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
-    prof_count_call(call, what.group, peer, tag, what.bytes, (prof_space_t)what.space);
+    prof_count_call(call, what.group, peer, tag, what.bytes, (preload_space_t)what.space);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
     post(&what);
@@ -95,19 +95,19 @@ static void note_irecv(const prof_call_t *call, int code, const void *buffer, MP
 
 static void note_sendrecv(const prof_call_t *call, int code, const prof_request_t *out,
                           const prof_request_t *in, const MPI_Status *status) {
-    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
     if (code != MPI_SUCCESS)
         return;
     if (out->peer != MPI_PROC_NULL)
-        count_send(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+        count_send(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
     if (in->peer != MPI_PROC_NULL)
-        count_received(in->group, status, (prof_space_t)in->space);
+        count_received(in->group, status, (preload_space_t)in->space);
 }
 
 /* The request's time belongs to the message that is sent. */
 static void note_isendrecv(const prof_call_t *call, int code, const prof_request_t *out, prof_request_t *in,
                            const MPI_Request *request) {
-    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
     if (code != MPI_SUCCESS)
         return;
     in->active = true;
@@ -115,7 +115,7 @@ static void note_isendrecv(const prof_call_t *call, int code, const prof_request
     if (in->receives)
         post(in);
     const prof_cell_t *cell =
-        count_send(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+        count_send(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
     in->sends = cell != NULL;
     if (cell)
         in->key = cell->key;
@@ -132,21 +132,21 @@ static void note_init(const prof_call_t *call, int code, const void *buffer, MPI
     what.receives = receives;
     what.is_open = receives && what.is_open;
     what.persistent = true;
-    prof_count_call(call, what.group, peer, tag, what.bytes, (prof_space_t)what.space);
+    prof_count_call(call, what.group, peer, tag, what.bytes, (preload_space_t)what.space);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
         prof_request_add(*request, &what);
 }
 
 static void start_send(const prof_call_t *call, prof_request_t *what) {
     const prof_cell_t *cell =
-        count_send(call, what->group, what->peer, what->tag, what->bytes, (prof_space_t)what->space);
+        count_send(call, what->group, what->peer, what->tag, what->bytes, (preload_space_t)what->space);
     if (cell)
         what->key = cell->key;
 }
 
 /* The time counts for the message only if the call starts a single one. */
 static void note_start(const prof_call_t *call, int code, const MPI_Request *request, int count) {
-    prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
+    prof_count_call(call, NULL, -1, -1, 0, PRELOAD_CPU);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
         prof_request_t *what = prof_request_find(request[i]);
         prof_call_t own = {PROF_Start, call->begin, count == 1 ? call->end : call->begin};
@@ -217,7 +217,7 @@ static void complete_receive(const prof_request_t *what, const MPI_Status *statu
     if (what->is_open) {
         if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
             prof_count_received_at(what->group, status->MPI_SOURCE, status->MPI_TAG,
-                                   (prof_space_t)what->space, what->place);
+                                   (preload_space_t)what->space, what->place);
         prof_open_receives--;
     } else if (cancelled) {
         prof_order_cancel(prof_world_rank(what->group, what->peer), what->group->id, what->tag, what->place);
@@ -245,7 +245,7 @@ static void complete(MPI_Request request, const MPI_Status *status, int64_t wait
 static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
     int64_t waited = done > 1 ? (call->end - call->begin) / done : call->end - call->begin;
     bool some = done > 0 && done <= waiting->count && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS);
-    prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
+    prof_count_call(call, NULL, -1, -1, 0, PRELOAD_CPU);
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
                  waited);
@@ -314,7 +314,7 @@ static void on_request(MPI_Request request, void (*act)(prof_request_t *what)) {
 }
 
 #define ON_REQUEST(symbol, act)                                                                              \
-    PROF_PASS(symbol, (MPI_Request * request), (request), on_request(*request, act), (void)0)
+    PRELOAD_PASS(symbol, (MPI_Request * request), (request), on_request(*request, act), (void)0)
 ON_REQUEST(MPI_Request_free, forget)
 ON_REQUEST(PMPI_Request_free, forget)
 ON_REQUEST(MPI_Cancel, mark_cancelled)
@@ -323,7 +323,7 @@ ON_REQUEST(PMPI_Cancel, mark_cancelled)
 /* --- probes --------------------------------------------------------------------------------------------- */
 
 static void note_probe(const prof_call_t *call, int peer, int tag, MPI_Comm comm) {
-    prof_count_call(call, prof_group_of(comm), peer, tag, 0, PROF_CPU);
+    prof_count_call(call, prof_group_of(comm), peer, tag, 0, PRELOAD_CPU);
 }
 
 /* The message is taken out of the order now, and received later. */
@@ -342,7 +342,7 @@ static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MP
 static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                        MPI_Datatype type, MPI_Message message) {
     prof_request_t what = {.group = NULL};
-    prof_space_t space = prof_message_space(buffer, type);
+    preload_space_t space = preload_message_space(buffer, type);
     bool known = prof_message_take(message, &what);
     prof_count_call(call, what.group, what.peer, what.tag, message_bytes(count, type), space);
     if (!known)
@@ -389,7 +389,7 @@ PROF_BOTH(Improbe, false,
     void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, int source, int in_tag, MPI_Comm comm
 #define REPLACE_ARGS buffer, count, type, peer, tag, source, in_tag, comm
 
-#define PROF_LIST "message_list.h"
+#define PRELOAD_LIST "message_list.h"
 #include "each_count.h"
 
 /* A partitioned message is one message, however many parts the library sends it in. It only matches another

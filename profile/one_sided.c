@@ -28,7 +28,7 @@ static int forget(MPI_Win handle, int key, void *window, void *extra) {
 }
 
 /* Collective, so without the lock. NULL: out of memory. */
-static window_t *new_window(const prof_group_t *group, MPI_Comm comm, prof_space_t space) {
+static window_t *new_window(const prof_group_t *group, MPI_Comm comm, preload_space_t space) {
     window_t *made = group ? calloc(1, sizeof *made + (size_t)group->size) : NULL;
     int able = made != NULL, all = able;
     if (prof.has_spaces)
@@ -44,7 +44,7 @@ static window_t *new_window(const prof_group_t *group, MPI_Comm comm, prof_space
     return made;
 }
 
-static void note_window(int code, MPI_Comm comm, prof_space_t space, MPI_Win handle) {
+static void note_window(int code, MPI_Comm comm, preload_space_t space, MPI_Win handle) {
     if (code != MPI_SUCCESS || !prof_enter(true))
         return;
     prof_lock();
@@ -73,14 +73,14 @@ static const window_t *window_of(MPI_Win handle) {
 }
 
 #define CREATES_ONE(symbol, params, args, space)                                                             \
-    PROF_PASS(symbol, params, args, (void)0,                                                                 \
-              note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL))
+    PRELOAD_PASS(symbol, params, args, (void)0,                                                              \
+                 note_window(code, comm, space, code == MPI_SUCCESS ? *window : MPI_WIN_NULL))
 #define CREATES(name, params, args, space)                                                                   \
-    CREATES_ONE(PROF_JOIN(MPI_, name, SUFFIX), params, args, space)                                          \
-    CREATES_ONE(PROF_JOIN(PMPI_, name, SUFFIX), params, args, space)
+    CREATES_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), params, args, space)                                       \
+    CREATES_ONE(PRELOAD_JOIN(PMPI_, name, SUFFIX), params, args, space)
 
 /* Memory is attached to it later. */
-static prof_space_t dynamic_space(void) { return prof.has_spaces ? PROF_UNKNOWN : PROF_CPU; }
+static preload_space_t dynamic_space(void) { return prof.has_spaces ? PRELOAD_UNKNOWN : PRELOAD_CPU; }
 
 /* --- accesses ------------------------------------------------------------------------------------------- */
 
@@ -100,15 +100,15 @@ static prof_cell_t *count_access(const prof_call_t *call, int kind, const side_t
     if (bytes == 0)
         return NULL;
     return prof_count_access(call->routine, kind, window ? window->group : NULL, peer, bytes,
-                             prof_message_space(side->buffer, side->type),
-                             is_known ? (prof_space_t)window->space[peer] : PROF_UNKNOWN);
+                             preload_message_space(side->buffer, side->type),
+                             is_known ? (preload_space_t)window->space[peer] : PRELOAD_UNKNOWN);
 }
 
 static void note_access(const prof_call_t *call, int code, side_t writes, side_t reads, int peer,
                         MPI_Win handle, const MPI_Request *request) {
     const window_t *window = window_of(handle);
     const side_t *own = writes.count > 0 ? &writes : &reads;
-    prof_space_t space = prof_message_space(own->buffer, own->type);
+    preload_space_t space = preload_message_space(own->buffer, own->type);
     prof_count_call(call, window ? window->group : NULL, peer, -1, own->count * prof_type_bytes(own->type),
                     space);
     if (code != MPI_SUCCESS)
@@ -151,7 +151,7 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
                      note_access(&call, code, writes, reads, peer, window, request))
 #define EACH(...) __VA_ARGS__
 
-#define PROF_LIST "one_sided_list.h"
+#define PRELOAD_LIST "one_sided_list.h"
 #include "each_count.h"
 
 #define SINGLE_PARAMS MPI_Datatype type, int peer, MPI_Aint place
@@ -169,7 +169,7 @@ PROF_SIMPLE(Compare_and_swap,
 
 static void note_sync(const prof_call_t *call, MPI_Win handle) {
     const window_t *window = window_of(handle);
-    prof_count_call(call, window ? window->group : NULL, -1, -1, 0, PROF_CPU);
+    prof_count_call(call, window ? window->group : NULL, -1, -1, 0, PRELOAD_CPU);
 }
 
 #define SYNC(name, params, args) PROF_SIMPLE(name, params, args, note_sync(&call, window))

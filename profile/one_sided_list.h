@@ -6,10 +6,10 @@ ACCESS(Get_accumulate, Rget_accumulate, (GET_ACCUMULATE_PARAMS), (GET_ACCUMULATE
        SIDE(result, result_count, result_type))
 
 CREATES(Win_create, (void *memory, MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
-        (memory, bytes, unit, info, comm, window), prof_space(memory))
+        (memory, bytes, unit, info, comm, window), preload_space(memory))
 CREATES(Win_allocate,
         (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
-        (bytes, unit, info, comm, memory, window), prof_space(*(void **)memory))
+        (bytes, unit, info, comm, memory, window), preload_space(*(void **)memory))
 CREATES(Win_allocate_shared,
         (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
-        (bytes, unit, info, comm, memory, window), prof_space(*(void **)memory))
+        (bytes, unit, info, comm, memory, window), preload_space(*(void **)memory))

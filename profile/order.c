@@ -115,7 +115,7 @@ void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t m
 }
 
 /* A run may only be continued if no receive that was posted within it can turn up later. */
-void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, prof_space_t space,
+void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t place) {
     stream_t *stream = stream_of(&received, peer, group, tag);
     run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
@@ -280,7 +280,7 @@ static const told_t *find_told(const answers_t *answers, const stream_t *stream,
 }
 
 /* Give the stream's messages, in their order, to the receives. */
-static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PROF_SPACE_COUNT]) {
+static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
     const told_t *end, *told = find_told(answers, stream, &end);
     int64_t left = told < end ? told->messages : 0;
     for (size_t i = 0; i < stream->count; i++) {
@@ -317,7 +317,7 @@ static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, i
 static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint8_t spaces,
                   const share_t *share) {
     share_t rest = {cell->messages, cell->bytes};
-    for (int space = 0; space < PROF_UNKNOWN; space++) {
+    for (int space = 0; space < PRELOAD_UNKNOWN; space++) {
         share_t own = is_mixed(spaces) && share ? share[space] : (share_t){0, 0};
         if (spaces == 1u << space)
             own = rest;
@@ -325,7 +325,7 @@ static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint
         rest.messages -= own.messages;
         rest.bytes -= own.bytes;
     }
-    add_part(out, count, cell, PROF_UNKNOWN, rest);
+    add_part(out, count, cell, PRELOAD_UNKNOWN, rest);
 }
 
 /* Collective: whether any process has messages to be matched and all have kept their order. */
@@ -354,10 +354,10 @@ static bool is_access(const prof_cell_t *cell) {
 
 prof_cell_t *prof_order_resolve(size_t *count) {
     answers_t answers = {.spaces = calloc((size_t)prof.size, 1)};
-    share_t(*share)[PROF_SPACE_COUNT] = NULL;
+    share_t(*share)[PRELOAD_SPACE_COUNT] = NULL;
     const bool has_room = answers.spaces != NULL;
     int able = has_room, all = 0;
-    prof_cell_t *out = calloc(PROF_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
+    prof_cell_t *out = calloc(PRELOAD_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
     *count = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     const bool told = all && has_room;

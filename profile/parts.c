@@ -15,8 +15,8 @@ static int64_t bytes_for(const prof_side_t *side, int i) {
     return count * prof_type_bytes(side->types ? side->types[i] : side->type);
 }
 
-static prof_space_t space_of(const prof_side_t *side) {
-    return side->types ? prof_space(side->buffer) : prof_message_space(side->buffer, side->type);
+static preload_space_t space_of(const prof_side_t *side) {
+    return side->types ? preload_space(side->buffer) : preload_message_space(side->buffer, side->type);
 }
 
 static int64_t sum_of(const prof_side_t *side, int n) {
@@ -33,7 +33,7 @@ typedef struct {
     int64_t bytes;
     int peer; /* in the group */
     int kind;
-    prof_space_t space;
+    preload_space_t space;
     bool sends;
 } kept_part_t;
 
@@ -100,17 +100,17 @@ static void add_part(const prof_collective_t *what, const prof_group_t *group, k
 }
 
 static void send_part(const prof_collective_t *what, const prof_group_t *group, int kind, int peer,
-                      int64_t messages, int64_t bytes, prof_space_t space) {
+                      int64_t messages, int64_t bytes, preload_space_t space) {
     add_part(what, group, (kept_part_t){messages, bytes, peer, kind, space, .sends = true});
 }
 
 static void receive_part(const prof_collective_t *what, const prof_group_t *group, int peer, int64_t messages,
-                         int64_t bytes, prof_space_t space) {
+                         int64_t bytes, preload_space_t space) {
     add_part(what, group, (kept_part_t){messages, bytes, peer, 0, space, .sends = false});
 }
 
 static void count_call(const prof_collective_t *what, const prof_group_t *group, int64_t bytes,
-                       prof_space_t space) {
+                       preload_space_t space) {
     prof_count_call(what->call, group, what->root, -1, bytes, space);
 }
 
@@ -119,14 +119,14 @@ static const prof_group_t *group_for_parts(const prof_collective_t *what) {
     const prof_group_t *group = prof_group_of(what->comm);
     if (group && !group->is_inter)
         return group;
-    count_call(what, group, 0, PROF_CPU);
+    count_call(what, group, 0, PRELOAD_CPU);
     return NULL;
 }
 
 /* --- exact ---------------------------------------------------------------------------------------------- */
 
 void prof_note_barrier(const prof_collective_t *what) {
-    count_call(what, prof_group_of(what->comm), 0, PROF_CPU);
+    count_call(what, prof_group_of(what->comm), 0, PRELOAD_CPU);
 }
 
 void prof_note_alltoall(const prof_collective_t *what) {
@@ -134,7 +134,7 @@ void prof_note_alltoall(const prof_collective_t *what) {
     const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
     if (!group)
         return;
-    prof_space_t from = space_of(in), to = space_of(&what->out);
+    preload_space_t from = space_of(in), to = space_of(&what->out);
     for (int i = 0; i < group->size; i++) {
         if (i == group->rank)
             continue;
@@ -149,12 +149,12 @@ void prof_note_gather(const prof_collective_t *what) {
     if (!group)
         return;
     if (group->rank != what->root) {
-        prof_space_t from = space_of(&what->in);
+        preload_space_t from = space_of(&what->in);
         send_part(what, group, PROF_EXACT, what->root, 1, bytes_for(&what->in, 0), from);
         count_call(what, group, bytes_for(&what->in, 0), from);
         return;
     }
-    prof_space_t to = space_of(&what->out);
+    preload_space_t to = space_of(&what->out);
     for (int i = 0; i < group->size; i++)
         if (i != group->rank)
             receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
@@ -166,12 +166,12 @@ void prof_note_scatter(const prof_collective_t *what) {
     if (!group)
         return;
     if (group->rank != what->root) {
-        prof_space_t to = space_of(&what->out);
+        preload_space_t to = space_of(&what->out);
         receive_part(what, group, what->root, 1, bytes_for(&what->out, 0), to);
         count_call(what, group, bytes_for(&what->out, 0), to);
         return;
     }
-    prof_space_t from = space_of(&what->in);
+    preload_space_t from = space_of(&what->in);
     for (int i = 0; i < group->size; i++)
         if (i != group->rank)
             send_part(what, group, PROF_EXACT, i, 1, bytes_for(&what->in, i), from);
@@ -182,7 +182,7 @@ void prof_note_scatter(const prof_collective_t *what) {
 
 /* Members are numbered from the root on. */
 static void by_plan(const prof_collective_t *what, const prof_group_t *group, prof_plan_t plan, int64_t bytes,
-                    int64_t element_bytes, prof_space_t space) {
+                    int64_t element_bytes, preload_space_t space) {
     int n = group->size, root = what->root > 0 ? what->root : 0, me = (group->rank - root + n) % n;
     const prof_parts_t *parts =
         n > 1 && bytes > 0 ? prof_plan_parts(plan, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
@@ -216,6 +216,10 @@ void prof_note_bcast(const prof_collective_t *what) {
 void prof_note_reduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_REDUCE); }
 void prof_note_allreduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_ALLREDUCE); }
 
+void prof_note_reduce_scatter_block(const prof_collective_t *what) {
+    reduce_by_plan(what, PROF_PLAN_REDUCE_SCATTER);
+}
+
 void prof_note_allgather(const prof_collective_t *what) {
     const prof_group_t *group = group_for_parts(what);
     if (group)
@@ -230,7 +234,7 @@ void prof_note_allgatherv(const prof_collective_t *what) {
     if (!group)
         return;
     const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
-    prof_space_t from = space_of(in), to = space_of(&what->out);
+    preload_space_t from = space_of(in), to = space_of(&what->out);
     int64_t own = bytes_for(&what->out, group->rank);
     for (int i = 0; i < group->size; i++) {
         if (i == group->rank)
@@ -246,8 +250,8 @@ void prof_note_reduce_scatter(const prof_collective_t *what) {
     const prof_group_t *group = group_for_parts(what);
     if (!group)
         return;
-    prof_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
-    prof_space_t to = space_of(&what->out);
+    preload_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
+    preload_space_t to = space_of(&what->out);
     for (int i = 0; i < group->size; i++) {
         if (i == group->rank)
             continue;
@@ -262,7 +266,7 @@ void prof_note_scan(const prof_collective_t *what) {
     const prof_group_t *group = group_for_parts(what);
     if (!group)
         return;
-    prof_space_t space = space_of(is_in_place(&what->in) ? &what->out : &what->in);
+    preload_space_t space = space_of(is_in_place(&what->in) ? &what->out : &what->in);
     int64_t bytes = bytes_for(&what->in, 0);
     if (group->rank + 1 < group->size)
         send_part(what, group, PROF_LINEAR, group->rank + 1, 1, bytes, space);
@@ -339,7 +343,7 @@ static void note_neighbors(const prof_collective_t *what, bool same_block) {
     const prof_group_t *group = group_for_parts(what);
     if (!group)
         return;
-    prof_space_t from = space_of(&what->in), to = space_of(&what->out);
+    preload_space_t from = space_of(&what->in), to = space_of(&what->out);
     int64_t bytes = 0;
     if (find_neighbors(what->comm, group->rank, &neighbors)) {
         for (int i = 0; i < neighbors.out_count; i++) {

@@ -15,7 +15,7 @@ typedef struct {
     int64_t bytes;
     int64_t element_bytes;
     prof_plan_t plan;
-    prof_space_t space;
+    preload_space_t space;
     int n;
     int me;
     prof_parts_t parts;
@@ -29,6 +29,7 @@ static const struct {
     [PROF_PLAN_REDUCE] = {PTO_COLLECTIVE_REDUCE, "binomial"},
     [PROF_PLAN_BROADCAST] = {PTO_COLLECTIVE_BROADCAST, "binomial"},
     [PROF_PLAN_ALLGATHER] = {PTO_COLLECTIVE_ALLGATHER, "ring"},
+    [PROF_PLAN_REDUCE_SCATTER] = {PTO_COLLECTIVE_REDUCE_SCATTER, "pairwise"},
 };
 
 static char named[PROF_PLAN_COUNT][32];
@@ -122,7 +123,7 @@ static pto_request_t request_of(const kept_t *key) {
                              .datatype = datatype_of(key->element_bytes),
                              .bytes = key->bytes,
                              .by_library = true};
-    pto_strategy_find(key->space == PROF_CPU ? "three_step" : "cuda_aware", &request.strategy, NULL);
+    pto_strategy_find(key->space == PRELOAD_CPU ? "three_step" : "cuda_aware", &request.strategy, NULL);
     return request;
 }
 
@@ -170,7 +171,7 @@ static bool decompose(kept_t *key) {
 }
 
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
-                                    prof_space_t space) {
+                                    preload_space_t space) {
     kept_t key = {bytes, element_bytes, plan, space, n, me, {0}};
     uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * 0x9e3779b97f4a7c15u;
     kept_t *slot = &kept[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % PLANS_KEPT];

@@ -11,8 +11,7 @@
 #include <stdint.h>
 
 #include "routines.h"
-
-typedef enum { PROF_CPU, PROF_GPU, PROF_MANAGED, PROF_UNKNOWN, PROF_SPACE_COUNT } prof_space_t;
+#include "spaces.h"
 
 /* How a pair's traffic is known: a message of the program, what it writes to another process's memory or
  * reads from there, a part of a collective that MPI's definition determines, or a message of the algorithm
@@ -38,19 +37,6 @@ static inline int64_t prof_ticks(void) {
 #else
 static inline int64_t prof_ticks(void) { return prof_now_ns(); }
 #endif
-
-/* --- memory spaces (spaces.c) --------------------------------------------------------------------------- */
-
-/* Look for CUDA; returns whether this process may have memory in more than one space. */
-bool prof_spaces_begin(void);
-prof_space_t prof_space(const void *memory);
-/* Of a message: with MPI_BOTTOM, the datatype has the address. */
-prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type);
-/* There is a driver, or memory that the program has named. */
-extern bool prof_spaces_differ;
-static inline prof_space_t prof_message_space(const void *memory, MPI_Datatype type) {
-    return prof_spaces_differ ? prof_find_message_space(memory, type) : PROF_CPU;
-}
 
 /* --- communicators (groups.c) --------------------------------------------------------------------------- */
 
@@ -139,8 +125,8 @@ typedef struct {
     prof_cell_t *cell; /* hashed by key; messages == 0: unused */
     size_t cell_count;
     size_t cell_capacity; /* a power of two */
-    prof_time_t time[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT];
-    prof_size_t sizes[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT][PROF_SIZES];
+    prof_time_t time[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT];
+    prof_size_t sizes[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT][PROF_SIZES];
     uint8_t *received; /* by peer: a bit for each space in which its messages were received */
     prof_line_t *chunk[PROF_CHUNKS_MAX];
     prof_line_t *line; /* the next one, up to line_end */
@@ -158,20 +144,22 @@ bool prof_count_begin(void);
 /* Count messages of this process to `peer` of the group. NULL if they cannot be counted. Valid until the next
  * call. */
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
-                             int64_t messages, int64_t bytes_each, prof_space_t space);
+                             int64_t messages, int64_t bytes_each, preload_space_t space);
 /* The same of one access to the memory of `peer`, which is in a known space; kind: PROF_WRITE or PROF_READ.
  */
 prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
-                               int64_t bytes, prof_space_t space, prof_space_t peer_space);
+                               int64_t bytes, preload_space_t space, preload_space_t peer_space);
 /* The same number of messages of `peer`, received in this order. */
-void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, prof_space_t space);
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
+                         preload_space_t space);
 
 /* The same of one message, by a receive that was posted at `place`. */
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_space_t space, int64_t place);
+void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
+                            int64_t place);
 
 /* The time of a call, and its line. `group` may be NULL. */
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
-                     prof_space_t space);
+                     preload_space_t space);
 /* The cell with this key, or NULL. */
 prof_cell_t *prof_find_cell(const prof_key_t *key);
 
@@ -183,7 +171,7 @@ int64_t prof_type_bytes(MPI_Datatype type);
  * the receives in the order in which they were posted. */
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each);
 /* `place` is that of prof_order_post. */
-void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, prof_space_t space,
+void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t place);
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
@@ -250,13 +238,14 @@ typedef enum {
     PROF_PLAN_REDUCE,
     PROF_PLAN_BROADCAST,
     PROF_PLAN_ALLGATHER,
+    PROF_PLAN_REDUCE_SCATTER,
     PROF_PLAN_COUNT
 } prof_plan_t;
 
 /* What one of portolan's algorithms sends and receives for member `me` of n, the root being member 0. NULL if
  * there is none. Valid until the next call. */
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
-                                    prof_space_t space);
+                                    preload_space_t space);
 void prof_plans_begin(void);
 /* The algorithm of a kind; "linear" where each process exchanges with every other one directly. */
 const char *prof_plan_name(int kind);

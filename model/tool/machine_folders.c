@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The installation folder, if the program cannot find its own path. */
 #define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
@@ -25,17 +24,6 @@ static const struct {
 };
 
 enum { CANDIDATE_COUNT = (int)(sizeof candidates / sizeof *candidates) };
-
-bool pto_program_folder(char folder[PTO_FOLDER_MAX]) {
-    ssize_t length = readlink("/proc/self/exe", folder, PTO_FOLDER_MAX - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return slash != NULL;
-}
 
 /* Shorten `/a/bin/../share` to `/a/share`, for messages. */
 static void drop_parent(char *path) {
@@ -81,11 +69,17 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     return false;
 }
 
-bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    static const char machines[] = "machines", topologies[] = "topologies";
-    if (!pto_machine_folder(index, folder) || strlen(folder) + sizeof topologies > PTO_FOLDER_MAX)
+static bool beside(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
+    static const char machines[] = "machines";
+    if (!pto_machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)
         return false;
     size_t above = strlen(folder) - strlen(machines);
-    snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", topologies);
+    snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", name);
     return true;
 }
+
+bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    return beside(index, "topologies", folder);
+}
+
+bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "libraries", folder); }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The executor and the profiler under MPICH: built in a folder of its own, random cases, and an installed copy
+# The executor, the profiler and the drop-in under MPICH: built in a folder of its own, random cases, and an installed copy
 # (test_install.sh).
 # BUILD: its build folder is $BUILD/mpich. CASES: how many (default 100). Exits 77 where there is no MPICH.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -8,9 +8,11 @@ needs mpicc.mpich mpirun.mpich # Debian: mpich, libmpich-dev
 # GPU code is the same under any MPI, and its compiler takes long.
 export NVCC=none BUILD=${BUILD:-build}/mpich MPICC=mpicc.mpich MPIRUN=mpirun.mpich
 unset MAKEFLAGS MAKELEVEL
-make --no-print-directory -j"$(nproc)" BUILD="$BUILD" MPICC=$MPICC build "$BUILD/tests/test_exec" "$BUILD/tests/test_profile" >/dev/null
+make --no-print-directory -j"$(nproc)" BUILD="$BUILD" MPICC=$MPICC build "$BUILD/tests/test_exec" "$BUILD/tests/test_profile" \
+    "$BUILD/tests/test_dropin" >/dev/null
 timeout 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:-1}"
 echo "ok   random cases"
 tests/mpi/test_profile.sh
+tests/mpi/test_dropin.sh
 tests/mpi/test_install.sh
 finish

@@ -1,12 +1,13 @@
-/* The memory space of a buffer. CUDA's driver knows, where the machine has one; a program that emulates a GPU
- * names its memory (portolan_profile_memory). */
+/* The memory space of a buffer: what the program has named, then what CUDA's driver says. */
+#include "spaces.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "profile.h"
+#include "next.h"
 
 /* Exported: count `bytes` of memory from `at` on as a GPU's; 0: no longer. */
 void portolan_profile_memory(const void *at, size_t bytes);
@@ -18,25 +19,45 @@ typedef struct {
 
 /* --- memory that the program names ---------------------------------------------------------------------- */
 
-bool prof_spaces_differ;
+bool preload_spaces_differ;
 static range_t *named;
 static size_t named_count, named_capacity;
 
-__attribute__((visibility("default"))) void portolan_profile_memory(const void *at, size_t bytes) {
+static bool has_room(void) {
+    size_t capacity = 2 * named_capacity + 8;
+    if (named_count < named_capacity)
+        return true;
+    range_t *ranges = realloc(named, capacity * sizeof *ranges);
+    if (!ranges)
+        return false;
+    named = ranges;
+    named_capacity = capacity;
+    return true;
+}
+
+/* Another such library may be loaded behind this one. */
+static void tell_next(const void *at, size_t bytes) {
+    static void (*next)(const void *at, size_t bytes);
+    if (!next)
+        preload_next("portolan_profile_memory", &next, sizeof next);
+    if (next)
+        next(at, bytes);
+}
+
+PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
     uintptr_t first = (uintptr_t)at;
     size_t i = 0;
+    tell_next(at, bytes);
     while (i < named_count && named[i].first != first)
         i++;
     if (i < named_count)
         named[i] = named[--named_count];
     if (bytes == 0)
         return;
-    range_t *ranges = prof_with_room(named, named_count, &named_capacity, sizeof *ranges);
-    if (!ranges)
+    if (!has_room())
         return;
-    named = ranges;
     named[named_count++] = (range_t){first, first + bytes};
-    prof_spaces_differ = true;
+    preload_spaces_differ = true;
 }
 
 /* --- CUDA ----------------------------------------------------------------------------------------------- */
@@ -63,42 +84,42 @@ static bool is_of_program(const void *memory) {
     return (uintptr_t)memory >= program && (uintptr_t)memory < (uintptr_t)sbrk(0);
 }
 
-bool prof_spaces_begin(void) {
+bool preload_spaces_begin(void) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *symbol = library ? dlsym(library, "cuPointerGetAttributes") : NULL;
     memcpy(&get_attributes, &symbol, sizeof symbol);
-    prof_spaces_differ |= symbol != NULL;
+    preload_spaces_differ |= symbol != NULL;
     dl_iterate_phdr(find_program, NULL);
     return symbol != NULL;
 }
 
 /* Memory that CUDA does not know is the host's, and so is page-locked memory. Answers are not kept: once
  * freed, a GPU's addresses can become host memory. */
-static prof_space_t ask_cuda(const void *memory) {
+static preload_space_t ask_cuda(const void *memory) {
     static const int attributes[] = {MEMORY_TYPE, IS_MANAGED};
     unsigned type = 0, managed = 0;
     void *data[] = {&type, &managed};
     if (get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0)
-        return PROF_CPU;
+        return PRELOAD_CPU;
     if ((managed & 0xff) || type == TYPE_UNIFIED)
-        return PROF_MANAGED;
-    return type >= TYPE_DEVICE ? PROF_GPU : PROF_CPU;
+        return PRELOAD_MANAGED;
+    return type >= TYPE_DEVICE ? PRELOAD_GPU : PRELOAD_CPU;
 }
 
 /* --- either --------------------------------------------------------------------------------------------- */
 
-prof_space_t prof_space(const void *memory) {
+preload_space_t preload_space(const void *memory) {
     uintptr_t at = (uintptr_t)memory;
     for (size_t i = 0; i < named_count; i++)
         if (at >= named[i].first && at < named[i].until)
-            return PROF_GPU;
-    return get_attributes && !is_of_program(memory) ? ask_cuda(memory) : PROF_CPU;
+            return PRELOAD_GPU;
+    return get_attributes && !is_of_program(memory) ? ask_cuda(memory) : PRELOAD_CPU;
 }
 
-prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type) {
+preload_space_t preload_find_message_space(const void *memory, MPI_Datatype type) {
     MPI_Aint first = 0, extent = 0;
     if (memory != MPI_BOTTOM || type == MPI_DATATYPE_NULL)
-        return prof_space(memory);
+        return preload_space(memory);
     PMPI_Type_get_true_extent(type, &first, &extent);
-    return prof_space((const char *)memory + first);
+    return preload_space((const char *)memory + first);
 }

@@ -1,8 +1,8 @@
-/* Includes the file PROF_LIST once for each type of counts. */
+/* Includes the file PRELOAD_LIST once for each type of counts. */
 #define COUNT int
 #define PLACE int
 #define SUFFIX
-#include PROF_LIST
+#include PRELOAD_LIST
 #undef COUNT
 #undef PLACE
 #undef SUFFIX
@@ -10,4 +10,4 @@
 #define COUNT MPI_Count
 #define PLACE MPI_Aint
 #define SUFFIX _c
-#include PROF_LIST
+#include PRELOAD_LIST

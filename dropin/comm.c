@@ -1,0 +1,227 @@
+/* Communicators: what is known of each is an attribute of it, which MPI deletes with it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dropin.h"
+#include "job.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+/* That of the last call. */
+static MPI_Comm last = MPI_COMM_NULL;
+static drop_comm_t *last_found;
+
+static void destroy(drop_comm_t *comm) {
+    while (comm->routes) {
+        drop_route_t *route = comm->routes;
+        comm->routes = route->next;
+        drop_route_destroy(route);
+    }
+    drop_board_destroy(comm->board);
+    free(comm->place);
+    free(comm->node);
+    free(comm);
+}
+
+/* MPI calls it on all processes of the communicator, before it frees it. */
+static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
+    (void)handle;
+    (void)key;
+    (void)extra;
+    last = MPI_COMM_NULL; /* MPI may give its handle to another one */
+    if (drop.on)
+        destroy(attribute);
+    return MPI_SUCCESS;
+}
+
+/* An attribute of MPI_COMM_SELF: the first thing that MPI_Finalize does. Plans are left to the end of the
+ * process, as the program may have reset its GPU by then. */
+static int end(MPI_Comm handle, int key, void *attribute, void *extra) {
+    (void)handle;
+    (void)key;
+    (void)attribute;
+    (void)extra;
+    drop_report_end();
+    drop.on = false;
+    return MPI_SUCCESS;
+}
+
+bool drop_comms_begin(void) {
+    int at_end = MPI_KEYVAL_INVALID;
+    return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL) == MPI_SUCCESS &&
+           MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &at_end, NULL) == MPI_SUCCESS &&
+           MPI_Comm_set_attr(MPI_COMM_SELF, at_end, &keyval) == MPI_SUCCESS;
+}
+
+/* --- who is where --------------------------------------------------------------------------------------- */
+
+/* Sets `node` to the processes' nodes and `id`; false if a process is outside of MPI_COMM_WORLD, as those are
+ * that the program has started. */
+static bool read_members(drop_comm_t *comm) {
+    MPI_Group group;
+    bool inside = true;
+    int *own = calloc((size_t)comm->size, sizeof *own);
+    comm->node = calloc((size_t)comm->size, sizeof *comm->node);
+    if (!own || !comm->node) {
+        free(own);
+        return false;
+    }
+    for (int i = 0; i < comm->size; i++)
+        own[i] = i;
+    MPI_Comm_group(comm->comm, &group);
+    MPI_Group_translate_ranks(group, comm->size, own, drop.world, comm->node);
+    MPI_Group_free(&group);
+    comm->id = 0xcbf29ce484222325u;
+    for (int i = 0; i < comm->size && inside; i++) {
+        inside = comm->node[i] != MPI_UNDEFINED;
+        comm->id = (comm->id ^ (uint32_t)comm->node[i]) * 0x100000001b3u;
+        comm->node[i] = inside ? drop.node_of[comm->node[i]] : 0;
+    }
+    free(own);
+    return inside;
+}
+
+static bool is_on_one_node(const drop_comm_t *comm) {
+    for (int i = 1; i < comm->size; i++)
+        if (comm->node[i] != comm->node[0])
+            return false;
+    return !drop.by_messages;
+}
+
+static const char *why_not(drop_comm_t *comm) {
+    int is_inter = 0;
+    pto_error_t err;
+    MPI_Comm_test_inter(comm->comm, &is_inter);
+    if (is_inter)
+        return "an inter-communicator";
+    MPI_Comm_size(comm->comm, &comm->size);
+    MPI_Comm_rank(comm->comm, &comm->rank);
+    if (comm->size == 1)
+        return "a single process";
+    if (!read_members(comm))
+        return "processes outside of MPI_COMM_WORLD";
+    if (is_on_one_node(comm) && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
+        return "no shared memory";
+    return NULL;
+}
+
+static drop_comm_t *create(MPI_Comm handle) {
+    drop_comm_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->comm = handle;
+    made->why = why_not(made);
+    if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS) {
+        destroy(made);
+        return NULL;
+    }
+    return made;
+}
+
+drop_comm_t *drop_comm_of(MPI_Comm handle) {
+    void *found = NULL;
+    int is_set = 0;
+    if (handle == last)
+        return last_found;
+    if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
+        return NULL;
+    last_found = is_set ? found : create(handle);
+    last = handle;
+    return last_found;
+}
+
+/* --- the layout ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int node;
+    int rank;
+    int lowest; /* rank on its GPU */
+    uint64_t gpu;
+} where_t;
+
+static int by_place(const void *one, const void *other) {
+    const where_t *a = one, *b = other;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    if (a->gpu != b->gpu)
+        return a->gpu < b->gpu ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Sort the processes. GPUs of a node are numbered by their lowest rank, so that processes in order are so in
+ * the layout. */
+static void sort_places(where_t *where, int size) {
+    int first = 0;
+    qsort(where, (size_t)size, sizeof *where, by_place);
+    for (int i = 0; i < size; i++) {
+        if (where[i].node != where[first].node || where[i].gpu != where[first].gpu)
+            first = i;
+        where[i].lowest = where[first].rank;
+    }
+    for (int i = 0; i < size; i++)
+        where[i].gpu = (uint64_t)where[i].lowest;
+    qsort(where, (size_t)size, sizeof *where, by_place);
+}
+
+/* All nodes have the same number of GPUs, and those the same number of processes. */
+static bool is_even(drop_comm_t *comm, const where_t *where) {
+    int64_t nodes = 1, gpus = 1;
+    for (int i = 1; i < comm->size; i++) {
+        bool new_node = where[i].node != where[i - 1].node;
+        nodes += new_node;
+        gpus += new_node || where[i].gpu != where[i - 1].gpu;
+    }
+    comm->nodes = nodes;
+    comm->gpus_per_node = gpus / nodes;
+    comm->procs_per_gpu = comm->size / gpus;
+    int64_t per_node = comm->gpus_per_node * comm->procs_per_gpu;
+    if (nodes * per_node != comm->size)
+        return false;
+    for (int i = 0; i < comm->size; i++)
+        if (where[i].node != where[i / per_node * per_node].node ||
+            where[i].gpu != where[i / comm->procs_per_gpu * comm->procs_per_gpu].gpu)
+            return false;
+    return true;
+}
+
+void drop_comm_find_layout(drop_comm_t *comm, uint64_t gpu) {
+    size_t size = (size_t)comm->size;
+    where_t *where = calloc(size, sizeof *where);
+    uint64_t *gpus = calloc(size, sizeof *gpus);
+    pto_error_t err;
+    comm->place = calloc(size, sizeof *comm->place);
+    comm->gpu = gpu;
+    pto_status_t status = where && gpus && comm->place ? PTO_OK : PTO_ERR_MEMORY;
+    status = pto_agree(comm->comm, status, &err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, gpus, 1, MPI_UINT64_T, comm->comm), &err);
+    if (status == PTO_OK && where && gpus && comm->place) {
+        for (int i = 0; i < comm->size; i++)
+            where[i] = (where_t){.node = comm->node[i], .rank = i, .gpu = gpus[i]};
+        sort_places(where, comm->size);
+        if (!is_even(comm, where))
+            comm->why = "nodes or GPUs with different numbers of processes";
+        comm->in_order = true;
+        for (int i = 0; i < comm->size; i++) {
+            comm->place[where[i].rank] = i;
+            comm->in_order &= where[i].rank == i;
+        }
+    } else {
+        comm->why = "out of memory";
+    }
+    comm->has_layout = true;
+    free(where);
+    free(gpus);
+}
+
+/* Turn nodes, GPUs of a node and processes of a GPU so that the root's are the first ones. */
+void drop_comm_table(const drop_comm_t *comm, int root, int64_t *table) {
+    int64_t gpus = comm->gpus_per_node, procs = comm->procs_per_gpu;
+    int64_t first = root < 0 ? 0 : comm->place[root];
+    for (int i = 0; i < comm->size; i++) {
+        int64_t place = comm->place[i];
+        int64_t node = (place / procs / gpus - first / procs / gpus + comm->nodes) % comm->nodes;
+        int64_t gpu = (place / procs % gpus - first / procs % gpus + gpus) % gpus;
+        int64_t proc = (place % procs - first % procs + procs) % procs;
+        table[i] = (node * gpus + gpu) * procs + proc;
+    }
+}

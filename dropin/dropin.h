@@ -1,0 +1,221 @@
+/* The parts of the drop-in, a library under an unchanged MPI program: it takes collectives on GPU buffers and
+ * runs the cheapest plan in their place (docs/acting.md, docs/decisions/0024). Whatever is not certainly safe
+ * goes on to MPI untouched.
+ *
+ * A call goes through these steps:
+ *   intercept.c  stands in front of MPI's functions
+ *   call.c       what this process can tell of the call by itself
+ *   comm.c       the communicator: its nodes and GPUs, its plans
+ *   agree.c      whether all processes of the communicator can take the call
+ *   route.c      the pick, its plan and its executor, made once and kept
+ *   take.c       the steps in order, and the run
+ *   report.c     what was done with each call */
+#ifndef DROP_DROPIN_H
+#define DROP_DROPIN_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "portolan/exec.h"
+#include "portolan/pick.h"
+
+/* --- settings.c: the environment ------------------------------------------------------------------------ */
+
+typedef struct {
+    bool on;           /* from MPI_Init to MPI_Finalize, on all processes alike */
+    bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
+    bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
+    bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
+    int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
+    int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
+    int rank;          /* in MPI_COMM_WORLD */
+    int size;
+    int *node_of; /* by that rank: the lowest rank on its node */
+    MPI_Group world;
+    const pto_device_t *device;
+    pto_machine_t *machine;
+    char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
+    double began_s;
+} drop_settings_t;
+
+extern drop_settings_t drop;
+
+/* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
+void drop_begin(void);
+
+double drop_now_s(void);
+
+/* Print a line to standard error, once for the job. */
+void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- call.c: one call ----------------------------------------------------------------------------------- */
+
+/* One side of an alltoallv: counts and displacements are `int`, or MPI_Count and MPI_Aint (`_c`). */
+typedef struct {
+    const void *counts;
+    const void *places;
+    bool large;
+} drop_rows_t;
+
+typedef struct {
+    pto_collective_t collective;
+    const char *routine;
+    MPI_Comm comm;
+    const void *in;
+    void *out;
+    MPI_Count in_count; /* of a vector, or of each block */
+    MPI_Count out_count;
+    MPI_Datatype in_type;
+    MPI_Datatype out_type;
+    MPI_Op op; /* MPI_OP_NULL: does not reduce */
+    int root;  /* -1: none */
+    drop_rows_t in_rows;
+    drop_rows_t out_rows;
+} drop_call_t;
+
+/* What decides the plan, the same on all processes of a call that is taken. */
+typedef struct {
+    pto_collective_t collective;
+    pto_datatype_t datatype;
+    pto_op_t op;
+    int root;
+    int64_t bytes;   /* as in a scenario; of an alltoallv 0 */
+    uint64_t counts; /* of an alltoallv: a digest of this process's counts, which may differ from others';
+                        else 0 */
+} drop_cell_t;
+
+/* Whether this process can take the call: GPU buffers, plain datatypes, a known operation. `*why` says why
+ * not. */
+bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why);
+/* The size of the call as every process knows it, whatever its datatype; -1: not known. */
+int64_t drop_call_bytes(const drop_call_t *call);
+/* Of a side to or from a peer: elements, bytes, and where they begin. */
+int64_t drop_row_count(const drop_rows_t *rows, int peer);
+int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
+int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer);
+
+/* --- agree.c: all processes or none --------------------------------------------------------------------- */
+
+typedef struct drop_board drop_board_t;
+
+/* Collective. NULL where the processes are not all on one node, or where it cannot be made. */
+pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t *err);
+void drop_board_destroy(drop_board_t *board);
+
+/* What a process says of a call: a digest of its cell, 0 if it cannot take the call, and the number of the
+ * plan that it has for it, 0 if none. */
+typedef struct {
+    uint64_t cell;
+    uint64_t plan;
+} drop_offer_t;
+
+/* Every process of the communicator calls one of these in each call, in the same order. drop_board_decline
+ * does not wait for others. Both return whether all can take the call; `*have_plan`: all named the same plan.
+ */
+bool drop_board_offer(drop_board_t *board, MPI_Comm comm, drop_offer_t offer, bool *have_plan);
+void drop_board_decline(drop_board_t *board, MPI_Comm comm);
+bool drop_messages_offer(MPI_Comm comm, drop_offer_t offer, bool *have_plan);
+
+/* --- route.c: what is done with a cell ------------------------------------------------------------------ */
+
+typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_way_t;
+
+typedef struct drop_route drop_route_t;
+struct drop_route {
+    drop_route_t *next;
+    uint64_t number; /* from 1 on, the same on all processes */
+    drop_cell_t cell;
+    drop_way_t way;
+    const char *name;   /* the strategy, or "mpi" */
+    double predicted_s; /* by this way; 0: unknown */
+    double library_s;   /* by the MPI library itself on GPU buffers; 0: unknown */
+    uint64_t used;      /* the communicator's call that used it last */
+    int64_t held_bytes; /* of buffers, on the process that holds most */
+    pto_scenario_t scenario;
+    pto_plan_t *plan;
+    pto_exec_t *exec;
+    void *own[2]; /* the executor's input and output, or host memory to stage in */
+    int64_t own_bytes[2];
+    void *stream;
+};
+
+typedef struct drop_comm drop_comm_t;
+
+/* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
+ * all processes. */
+drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
+/* Collective. */
+void drop_route_destroy(drop_route_t *route);
+
+/* --- comm.c: communicators ------------------------------------------------------------------------------ */
+
+enum { DROP_COUNTS_KEPT = 64 };
+
+struct drop_comm {
+    MPI_Comm comm;
+    int rank;
+    int size;
+    uint64_t id;     /* a digest of its processes */
+    const char *why; /* it is left to MPI; NULL: it is not */
+    uint64_t calls;
+    drop_board_t *board; /* NULL: on several nodes */
+    bool has_layout;
+    uint64_t gpu; /* this process's */
+    int64_t nodes;
+    int64_t gpus_per_node;
+    int64_t procs_per_gpu;
+    int *place;                             /* by rank: its number in the layout */
+    bool in_order;                          /* that is the rank itself */
+    int *node;                              /* by rank: lowest rank in MPI_COMM_WORLD of its node */
+    uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
+    unsigned counts_next;
+    uint64_t routes_made;
+    drop_route_t *routes;
+};
+
+/* Collective the first time. NULL: left to MPI. */
+drop_comm_t *drop_comm_of(MPI_Comm handle);
+/* Collective: find out how the processes share GPUs; `gpu` is this process's. Sets `why` where the model has
+ * no such layout. */
+void drop_comm_find_layout(drop_comm_t *comm, uint64_t gpu);
+/* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
+ */
+void drop_comm_table(const drop_comm_t *comm, int root, int64_t *table);
+bool drop_comms_begin(void);
+
+/* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
+
+/* Make the memory's context the current one, until drop_gpu_leave; `*gpu` identifies the GPU on its node. */
+bool drop_gpu_enter(const void *memory, uint64_t *gpu);
+void drop_gpu_leave(void);
+
+/* --- take.c --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    drop_call_t given;
+    drop_call_t call; /* with the buffers that MPI is to use */
+    drop_comm_t *comm;
+    drop_route_t *route;
+    const char *why; /* there is no route */
+    bool done;       /* MPI need not be called; `code` is the result */
+    int code;
+    double began_s;
+} drop_taken_t;
+
+/* Take the call `given`, or leave it to MPI. */
+void drop_take(drop_taken_t *taken);
+/* After MPI's function, or in its place. Returns the code for the program. */
+int drop_finish(drop_taken_t *taken, int code);
+
+/* --- report.c ------------------------------------------------------------------------------------------- */
+
+void drop_report_begin(void);
+void drop_report(const drop_taken_t *taken, double ended_s);
+/* At MPI_Finalize. */
+void drop_report_end(void);
+extern bool drop_reports;
+
+#endif

@@ -1,0 +1,17 @@
+/* The folder from which machine files are found: this library's, whatever program it is under. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "machine_folders.h"
+
+bool pto_program_folder(char folder[PTO_FOLDER_MAX]) {
+    static const char here;
+    Dl_info info;
+    const char *slash = dladdr(&here, &info) != 0 && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+    size_t length = slash ? (size_t)(slash - info.dli_fname) : 0;
+    if (!slash || length >= PTO_FOLDER_MAX)
+        return false;
+    memcpy(folder, info.dli_fname, length);
+    folder[length] = '\0';
+    return true;
+}

@@ -1,0 +1,170 @@
+/* What was done with each call: a line for each (PORTOLAN_REPORT), and a summary (PORTOLAN_EXPLAIN). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dropin.h"
+
+bool drop_reports;
+
+/* Calls of one kind. */
+typedef struct {
+    const char *routine;
+    const char *way; /* the route, or why there is none */
+    int64_t bytes;
+    int64_t calls;
+    double seconds;
+    double predicted_s; /* of one call; 0: unknown */
+    double library_s;
+    int procs;
+    bool taken;
+} row_t;
+
+enum { ROWS_MAX = 512 };
+
+static row_t row[ROWS_MAX];
+static int row_count;
+static int64_t calls_lost; /* of kinds without a row */
+static FILE *file;
+
+/* FILE is process 0's; with %r in its name, every process has one, with its rank there. */
+static FILE *open_report(const char *name) {
+    const char *mark = strstr(name, "%r");
+    size_t size = strlen(name) + 16;
+    char *path = malloc(size);
+    if (!path || (!mark && drop.rank != 0)) {
+        free(path);
+        return NULL;
+    }
+    if (mark)
+        snprintf(path, size, "%.*s%d%s", (int)(mark - name), name, drop.rank, mark + 2);
+    else
+        snprintf(path, size, "%s", name);
+    FILE *made = fopen(path, "w");
+    if (!made)
+        fprintf(stderr, "portolan: cannot write PORTOLAN_REPORT=%s\n", path);
+    free(path);
+    return made;
+}
+
+void drop_report_begin(void) {
+    const char *name = getenv("PORTOLAN_REPORT");
+    file = name && *name ? open_report(name) : NULL;
+    drop_reports = drop.explains || file;
+    if (file)
+        fputs("rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space,route,predicted_s,library_"
+              "s\n",
+              file);
+}
+
+/* What this process contributes. */
+static int64_t bytes_of(const drop_call_t *call, int procs) {
+    bool in_place = call->in == MPI_IN_PLACE;
+    MPI_Datatype type = in_place ? call->out_type : call->in_type;
+    const drop_rows_t *rows = in_place ? &call->out_rows : &call->in_rows;
+    int size = 0;
+    int64_t sum = 0;
+    if (type == MPI_DATATYPE_NULL)
+        return 0;
+    MPI_Type_size(type, &size);
+    if (call->collective != PTO_COLLECTIVE_ALLTOALLV) {
+        int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
+        return call->collective == PTO_COLLECTIVE_ALLTOALL ? bytes * procs : bytes;
+    }
+    for (int i = 0; i < procs; i++)
+        sum += drop_row_count(rows, i) * size;
+    return sum;
+}
+
+static row_t *row_for(const row_t *like) {
+    for (int i = 0; i < row_count; i++)
+        if (row[i].routine == like->routine && row[i].way == like->way && row[i].procs == like->procs &&
+            row[i].bytes == like->bytes)
+            return &row[i];
+    if (row_count == ROWS_MAX)
+        return NULL;
+    row[row_count] = *like;
+    return &row[row_count++];
+}
+
+static void write_seconds(double seconds) {
+    if (seconds > 0)
+        fprintf(file, ",%.9g", seconds);
+    else
+        fputc(',', file);
+}
+
+static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *like, double ended_s) {
+    fprintf(file, "%d,%.9f,%.9f,%s,", drop.rank, taken->began_s - drop.began_s, ended_s - drop.began_s,
+            taken->given.routine);
+    if (taken->comm)
+        fprintf(file, "%016llx", (unsigned long long)taken->comm->id);
+    fprintf(file, ",%d,", like->procs);
+    if (taken->given.root >= 0)
+        fprintf(file, "%d", taken->given.root);
+    fprintf(file, ",,%lld,%s,%s", (long long)bytes, taken->route ? "gpu" : "cpu",
+            taken->route ? taken->route->name : "mpi");
+    write_seconds(like->predicted_s);
+    write_seconds(like->library_s);
+    fputc('\n', file);
+}
+
+void drop_report(const drop_taken_t *taken, double ended_s) {
+    const drop_route_t *route = taken->route;
+    int procs = taken->comm && taken->comm->size > 0 ? taken->comm->size : 1;
+    bool is_inter = taken->comm && taken->comm->size == 0;
+    int64_t bytes = is_inter ? 0 : bytes_of(&taken->given, procs);
+    row_t like = {.routine = taken->given.routine,
+                  .way = route ? route->name : taken->why,
+                  .procs = procs,
+                  .bytes = bytes,
+                  .predicted_s = route ? route->predicted_s : 0,
+                  .library_s = route ? route->library_s : 0,
+                  .taken = route != NULL};
+    row_t *found = drop.explains ? row_for(&like) : NULL;
+    if (found) {
+        found->calls++;
+        found->seconds += ended_s - taken->began_s;
+    }
+    calls_lost += drop.explains && !found;
+    if (file)
+        write_line(taken, bytes, &like, ended_s);
+}
+
+static void print_us(double seconds) {
+    if (seconds > 0)
+        fprintf(stderr, " %12.2f", 1e6 * seconds);
+    else
+        fprintf(stderr, " %12s", "-");
+}
+
+static int by_time(const void *one, const void *other) {
+    const row_t *a = one, *b = other;
+    return (a->seconds < b->seconds) - (a->seconds > b->seconds);
+}
+
+static void explain(void) {
+    fprintf(stderr, "# portolan: collectives of process 0, times in us\n");
+    fprintf(stderr, "%-14s %6s %12s %9s %12s %12s %12s  %s\n", "Routine", "Procs", "Bytes", "Calls", "Mean",
+            "Predicted", "MPI", "Route");
+    qsort(row, (size_t)row_count, sizeof *row, by_time);
+    for (int i = 0; i < row_count; i++) {
+        const row_t *r = &row[i];
+        fprintf(stderr, "%-14s %6d %12lld %9lld %12.2f", r->routine, r->procs, (long long)r->bytes,
+                (long long)r->calls, 1e6 * r->seconds / (double)r->calls);
+        print_us(r->predicted_s);
+        print_us(r->library_s);
+        fprintf(stderr, "  %s%s%s\n", r->taken ? r->way : "mpi (", r->taken ? "" : r->way,
+                r->taken ? "" : ")");
+    }
+    if (calls_lost > 0)
+        fprintf(stderr, "# and %lld calls of other kinds\n", (long long)calls_lost);
+}
+
+void drop_report_end(void) {
+    if (drop.explains && drop.rank == 0)
+        explain();
+    if (file)
+        fclose(file);
+    file = NULL;
+    drop_reports = false;
+}

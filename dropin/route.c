@@ -1,0 +1,238 @@
+/* What is done with a cell: every strategy is priced on the communicator's layout, and the cheapest one that
+ * can be made here is kept. Executors have buffers of their own on the GPU, and each call copies the
+ * program's data in and out: other processes then never open the program's memory, which it may free at any
+ * time, and a plan serves calls with any buffers, in place or not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dropin.h"
+#include "job.h"
+#include "portolan/strategy.h"
+
+/* --- the scenario --------------------------------------------------------------------------------------- */
+
+static bool one_value(int64_t value, pto_series_t *series) {
+    series->value = malloc(sizeof *series->value);
+    series->count = series->value != NULL;
+    if (series->value)
+        *series->value = value;
+    return series->value != NULL;
+}
+
+/* Collective: the bytes from each process to each. Sets `*valid` to whether this process expects what the
+ * others send it. */
+static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,
+                                  bool *valid, pto_error_t *err) {
+    int n = comm->size;
+    const drop_rows_t *rows = call->in == MPI_IN_PLACE ? &call->out_rows : &call->in_rows;
+    MPI_Datatype type = call->in == MPI_IN_PLACE ? call->out_type : call->in_type;
+    int64_t *row = calloc((size_t)n, sizeof *row);
+    counts->matrix = calloc((size_t)n * (size_t)n, sizeof *counts->matrix);
+    pto_status_t status =
+        row && counts->matrix ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for counts");
+    status = pto_agree(comm->comm, status, err);
+    if (status == PTO_OK && row && counts->matrix) {
+        for (int i = 0; i < n; i++)
+            row[i] = drop_row_bytes(rows, type, i);
+        counts->kind = PTO_COUNTS_MATRIX;
+        counts->order = n;
+        status = PTO_MPI(MPI_Allgather(row, n, MPI_INT64_T, counts->matrix, n, MPI_INT64_T, comm->comm), err);
+        for (int i = 0; i < n; i++)
+            *valid &=
+                counts->matrix[i * n + comm->rank] == drop_row_bytes(&call->out_rows, call->out_type, i) &&
+                row[i] >= 0;
+    }
+    free(row);
+    return status;
+}
+
+static pto_status_t fill_scenario(const drop_comm_t *comm, const drop_cell_t *cell, pto_scenario_t *scenario,
+                                  pto_error_t *err) {
+    bool room = one_value(comm->nodes, &scenario->nodes);
+    scenario->collective = cell->collective;
+    scenario->datatype = cell->datatype;
+    scenario->layout.nodes = comm->nodes;
+    scenario->layout.gpus_per_node = comm->gpus_per_node;
+    scenario->layout.owners_per_gpu = comm->procs_per_gpu;
+    scenario->layout.procs_per_gpu = comm->procs_per_gpu;
+    if (cell->collective != PTO_COLLECTIVE_ALLTOALLV)
+        room = room && one_value(cell->bytes, &scenario->bytes);
+    if (drop.strategy) {
+        scenario->strategy = calloc(1, sizeof *scenario->strategy);
+        if (scenario->strategy)
+            scenario->strategy[0] = strdup(drop.strategy);
+        scenario->strategy_count = scenario->strategy && scenario->strategy[0];
+        room = room && scenario->strategy_count;
+    }
+    if (!room)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
+    pto_status_t status = pto_scenario_check(scenario, err);
+    return status == PTO_OK ? pto_scenario_bind(scenario, drop.machine, err) : status;
+}
+
+/* --- making what a strategy needs ----------------------------------------------------------------------- */
+
+static int64_t own_bytes(const pto_plan_t *plan, int64_t logical, int side) {
+    return pto_exec_user_bytes(plan, logical, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
+}
+
+static void release(drop_route_t *route) {
+    bool staged = route->way == DROP_STAGED;
+    for (int side = 0; side < 2; side++)
+        if (route->own[side])
+            (staged ? drop.device->release_staging : drop.device->release)(route->own[side], NULL);
+    if (route->stream)
+        drop.device->stream_destroy(route->stream, NULL);
+    pto_plan_destroy(route->plan);
+    route->own[0] = route->own[1] = route->stream = NULL;
+    route->plan = NULL;
+}
+
+static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *err) {
+    bool staged = route->way == DROP_STAGED;
+    pto_status_t status = drop.device->stream_create(&route->stream, err);
+    for (int side = 0; side < 2 && status == PTO_OK; side++) {
+        size_t bytes = (size_t)(route->own_bytes[side] = own_bytes(route->plan, logical, side));
+        if (bytes > 0)
+            status = (staged ? drop.device->allocate_staging : drop.device->allocate)(bytes,
+                                                                                      &route->own[side], err);
+    }
+    return status;
+}
+
+/* Of the process that has most, as all of them compute it. */
+static int64_t most_bytes(const pto_plan_t *plan) {
+    int64_t most = 0, count = pto_layout_rank_count(&pto_plan_request(plan)->layout);
+    for (int64_t rank = 0; rank < count; rank++) {
+        int64_t bytes = own_bytes(plan, rank, 0) + own_bytes(plan, rank, 1);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* The MPI library's own collective on GPU memory is the call itself; on copies in host memory it is that call
+ * on them. */
+static drop_way_t way_of(const pto_strategy_t *strategy, pto_collective_t collective) {
+    if (strcmp(strategy->name, "cuda_aware") == 0)
+        return DROP_BY_MPI;
+    bool copies_whole = strcmp(strategy->name, "three_step") == 0 && collective != PTO_COLLECTIVE_ALLTOALLV;
+    return copies_whole ? DROP_STAGED : DROP_BY_PLAN;
+}
+
+/* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
+static pto_status_t make(const drop_comm_t *comm, drop_route_t *route, const pto_strategy_t *strategy,
+                         pto_error_t *err) {
+    pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
+    int64_t *table = calloc((size_t)comm->size, sizeof *table);
+    pto_price_t price;
+    pto_status_t status = table ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    route->way = way_of(strategy, route->cell.collective);
+    if (status == PTO_OK)
+        status =
+            pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
+    if (status == PTO_OK)
+        route->held_bytes = most_bytes(route->plan);
+    if (status == PTO_OK && route->held_bytes > drop.bytes_max)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
+    if (status == PTO_OK && table) {
+        drop_comm_table(comm, route->cell.root, table);
+        status = allocate(route, table[comm->rank], err);
+    }
+    status = pto_agree(comm->comm, status, err);
+    options.table = table;
+    if (status == PTO_OK && route->way == DROP_BY_PLAN)
+        status = pto_exec_create(route->plan, comm->comm, drop.device, route->own[0], route->own[1],
+                                 route->cell.op, &options, &route->exec, err);
+    free(table);
+    if (status != PTO_OK)
+        release(route);
+    return status;
+}
+
+/* --- the pick ------------------------------------------------------------------------------------------- */
+
+static int cheapest(const pto_predictions_t *predictions) {
+    int best = -1;
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const pto_prediction_t *p = pto_prediction_at(predictions, 0, i);
+        if (p->applicable &&
+            (best < 0 || p->price.seconds < pto_prediction_at(predictions, 0, best)->price.seconds))
+            best = i;
+    }
+    return best;
+}
+
+static void leave_to_mpi(drop_route_t *route) {
+    route->way = DROP_BY_MPI;
+    route->name = "mpi";
+    route->predicted_s = route->library_s;
+    route->held_bytes = 0;
+}
+
+/* Collective: in the order of their prices, the first strategy that can be made. */
+static void make_cheapest(const drop_comm_t *comm, drop_route_t *route, pto_predictions_t *predictions) {
+    pto_error_t err;
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (way_of(predictions->strategy[i], route->cell.collective) == DROP_BY_MPI)
+            route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
+    for (int best = cheapest(predictions); best >= 0; best = cheapest(predictions)) {
+        pto_prediction_t *prediction = &predictions->prediction[best];
+        if (way_of(predictions->strategy[best], route->cell.collective) == DROP_BY_MPI)
+            break;
+        pto_status_t status = make(comm, route, predictions->strategy[best], &err);
+        if (status == PTO_OK) {
+            route->name = predictions->strategy[best]->name;
+            route->predicted_s = prediction->price.seconds;
+            return;
+        }
+        if (status != PTO_ERR_NOT_APPLICABLE || drop.strategy)
+            drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->cell.collective),
+                     (long long)route->cell.bytes, predictions->strategy[best]->name, err.message);
+        prediction->applicable = false;
+    }
+    leave_to_mpi(route);
+}
+
+/* Blocks are numbered by rank, but in a plan by place. */
+static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
+    bool by_rank = !pto_collective_is_vector(cell->collective);
+    return comm->in_order || !by_rank;
+}
+
+drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+    drop_route_t *made = calloc(1, sizeof *made);
+    pto_predictions_t predictions = {0};
+    pto_error_t err;
+    bool valid = true;
+    pto_status_t status =
+        pto_agree(comm->comm, made ? PTO_OK : pto_error_set(&err, PTO_ERR_MEMORY, "out of memory"), &err);
+    if (status != PTO_OK || !made) {
+        free(made);
+        return NULL;
+    }
+    made->cell = *cell;
+    leave_to_mpi(made);
+    pto_scenario_init(&made->scenario);
+    if (!fits_order(comm, cell))
+        return made;
+    if (cell->collective == PTO_COLLECTIVE_ALLTOALLV)
+        status = gather_counts(comm, call, &made->scenario.counts, &valid, &err);
+    if (status == PTO_OK && !valid)
+        status = pto_error_set(&err, PTO_ERR_RANGE, "counts do not match");
+    if (status == PTO_OK)
+        status = fill_scenario(comm, cell, &made->scenario, &err);
+    if (status == PTO_OK)
+        status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);
+    status = pto_agree(comm->comm, status, &err);
+    if (status == PTO_OK)
+        make_cheapest(comm, made, &predictions);
+    pto_predictions_fini(&predictions);
+    return made;
+}
+
+void drop_route_destroy(drop_route_t *route) {
+    pto_exec_destroy(route->exec);
+    release(route);
+    pto_scenario_fini(&route->scenario);
+    free(route);
+}

@@ -1,0 +1,183 @@
+/* The start: what the environment asks for, and the agreement of all processes on whether to be on. */
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dropin.h"
+#include "find_machine.h"
+#include "job.h"
+#include "next.h"
+#include "spaces.h"
+
+enum { PLANS_DEFAULT = 64 };
+static const int64_t memory_default_bytes = (int64_t)1 << 30;
+
+drop_settings_t drop;
+
+double drop_now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void drop_say(const char *format, ...) {
+    va_list arguments;
+    if (drop.rank != 0)
+        return;
+    va_start(arguments, format);
+    fputs("portolan: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static bool is_set(const char *name) {
+    const char *text = getenv(name);
+    return text && *text && strcmp(text, "0") != 0;
+}
+
+static int64_t number_of(const char *name, int64_t otherwise) {
+    const char *text = getenv(name);
+    char *end = NULL;
+    long long value = text ? strtoll(text, &end, 10) : 0;
+    return text && end != text && value > 0 ? value : otherwise;
+}
+
+static bool is_word(const char *name, const char *word) {
+    const char *text = getenv(name);
+    return text && strcmp(text, word) == 0;
+}
+
+/* Handles of another MPI library than that of this build mean nothing here. */
+static bool is_own_mpi(void) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, (*get_version)(char *, int *);
+    preload_next("MPI_Get_library_version", &get_version, sizeof get_version);
+    if (!get_version || get_version(version, &length) != MPI_SUCCESS)
+        return false;
+#ifdef OPEN_MPI
+    return strstr(version, "Open MPI") != NULL;
+#else
+    return strstr(version, "MPICH") != NULL || strstr(version, "MVAPICH") != NULL;
+#endif
+}
+
+/* PTO_ERR_NOT_FOUND without a message: off, as the user wishes. */
+static pto_status_t read_machine(pto_error_t *err) {
+    const char *name = getenv("PORTOLAN_MACHINE");
+    char *path = NULL;
+    if (is_word("PORTOLAN_DROPIN", "0"))
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "%s", "");
+    if (!name || !*name)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                             "PORTOLAN_MACHINE names no machine file, so all collectives are left to MPI");
+    pto_status_t status = pto_find_machine(name, NULL, &path, err);
+    if (status == PTO_OK)
+        status = pto_machine_open(path, &drop.machine, err);
+    free(path);
+    return status;
+}
+
+static pto_status_t read_strategy(pto_error_t *err) {
+    const char *name = getenv("PORTOLAN_STRATEGY");
+    const pto_strategy_t *found;
+    if (!name || !*name)
+        return PTO_OK;
+    pto_status_t status = pto_strategy_find(name, &found, err);
+    drop.strategy = status == PTO_OK ? strdup(name) : NULL;
+    return status;
+}
+
+/* A process may have no GPU, and the others must know that it takes part. */
+static pto_status_t find_device(bool *has_gpu, pto_error_t *err) {
+    const char *name = getenv("PORTOLAN_DEVICE");
+    bool has_driver = preload_spaces_begin();
+    if (name && *name) {
+        *has_gpu = true;
+        return pto_device_find(name, &drop.device, err);
+    }
+    *has_gpu = has_driver && pto_device_find("cuda", &drop.device, NULL) == PTO_OK;
+    return PTO_OK;
+}
+
+static pto_status_t agree_on_threads(pto_error_t *err) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided != MPI_THREAD_MULTIPLE || is_word("PORTOLAN_THREADS", "serial"))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "the program has MPI_THREAD_MULTIPLE, so all collectives are left to MPI "
+                         "(PORTOLAN_THREADS=serial promises that one thread at a time calls them)");
+}
+
+static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
+    drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
+    drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
+    drop.explains = is_set("PORTOLAN_EXPLAIN");
+    drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
+    drop.bytes_max = number_of("PORTOLAN_MEMORY", memory_default_bytes);
+    pto_status_t status = read_machine(err);
+    if (status == PTO_OK)
+        status = read_strategy(err);
+    if (status == PTO_OK)
+        status = find_device(has_gpu, err);
+    return status == PTO_OK ? agree_on_threads(err) : status;
+}
+
+/* What must be equal on all processes; the machine file is compared plan by plan. */
+static uint64_t settings_digest(void) {
+    const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE")};
+    uint64_t all = (uint64_t)drop.plans_max * 31 + (uint64_t)drop.bytes_max * 4 +
+                   (uint64_t)drop.assumes_gpu * 2 + drop.by_messages;
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        for (const char *at = text[i] ? text[i] : ""; *at; at++)
+            all = (all ^ (unsigned char)*at) * 0x100000001b3u;
+    return all;
+}
+
+static pto_status_t find_nodes(pto_error_t *err) {
+    MPI_Comm node = MPI_COMM_NULL;
+    int mine = drop.rank;
+    drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
+    pto_status_t status = drop.node_of ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    status = pto_agree(MPI_COMM_WORLD, status, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(
+            MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, drop.rank, MPI_INFO_NULL, &node), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Bcast(&mine, 1, MPI_INT, 0, node), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allgather(&mine, 1, MPI_INT, drop.node_of, 1, MPI_INT, MPI_COMM_WORLD), err);
+    if (node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
+    return status == PTO_OK ? PTO_MPI(MPI_Comm_group(MPI_COMM_WORLD, &drop.world), err) : status;
+}
+
+void drop_begin(void) {
+    bool has_gpu = false;
+    int mine, any = 0;
+    pto_error_t err = {0};
+    if (drop.on || drop.size > 0 || !is_own_mpi())
+        return;
+    MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
+    drop.began_s = drop_now_s();
+    pto_status_t status = pto_agree(MPI_COMM_WORLD, read_settings(&has_gpu, &err), &err);
+    mine = has_gpu;
+    if (status == PTO_OK)
+        status = pto_same_everywhere(MPI_COMM_WORLD, settings_digest(), &err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), &err);
+    if (status == PTO_OK && !any)
+        status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
+                               "no process has a GPU, so all collectives are left to MPI");
+    if (status == PTO_OK)
+        status = find_nodes(&err);
+    if (status != PTO_OK && *err.message)
+        drop_say("%s", err.message);
+    drop.on = status == PTO_OK && drop_comms_begin();
+    if (drop.on)
+        drop_report_begin();
+}

@@ -1,0 +1,295 @@
+/* A call from beginning to end. */
+#include <string.h>
+
+#include "dropin.h"
+
+/* --- routes that a communicator keeps ------------------------------------------------------------------- */
+
+static uint64_t cell_digest(const drop_cell_t *cell) {
+    const uint64_t fields[] = {(uint64_t)cell->collective, (uint64_t)cell->datatype, (uint64_t)cell->op,
+                               (uint64_t)cell->root, (uint64_t)cell->bytes};
+    uint64_t digest = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        digest = (digest ^ fields[i]) * 0x9e3779b97f4a7c15u ^ digest >> 31;
+    return digest | 1;
+}
+
+static bool is_same(const drop_cell_t *a, const drop_cell_t *b) {
+    return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
+           a->root == b->root && a->bytes == b->bytes && a->counts == b->counts;
+}
+
+static drop_route_t *find_route(const drop_comm_t *comm, const drop_cell_t *cell) {
+    drop_route_t *route = comm->routes;
+    while (route && !is_same(&route->cell, cell))
+        route = route->next;
+    return route;
+}
+
+/* Collective: all processes use routes in the same order, so that the oldest is the same for all. */
+static void drop_oldest(drop_comm_t *comm) {
+    drop_route_t **oldest = &comm->routes;
+    for (drop_route_t **link = &comm->routes; *link; link = &(*link)->next)
+        if ((*link)->used < (*oldest)->used)
+            oldest = link;
+    drop_route_t *route = *oldest;
+    *oldest = route->next;
+    drop_route_destroy(route);
+}
+
+static bool is_full(const drop_comm_t *comm) {
+    int64_t bytes = 0;
+    int count = 0;
+    for (const drop_route_t *route = comm->routes; route; route = route->next) {
+        bytes += route->held_bytes;
+        count++;
+    }
+    return count > 1 && (count > drop.plans_max || bytes > drop.bytes_max);
+}
+
+/* Collective. */
+static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+    drop_route_t *made = drop_route_create(comm, call, cell);
+    if (!made)
+        return NULL;
+    made->number = ++comm->routes_made;
+    made->used = comm->calls;
+    made->next = comm->routes;
+    comm->routes = made;
+    while (is_full(comm))
+        drop_oldest(comm);
+    return made;
+}
+
+/* Whether an alltoallv has had this process's counts before: a plan that is used once does not pay. */
+static bool is_repeated(drop_comm_t *comm, uint64_t counts) {
+    for (int i = 0; i < DROP_COUNTS_KEPT; i++)
+        if (comm->counts_seen[i] == counts)
+            return true;
+    comm->counts_seen[comm->counts_next++ % DROP_COUNTS_KEPT] = counts;
+    return false;
+}
+
+/* --- agreement ------------------------------------------------------------------------------------------ */
+
+/* Between nodes agreement takes a message, which small calls cannot pay for. */
+enum { AGREE_BYTES_LEAST = 65536 };
+
+static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer, bool *have_plan) {
+    if (comm->board && can)
+        return drop_board_offer(comm->board, comm->comm, offer, have_plan);
+    if (comm->board) {
+        drop_board_decline(comm->board, comm->comm);
+        return false;
+    }
+    int64_t bytes = drop_call_bytes(call);
+    bool known = bytes >= 0;
+    if (drop.assumes_gpu && known && !drop.by_messages) {
+        *have_plan = offer.plan != 0;
+        return can;
+    }
+    if (known && bytes < AGREE_BYTES_LEAST && !drop.by_messages)
+        return false;
+    return drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
+}
+
+/* --- running -------------------------------------------------------------------------------------------- */
+
+/* Of this process's block in the output of an allgather in place. */
+static const char *input_of(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route) {
+    const char *out = call->out;
+    if (call->in != MPI_IN_PLACE)
+        return call->in;
+    return call->collective == PTO_COLLECTIVE_ALLGATHER ? out + comm->rank * route->cell.bytes : out;
+}
+
+static pto_status_t copy(const drop_route_t *route, void *to, const void *from, int64_t bytes,
+                         pto_error_t *err) {
+    pto_move_t move = {to, from, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
+    return bytes > 0 ? drop.device->copy(&move, route->stream, err) : PTO_OK;
+}
+
+/* Between the program's buffer, with gaps and in any order, and the executor's, where the blocks of an
+ * alltoallv are one after the other. Neighbors in both are one copy. */
+static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows, MPI_Datatype type, int size,
+                              char *to, const char *from, bool inwards, pto_error_t *err) {
+    int64_t own_at = 0, user_at = 0, bytes = 0;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i <= size && status == PTO_OK; i++) {
+        int64_t more = i < size ? drop_row_bytes(rows, type, i) : 0;
+        int64_t place = more > 0 ? drop_row_place(rows, type, i) : user_at + bytes;
+        if ((i == size || place != user_at + bytes) && bytes > 0)
+            status = copy(route, to + (inwards ? own_at : user_at), from + (inwards ? user_at : own_at),
+                          bytes, err);
+        if (i == size || place != user_at + bytes) {
+            own_at += bytes;
+            user_at = place;
+            bytes = 0;
+        }
+        bytes += more;
+    }
+    return status;
+}
+
+static pto_status_t copy_in(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
+                            pto_error_t *err) {
+    const char *from = input_of(call, comm, route);
+    bool in_place = call->in == MPI_IN_PLACE;
+    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+        return copy_rows(route, in_place ? &call->out_rows : &call->in_rows,
+                         in_place ? call->out_type : call->in_type, comm->size, route->own[0], from, true,
+                         err);
+    return route->own[0] ? copy(route, route->own[0], from, route->own_bytes[0], err) : PTO_OK;
+}
+
+static pto_status_t copy_out(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
+                             pto_error_t *err) {
+    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+        return copy_rows(route, &call->out_rows, call->out_type, comm->size, call->out, route->own[1], false,
+                         err);
+    return route->own[1] ? copy(route, call->out, route->own[1], route->own_bytes[1], err) : PTO_OK;
+}
+
+/* A process whose run failed cannot go on as if nothing had happened: the others wait for it. The program's
+ * error handler decides what becomes of it. */
+static int fail(const drop_taken_t *taken, const pto_error_t *err) {
+    fprintf(stderr, "portolan: %s by %s: %s\n", taken->given.routine, taken->route->name, err->message);
+    MPI_Comm_call_errhandler(taken->given.comm, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------ */
+
+static bool is_root_of_bcast(const drop_call_t *call, const drop_comm_t *comm) {
+    return call->collective == PTO_COLLECTIVE_BROADCAST && call->root == comm->rank;
+}
+
+static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
+                        pto_error_t *err) {
+    pto_status_t status = copy_in(call, comm, route, err);
+    if (status == PTO_OK)
+        status = pto_exec_follow(route->exec, route->stream, err);
+    if (status == PTO_OK)
+        status = pto_exec_run(route->exec, err);
+    if (status == PTO_OK && !is_root_of_bcast(call, comm))
+        status = copy_out(call, comm, route, err);
+    return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
+}
+
+/* MPI gets copies in host memory instead of the program's buffers. In place stays in place, as the arguments
+ * for the input may be garbage. */
+static pto_status_t stage(drop_taken_t *taken, pto_error_t *err) {
+    const drop_call_t *given = &taken->given;
+    const drop_route_t *route = taken->route;
+    bool in_place = given->in == MPI_IN_PLACE;
+    const char *from = input_of(given, taken->comm, route);
+    char *to = route->own[in_place ? 1 : 0];
+    pto_status_t status = PTO_OK;
+    taken->call.out = route->own[is_root_of_bcast(given, taken->comm) ? 0 : 1];
+    if (!in_place)
+        taken->call.in = route->own[0];
+    else if (given->collective == PTO_COLLECTIVE_ALLGATHER)
+        to += taken->comm->rank * route->cell.bytes;
+    if (to)
+        status = copy(route, to, from, route->own_bytes[0], err);
+    return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
+}
+
+/* After MPI's function on these copies. */
+static pto_status_t unstage(const drop_taken_t *taken, pto_error_t *err) {
+    if (is_root_of_bcast(&taken->given, taken->comm))
+        return PTO_OK;
+    pto_status_t status = copy_out(&taken->given, taken->comm, taken->route, err);
+    return status == PTO_OK ? drop.device->finish(taken->route->stream, err) : status;
+}
+
+/* The program's memory that tells the GPU. */
+static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
+    bool by_in = call->in != MPI_IN_PLACE && call->collective != PTO_COLLECTIVE_BROADCAST;
+    return by_in && (call->collective != PTO_COLLECTIVE_REDUCE || comm->rank != call->root) ? call->in
+                                                                                            : call->out;
+}
+
+static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, bool can, uint64_t gpu,
+                                  drop_taken_t *taken) {
+    const drop_call_t *call = &taken->given;
+    drop_route_t *route = can ? find_route(comm, cell) : NULL;
+    drop_offer_t offer = {cell_digest(cell), route ? route->number : 0};
+    bool have_plan = false;
+    if (!agree(comm, call, can, offer, &have_plan)) {
+        taken->why = taken->why ? taken->why : "other processes cannot take it";
+        return NULL;
+    }
+    if (!comm->has_layout)
+        drop_comm_find_layout(comm, gpu);
+    taken->why = comm->why;
+    if (!comm->why && !have_plan)
+        route = add_route(comm, call, cell);
+    if (comm->why || !route)
+        return NULL;
+    route->used = comm->calls;
+    return route;
+}
+
+static void act(drop_taken_t *taken) {
+    pto_error_t err = {.message = "failed"};
+    if (taken->route->way == DROP_BY_MPI)
+        return;
+    bool by_plan = taken->route->way == DROP_BY_PLAN;
+    pto_status_t status = by_plan ? run(&taken->given, taken->comm, taken->route, &err) : stage(taken, &err);
+    taken->done = by_plan || status != PTO_OK;
+    taken->code = status == PTO_OK ? MPI_SUCCESS : fail(taken, &err);
+}
+
+/* Whether the memory is on the GPU that this process had in the communicator's first call. */
+static bool enter_gpu(const drop_taken_t *taken, uint64_t *gpu) {
+    if (!drop_gpu_enter(buffer_of(&taken->given, taken->comm), gpu))
+        return false;
+    if (!taken->comm->has_layout || taken->comm->gpu == *gpu)
+        return true;
+    drop_gpu_leave();
+    return false;
+}
+
+void drop_take(drop_taken_t *taken) {
+    drop_cell_t cell;
+    uint64_t gpu = 0;
+    drop_comm_t *comm = drop_comm_of(taken->given.comm);
+    taken->comm = comm;
+    taken->call = taken->given;
+    taken->began_s = drop_reports ? drop_now_s() : 0;
+    if (!comm || comm->why) {
+        taken->why = comm ? comm->why : "no communicator";
+        return;
+    }
+    comm->calls++;
+    bool can = drop_call_cell(&taken->given, comm->rank, comm->size, &cell, &taken->why);
+    if (can && cell.counts != 0 && !is_repeated(comm, cell.counts)) {
+        taken->why = "counts not seen before";
+        can = false;
+    }
+    if (can && !enter_gpu(taken, &gpu)) {
+        taken->why = "memory of another GPU or of none";
+        can = false;
+    }
+    taken->route = agreed_route(comm, &cell, can, gpu, taken);
+    if (taken->route)
+        act(taken);
+    if (can)
+        drop_gpu_leave();
+}
+
+int drop_finish(drop_taken_t *taken, int code) {
+    pto_error_t err = {.message = "failed"};
+    uint64_t gpu;
+    if (!taken->done && taken->route && taken->route->way == DROP_STAGED && code == MPI_SUCCESS) {
+        bool entered = drop_gpu_enter(buffer_of(&taken->given, taken->comm), &gpu);
+        if (!entered || unstage(taken, &err) != PTO_OK)
+            code = fail(taken, &err);
+        if (entered)
+            drop_gpu_leave();
+    }
+    if (drop_reports)
+        drop_report(taken, drop_now_s());
+    return code;
+}

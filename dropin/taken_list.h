@@ -1,0 +1,26 @@
+/* The collectives that are taken: TAKE(name, parameters up to the communicator, arguments, declarations, what
+ * to take). For each_count.h. A call that is staged replaces `in` and `out`. Reduce_scatter, gather and
+ * scatter have their place here once portolan has plans for them. */
+TAKE(Allreduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
+     (in, out, count, type, op), (void)0,
+     {.collective = PTO_COLLECTIVE_ALLREDUCE, VECTOR, .op = op, .root = -1})
+TAKE(Reduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op, int root),
+     (in, out, count, type, op, root), (void)0,
+     {.collective = PTO_COLLECTIVE_REDUCE, VECTOR, .op = op, .root = root})
+TAKE(Allgather,
+     (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
+      MPI_Datatype out_type),
+     (in, in_count, in_type, out, out_count, out_type), (void)0,
+     {.collective = PTO_COLLECTIVE_ALLGATHER, BLOCKS, .op = MPI_OP_NULL, .root = -1})
+TAKE(Alltoall,
+     (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
+      MPI_Datatype out_type),
+     (in, in_count, in_type, out, out_count, out_type), (void)0,
+     {.collective = PTO_COLLECTIVE_ALLTOALL, BLOCKS, .op = MPI_OP_NULL, .root = -1})
+TAKE(Alltoallv,
+     (const void *in, const COUNT in_counts[], const PLACE in_places[], MPI_Datatype in_type, void *out,
+      const COUNT out_counts[], const PLACE out_places[], MPI_Datatype out_type),
+     (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (void)0,
+     {.collective = PTO_COLLECTIVE_ALLTOALLV, ROWS, .op = MPI_OP_NULL, .root = -1})
+TAKE(Bcast, (void *out, COUNT count, MPI_Datatype type, int root), (out, count, type, root),
+     const void *in = out, {.collective = PTO_COLLECTIVE_BROADCAST, VECTOR, .op = MPI_OP_NULL, .root = root})

@@ -1,0 +1,162 @@
+/* portolan run: start an MPI program with the drop-in under it (docs/acting.md). */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "find_machine.h"
+#include "machine_folders.h"
+
+static const char usage[] =
+    "usage: portolan run --machine FILE|NAME [OPTIONS] -- mpirun ... PROGRAM ...\n"
+    "\n"
+    "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU "
+    "buffers\n"
+    "takes the route that is predicted to be the cheapest on the machine, or stays with MPI. The program is\n"
+    "unchanged. docs/acting.md says what is taken, and how to see it.\n"
+    "\n"
+    "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n";
+
+typedef struct {
+    const char *machine;
+    const char *library;
+    const char *strategy;
+    const char *report;
+    bool summary;
+} run_t;
+
+#define STORE(form, member) PTO_STORE(form, run_t, member)
+
+static const pto_option_t options[] = {
+    {"machine", "FILE|NAME", "machine file, or the name of one in the machines folders",
+     STORE(TEXT, machine)},
+    {"strategy", "NAME", "use this strategy alone, wherever it applies", STORE(TEXT, strategy)},
+    {"summary", NULL, "at the end, print what was done with the calls", STORE(FLAG, summary)},
+    {"report", "FILE", "write a line for each call of process 0; of every process if FILE contains %r",
+     STORE(TEXT, report)},
+    {"library", "FILE", "the drop-in of another MPI library than the one that was installed",
+     STORE(TEXT, library)},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", options}, {NULL, NULL}};
+static const pto_syntax_t syntax = {
+    .program = "portolan run", .usage = usage, .set = option_sets, .operand = "*"};
+
+/* Beside the program in the build folder, in lib beside bin where it is installed. */
+static pto_status_t find_library(char path[PTO_FOLDER_MAX], pto_error_t *err) {
+    static const char *const places[] = {"/libportolan-mpi.so", "/../lib/libportolan-mpi.so"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        size_t used = pto_program_folder(path) ? strlen(path) : PTO_FOLDER_MAX;
+        if (used + strlen(places[i]) >= PTO_FOLDER_MAX)
+            continue;
+        memcpy(path + used, places[i], strlen(places[i]) + 1);
+        if (access(path, R_OK) == 0)
+            return PTO_OK;
+    }
+    return pto_error_set(
+        err, PTO_ERR_NOT_FOUND,
+        "libportolan-mpi.so is neither beside this program nor in ../lib; --library names it");
+}
+
+static pto_status_t set(const char *name, const char *value, pto_error_t *err) {
+    if (value && setenv(name, value, 1) != 0)
+        return pto_error_set(err, PTO_ERR_MEMORY, "setenv: %s", strerror(errno));
+    return PTO_OK;
+}
+
+/* In front of what the user preloads. */
+static pto_status_t set_preload(const char *library, pto_error_t *err) {
+    const char *others = getenv("LD_PRELOAD");
+    size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
+    char *both = malloc(size);
+    if (!both)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    snprintf(both, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
+    pto_status_t status = set("LD_PRELOAD", both, err);
+    free(both);
+    return status;
+}
+
+/* MPICH's mpirun passes the environment on. Open MPI's does so to other nodes for listed variables only; a
+ * list that the user has set stays. */
+static pto_status_t pass_on(pto_error_t *err) {
+    static const char *const names[] = {"LD_PRELOAD",      "PORTOLAN_MACHINE", "PORTOLAN_STRATEGY",
+                                        "PORTOLAN_REPORT", "PORTOLAN_EXPLAIN", "PORTOLAN_DEVICE",
+                                        "PORTOLAN_ASSUME", "PORTOLAN_THREADS"};
+    static const char listing[] = "OMPI_MCA_mca_base_env_list";
+    char list[256] = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i])) {
+            strncat(list, *list ? ";" : "", sizeof list - strlen(list) - 1);
+            strncat(list, names[i], sizeof list - strlen(list) - 1);
+        }
+    return getenv(listing) ? PTO_OK : set(listing, list, err);
+}
+
+static pto_status_t set_environment(const run_t *run, const char *library, const char *machine,
+                                    pto_error_t *err) {
+    pto_status_t status = set_preload(library, err);
+    if (status == PTO_OK)
+        status = set("PORTOLAN_MACHINE", machine, err);
+    if (status == PTO_OK)
+        status = set("PORTOLAN_STRATEGY", run->strategy, err);
+    if (status == PTO_OK)
+        status = set("PORTOLAN_REPORT", run->report, err);
+    if (status == PTO_OK)
+        status = set("PORTOLAN_EXPLAIN", run->summary ? "1" : NULL, err);
+    return status == PTO_OK ? pass_on(err) : status;
+}
+
+/* The processes may have other working folders. */
+static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *err) {
+    char *found = NULL;
+    pto_status_t status = pto_find_machine(name, NULL, &found, err);
+    if (status != PTO_OK)
+        return status;
+    *path = realpath(found, NULL);
+    free(found);
+    return *path ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "%s: %s", name, strerror(errno));
+}
+
+static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
+    char library[PTO_FOLDER_MAX];
+    char *machine = NULL;
+    pto_status_t status = run->library ? PTO_OK : find_library(library, err);
+    if (status == PTO_OK)
+        status = find_whole_path(run->machine, &machine, err);
+    if (status == PTO_OK)
+        status = set_environment(run, run->library ? run->library : library, machine, err);
+    free(machine);
+    if (status != PTO_OK)
+        return status;
+    execvp(command[0], command);
+    return pto_error_set(err, PTO_ERR_IO, "%s: %s", command[0], strerror(errno));
+}
+
+static int run_program(const pto_arguments_t *arguments) {
+    run_t run = {.machine = getenv("PORTOLAN_MACHINE")};
+    pto_error_t err = {0};
+    if (pto_arguments_apply(arguments, &run, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    if (!run.machine)
+        return pto_usage_error(&syntax, "--machine is missing");
+    if (arguments->operand_count == 0)
+        return pto_usage_error(&syntax, "no command: portolan run --machine NAME -- mpirun ... PROGRAM");
+    char **command = calloc((size_t)arguments->operand_count + 1, sizeof *command);
+    if (command)
+        memcpy(command, arguments->operand, (size_t)arguments->operand_count * sizeof *command);
+    pto_status_t status =
+        command ? start(&run, command, &err) : pto_error_set(&err, PTO_ERR_MEMORY, "out of memory");
+    free(command);
+    return status == PTO_OK ? PTO_EXIT_OK : pto_report_error(&err);
+}
+
+const pto_command_t pto_command_start = {
+    .name = "run",
+    .summary = "start an MPI program with the cheapest routes under it",
+    .syntax = &syntax,
+    .run = run_program,
+};

@@ -1,0 +1,46 @@
+! Collectives by mpif.h and by mpi_f08: which of them a library under the program takes, its report tells.
+! For test_dropin.sh.
+subroutine by_header(rank, size, wrong)
+    implicit none
+    include 'mpif.h'
+    integer, intent(in) :: rank, size
+    integer, intent(inout) :: wrong
+    real :: all(100)
+    integer :: ierr
+    all = real(rank)
+    call MPI_ALLREDUCE(MPI_IN_PLACE, all, 100, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, ierr)
+    if (any(all /= real(size*(size - 1)/2))) wrong = wrong + 1
+    all = real(rank)
+    call MPI_BCAST(all, 100, MPI_REAL, size - 1, MPI_COMM_WORLD, ierr)
+    if (any(all /= real(size - 1))) wrong = wrong + 1
+end subroutine
+
+subroutine by_module(rank, size, wrong)
+    use mpi_f08
+    implicit none
+    integer, intent(in) :: rank, size
+    integer, intent(inout) :: wrong
+    double precision :: mine(50), all(50)
+    integer :: each(50*size)
+    mine = rank
+    call MPI_Allreduce(mine, all, 50, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)
+    if (any(all /= size - 1)) wrong = wrong + 1
+    each = 0
+    each(50*rank + 1:50*rank + 50) = rank
+    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, each, 50, MPI_INTEGER, MPI_COMM_WORLD)
+    if (any(each(50*size - 49:) /= size - 1)) wrong = wrong + 1
+end subroutine
+
+program dropin
+    use mpi_f08
+    implicit none
+    integer :: rank, size, wrong
+    wrong = 0
+    call MPI_Init()
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+    call MPI_Comm_size(MPI_COMM_WORLD, size)
+    call by_header(rank, size, wrong)
+    call by_module(rank, size, wrong)
+    call MPI_Finalize()
+    if (wrong > 0) stop 1
+end program

@@ -1,0 +1,574 @@
+/* An MPI program that knows the results of its collectives by itself: each process computes what all others
+ * contribute. It says which memory is a GPU's, where a library in front of MPI asks.
+ *
+ *   test_dropin random COUNT SEED   all collectives, datatypes and operations, on several communicators, in
+ *                                   memory that differs between the processes of a call at times
+ *   test_dropin special             what must be left to MPI
+ *   test_dropin repeat COUNT BYTES  the same allreduce of GPU memory
+ *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
+ *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
+ *   test_dropin killed              process 1 dies between two calls */
+#define _DEFAULT_SOURCE /* usleep */
+#include <dirent.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile_memory.h"
+
+enum { COUNT_MAX = 3000, COMMS = 4, THREADS = 4 };
+
+static int wrong;
+static int rank, size;
+
+static void expect(bool right, const char *what) {
+    if (right)
+        return;
+    if (wrong++ < 5)
+        fprintf(stderr, "rank %d: wrong: %s\n", rank, what);
+}
+
+/* --- numbers -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t state;
+} random_t;
+
+static int below(random_t *random, int limit) {
+    random->state = random->state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((random->state >> 33) % (uint64_t)limit);
+}
+
+/* Element `i` of what `from` gives in a call, for `to` where it matters: small, so that all sums are exact.
+ */
+static int value(uint64_t call, int from, int to, int i) {
+    uint64_t mixed = (call * 31 + (uint64_t)from) * 0x9e3779b97f4a7c15u + (uint64_t)(to * 977 + i);
+    return (int)((mixed ^ mixed >> 29) % 3);
+}
+
+typedef struct {
+    MPI_Datatype type;
+    int bytes;
+    bool real;
+} type_t;
+
+static void store(const type_t *type, void *at, int i, int number) {
+    float single = (float)number;
+    double twice = number;
+    int32_t small = number;
+    int64_t large = number;
+    const void *source = type->real         ? type->bytes == 4 ? (void *)&single : (void *)&twice
+                         : type->bytes == 4 ? (void *)&small
+                                            : (void *)&large;
+    if (type->bytes == 1)
+        ((char *)at)[i] = (char)number;
+    else
+        memcpy((char *)at + i * type->bytes, source, (size_t)type->bytes);
+}
+
+static bool holds(const type_t *type, const void *at, int i, int number) {
+    char wanted[8];
+    store(type, wanted, 0, number);
+    return memcmp(wanted, (const char *)at + i * type->bytes, (size_t)type->bytes) == 0;
+}
+
+/* --- a call --------------------------------------------------------------------------------------------- */
+
+typedef enum { ALLREDUCE, REDUCE, BCAST, ALLGATHER, ALLTOALL, ALLTOALLV, KINDS } kind_t;
+
+typedef struct {
+    kind_t kind;
+    uint64_t number;
+    MPI_Comm comm;
+    int rank;
+    int size;
+    type_t type;
+    MPI_Op op;
+    int count;
+    int root;
+    bool in_place;
+    int in_space;
+    int out_space;
+    int seed; /* of alltoallv's counts */
+} call_t;
+
+static int row_count(const call_t *call, int from, int to) {
+    int number = call->in_place ? from + to : from * 7 + to * 3; /* in place, both directions are the same */
+    return call->kind == ALLTOALLV ? (number + call->seed) % (call->count + 1) : call->count;
+}
+
+static int combine(MPI_Op op, int a, int b) {
+    return op == MPI_SUM    ? a + b
+           : op == MPI_PROD ? a * b
+           : op == MPI_MAX  ? (a > b ? a : b)
+           : op == MPI_MIN  ? (a < b ? a : b)
+                            : (a | b);
+}
+
+static int reduced(const call_t *call, int i) {
+    int all = value(call->number, 0, 0, i);
+    for (int from = 1; from < call->size; from++)
+        all = combine(call->op, all, value(call->number, from, 0, i));
+    return all;
+}
+
+static bool by_block(kind_t kind) { return kind == ALLTOALL || kind == ALLTOALLV; }
+
+/* The blocks of a buffer: counts, and places with a gap behind each block at times. */
+typedef struct {
+    int counts[64];
+    int places[64];
+    int total;
+} rows_t;
+
+static rows_t rows_of(const call_t *call, bool sends, bool gaps) {
+    rows_t rows = {.total = 0};
+    for (int i = 0; i < call->size; i++) {
+        rows.counts[i] = sends ? row_count(call, call->rank, i) : row_count(call, i, call->rank);
+        rows.places[i] = rows.total;
+        rows.total += rows.counts[i] + (gaps ? i % 2 : 0);
+    }
+    return rows;
+}
+
+/* In place, both sides have the same counts: an alltoallv's must be symmetric. */
+static void fill(const call_t *call, const rows_t *rows, void *buffer) {
+    int blocks = by_block(call->kind) ? call->size : 1;
+    int first = call->kind == ALLGATHER && call->in_place ? call->rank * call->count : 0;
+    for (int to = 0; to < blocks; to++)
+        for (int i = 0; i < (blocks > 1 ? rows->counts[to] : call->count); i++)
+            store(&call->type, buffer, first + (blocks > 1 ? rows->places[to] : 0) + i,
+                  value(call->number, call->rank, to, i));
+}
+
+static void check(const call_t *call, const rows_t *rows, const void *out) {
+    bool right = true;
+    if (call->kind == ALLREDUCE || (call->kind == REDUCE && call->rank == call->root))
+        for (int i = 0; i < call->count; i++)
+            right &= holds(&call->type, out, i, reduced(call, i));
+    for (int i = 0; i < call->count && call->kind == BCAST; i++)
+        right &= holds(&call->type, out, i, value(call->number, call->root, 0, i));
+    for (int from = 0; from < call->size && (call->kind == ALLGATHER || by_block(call->kind)); from++)
+        for (int i = 0; i < rows->counts[from]; i++)
+            right &= holds(&call->type, out, rows->places[from] + i,
+                           value(call->number, from, by_block(call->kind) ? call->rank : 0, i));
+    char text[160];
+    snprintf(text, sizeof text, "call %llu, kind %d, %d of %d bytes, root %d, in place %d, spaces %d %d",
+             (unsigned long long)call->number, (int)call->kind, call->count, call->type.bytes, call->root,
+             (int)call->in_place, call->in_space, call->out_space);
+    expect(right, text);
+}
+
+static void perform(const call_t *call, const void *in, void *out, const rows_t *from, const rows_t *to) {
+    const void *given = call->in_place ? MPI_IN_PLACE : in;
+    MPI_Datatype type = call->type.type;
+    switch (call->kind) {
+    case ALLREDUCE:
+        MPI_Allreduce(given, out, call->count, type, call->op, call->comm);
+        break;
+    case REDUCE:
+        MPI_Reduce(call->rank == call->root ? given : in, call->rank == call->root ? out : NULL, call->count,
+                   type, call->op, call->root, call->comm);
+        break;
+    case BCAST:
+        MPI_Bcast(out, call->count, type, call->root, call->comm);
+        break;
+    case ALLGATHER:
+        MPI_Allgather(given, call->count, type, out, call->count, type, call->comm);
+        break;
+    case ALLTOALL:
+        MPI_Alltoall(given, call->count, type, out, call->count, type, call->comm);
+        break;
+    case ALLTOALLV:
+    case KINDS:
+        MPI_Alltoallv(given, from->counts, from->places, type, out, to->counts, to->places, type, call->comm);
+    }
+}
+
+/* Whether the call's data are first in the output buffer. */
+static bool starts_in_out(const call_t *call) {
+    return call->kind == BCAST ? call->rank == call->root
+                               : call->in_place && (call->kind != REDUCE || call->rank == call->root);
+}
+
+static void run(const call_t *call) {
+    bool gaps = call->kind == ALLTOALLV && call->seed % 2 && !call->in_place;
+    rows_t from = rows_of(call, true, gaps), to = rows_of(call, false, gaps);
+    size_t in_bytes = (size_t)(from.total + call->count + 1) * (size_t)call->type.bytes;
+    size_t out_bytes = (size_t)(to.total + call->count + 1) * (size_t)call->type.bytes;
+    char *in = memory_allocate(call->in_space, in_bytes), *out = memory_allocate(call->out_space, out_bytes);
+    if (!in || !out) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    memset(in, 0x55, in_bytes);
+    memset(out, 0x55, out_bytes);
+    fill(call, &from, starts_in_out(call) ? out : in);
+    perform(call, in, out, &from, &to);
+    check(call, &to, out);
+    memory_free(call->in_space, in);
+    memory_free(call->out_space, out);
+}
+
+/* --- random calls --------------------------------------------------------------------------------------- */
+
+static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *comms) {
+    const type_t types[] = {{MPI_FLOAT, 4, true},
+                            {MPI_DOUBLE, 8, true},
+                            {MPI_INT32_T, 4, false},
+                            {MPI_INT64_T, 8, false},
+                            {MPI_CHAR, 1, false}};
+    const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BOR};
+    random_t own;
+    call_t call = {.kind = (kind_t)below(random, KINDS), .number = number};
+    call.comm = comms[below(random, COMMS)];
+    int type = below(random, 5), op = below(random, 5), kinds = below(random, 4);
+    bool reduces = call.kind == ALLREDUCE || call.kind == REDUCE;
+    call.type = types[reduces && type == 4 ? 2 : type];
+    call.op = ops[op == 4 && call.type.real ? 0 : op];
+    call.count = below(random, 8) ? below(random, 40) : below(random, COUNT_MAX);
+    call.in_place = call.kind != BCAST && below(random, 4) == 0;
+    call.seed = below(random, 5);
+    if (call.kind == ALLTOALLV) { /* few different ones, as one is taken from its second call on */
+        call.count = call.count % 2 ? 7 : 200;
+        call.type = types[call.seed];
+        call.seed %= 2;
+    }
+    int any = below(random, 1000);
+    own.state = random->state * 977 + (uint64_t)rank;
+    below(&own, 2);
+    MPI_Comm_rank(call.comm, &call.rank);
+    MPI_Comm_size(call.comm, &call.size);
+    call.root = any % call.size;
+    /* Half of the calls are all on GPUs, the others on the host or as each process likes. */
+    call.in_space = kinds < 2 ? MEMORY_GPU : kinds == 2 ? MEMORY_CPU : below(&own, 2);
+    call.out_space = kinds < 2 ? MEMORY_GPU : kinds == 2 ? MEMORY_CPU : below(&own, 2);
+    return call;
+}
+
+static void run_random(int count, uint64_t seed) {
+    random_t random = {seed};
+    MPI_Comm comms[COMMS] = {MPI_COMM_WORLD};
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);
+    for (int i = 0; i < count; i++) {
+        call_t call = random_call(&random, (uint64_t)i, comms);
+        run(&call);
+    }
+    for (int i = 1; i < COMMS; i++)
+        MPI_Comm_free(&comms[i]);
+}
+
+static void run_repeat(int count, int bytes) {
+    const type_t real = {MPI_FLOAT, 4, true};
+    for (int i = 0; i < count; i++) {
+        call_t call = {.kind = ALLREDUCE,
+                       .number = (uint64_t)i,
+                       .comm = MPI_COMM_WORLD,
+                       .rank = rank,
+                       .size = size,
+                       .type = real,
+                       .op = MPI_SUM,
+                       .count = bytes / 4,
+                       .in_space = MEMORY_GPU,
+                       .out_space = MEMORY_GPU};
+        run(&call);
+    }
+}
+
+/* --- what is left to MPI -------------------------------------------------------------------------------- */
+
+static void add_all(void *in, void *out, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((int *)out)[i] += ((const int *)in)[i];
+}
+
+static void user_operation(int *in, int *out) {
+    MPI_Op op;
+    MPI_Op_create(add_all, 1, &op);
+    for (int i = 0; i < 8; i++)
+        in[i] = rank + i;
+    MPI_Allreduce(in, out, 8, MPI_INT, op, MPI_COMM_WORLD);
+    expect(out[3] == size * (size - 1) / 2 + 3 * size, "a user's operation");
+    MPI_Op_free(&op);
+}
+
+/* A vector on the root, integers on the others, and the other way round. */
+static void derived_types(int *buffer) {
+    MPI_Datatype every_second;
+    MPI_Type_vector(4, 1, 2, MPI_INT, &every_second);
+    MPI_Type_commit(&every_second);
+    for (int root = 0; root < 2; root++) {
+        for (int i = 0; i < 8; i++)
+            buffer[i] = rank == root ? 10 * i : -1;
+        if (rank == 0)
+            MPI_Bcast(buffer, 1, every_second, root, MPI_COMM_WORLD);
+        else
+            MPI_Bcast(buffer, 4, MPI_INT, root, MPI_COMM_WORLD);
+        if (root == 0)
+            expect(rank == 0 || (buffer[1] == 20 && buffer[3] == 60), "a vector at the root");
+        else
+            expect(rank != 0 || (buffer[2] == 10 && buffer[1] == -1), "a vector not at the root");
+    }
+    MPI_Type_free(&every_second);
+}
+
+/* Without gaps, but in another order. */
+static void permuted_type(int *buffer) {
+    MPI_Datatype swapped;
+    MPI_Type_indexed(2, (const int[]){1, 1}, (const int[]){1, 0}, MPI_INT, &swapped);
+    MPI_Type_commit(&swapped);
+    buffer[0] = rank == 0 ? 5 : -1;
+    buffer[1] = rank == 0 ? 6 : -1;
+    if (rank == 0)
+        MPI_Bcast(buffer, 1, swapped, 0, MPI_COMM_WORLD);
+    else
+        MPI_Bcast(buffer, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    expect(rank == 0 || (buffer[0] == 6 && buffer[1] == 5), "a datatype in another order");
+    MPI_Type_free(&swapped);
+}
+
+/* The last process's counts change, and no other process's do. */
+static void counts_that_few_see(int *in, int *out) {
+    for (int i = 0; i < 12; i++) {
+        int counts[64] = {0}, places[64] = {0}, count = 1 + i / 2 % 3;
+        for (int j = 0; j < size; j++) {
+            counts[j] = rank == size - 1 && j == rank ? count : 1;
+            places[j] = j;
+        }
+        for (int j = 0; j < size + count; j++)
+            in[j] = 100 * i + 10 * rank + j;
+        MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD);
+        expect(out[0] == 100 * i + rank && out[size - 1] == 100 * i + 10 * (size - 1) + rank,
+               "counts that few processes see");
+    }
+}
+
+/* The root leaves many calls to MPI, far ahead of the others, and then takes one. */
+static void far_ahead(int *on_gpu) {
+    int on_host[4] = {0};
+    if (rank != 0)
+        usleep(20000);
+    for (int i = 0; i < 33; i++) {
+        int *buffer = rank == 0 && i < 32 ? on_host : on_gpu;
+        buffer[0] = rank == 0 ? i : -1;
+        MPI_Bcast(buffer, 4, MPI_INT, 0, MPI_COMM_WORLD);
+        expect(buffer[0] == i, "a root that is far ahead");
+    }
+}
+
+static void pairs(void *memory) {
+    struct {
+        double value;
+        int index;
+    } pair = {rank, rank}, *out = memory;
+    MPI_Allreduce(&pair, out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+    expect(out->index == size - 1, "MPI_MAXLOC");
+}
+
+static void between_groups(int *in, int *out) {
+    MPI_Comm half, inter;
+    int halves = rank % 2;
+    MPI_Comm_split(MPI_COMM_WORLD, halves, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - halves, 7, &inter);
+    int others = 0, own = 0;
+    MPI_Comm_remote_size(inter, &others);
+    MPI_Comm_size(inter, &own);
+    in[0] = 1;
+    MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, inter);
+    expect(out[0] == others, "an allreduce between two groups");
+    int root = halves ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    in[0] = rank == 0 ? 77 : 0;
+    MPI_Bcast(in, 1, MPI_INT, root, inter);
+    expect(!halves || in[0] == 77, "a broadcast between two groups");
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
+static void nothing(int *in, int *out) {
+    MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    in[0] = rank;
+    MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    expect(out[0] == rank, "MPI_COMM_SELF");
+}
+
+/* The arguments that MPI ignores are garbage. */
+static void ignored_arguments(int *out) {
+    for (int i = 0; i < size; i++)
+        out[i] = rank * size + i;
+    MPI_Alltoall(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, out, 1, MPI_INT, MPI_COMM_WORLD);
+    expect(out[size - 1] == (size - 1) * size + rank, "an alltoall in place");
+    out[rank] = rank;
+    MPI_Allgather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, out, 1, MPI_INT, MPI_COMM_WORLD);
+    expect(out[size - 1] == size - 1, "an allgather in place");
+}
+
+/* An error of the program is MPI's to report, by the program's own handler. */
+static void wrong_arguments(int *in, int *out) {
+    MPI_Comm mine;
+    MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+    MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
+    expect(MPI_Bcast(in, 1, MPI_INT, size + 3, mine) != MPI_SUCCESS, "a root that does not exist");
+    expect(MPI_Allreduce(in, out, 1, MPI_DATATYPE_NULL, MPI_SUM, mine) != MPI_SUCCESS, "no datatype");
+    expect(MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, mine) != MPI_SUCCESS, "a negative count");
+    MPI_Comm_free(&mine);
+}
+
+#ifdef OPEN_MPI /* Debian's MPICH checks no arguments */
+enum { MPI_CHECKS = true };
+#else
+enum { MPI_CHECKS = false };
+#endif
+
+static void run_special(void) {
+    int *in = memory_allocate(MEMORY_GPU, 4096), *out = memory_allocate(MEMORY_GPU, 4096);
+    if (!in || !out) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        user_operation(in, out);
+        derived_types(in);
+        permuted_type(in);
+        counts_that_few_see(in, out);
+        far_ahead(in);
+        pairs(out);
+        between_groups(in, out);
+        nothing(in, out);
+        ignored_arguments(out);
+        if (MPI_CHECKS)
+            wrong_arguments(in, out);
+    }
+    memory_free(MEMORY_GPU, in);
+    memory_free(MEMORY_GPU, out);
+}
+
+/* --- resources ------------------------------------------------------------------------------------------ */
+
+static int descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static int mappings(void) {
+    int count = 0;
+    char line[512];
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (file && fgets(line, sizeof line, file))
+        count += strstr(line, "/dev/shm/portolan") != NULL;
+    if (file)
+        fclose(file);
+    return count;
+}
+
+static void run_comms(int count) {
+    const type_t real = {MPI_FLOAT, 4, true};
+    int fds = 0, maps = 0;
+    for (int i = 0; i < count; i++) {
+        call_t call = {.kind = ALLREDUCE,
+                       .number = (uint64_t)i,
+                       .type = real,
+                       .op = MPI_SUM,
+                       .count = 1 + i % 7,
+                       .in_space = MEMORY_GPU,
+                       .out_space = MEMORY_GPU};
+        MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 ? rank : -rank, &call.comm);
+        MPI_Comm_rank(call.comm, &call.rank);
+        MPI_Comm_size(call.comm, &call.size);
+        run(&call);
+        call.kind = ALLGATHER;
+        run(&call);
+        MPI_Comm_free(&call.comm);
+        if (i == 2) {
+            fds = descriptors();
+            maps = mappings();
+        }
+    }
+    expect(descriptors() <= fds, "descriptors are left open");
+    expect(mappings() <= maps, "shared segments are left mapped");
+}
+
+/* --- threads -------------------------------------------------------------------------------------------- */
+
+static int thread_calls;
+
+static void *use_communicator(void *argument) {
+    const type_t real = {MPI_FLOAT, 4, true};
+    call_t call = {.kind = ALLREDUCE,
+                   .comm = *(MPI_Comm *)argument,
+                   .type = real,
+                   .op = MPI_SUM,
+                   .count = 16,
+                   .in_space = MEMORY_CPU,
+                   .out_space = MEMORY_CPU};
+    MPI_Comm_rank(call.comm, &call.rank);
+    MPI_Comm_size(call.comm, &call.size);
+    for (int i = 0; i < thread_calls; i++) {
+        call.number = (uint64_t)i;
+        run(&call);
+    }
+    return NULL;
+}
+
+static void run_threads(int count) {
+    pthread_t thread[THREADS];
+    MPI_Comm comm[THREADS];
+    thread_calls = count;
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, use_communicator, &comm[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
+static void run_killed(void) {
+    run_repeat(20, 4096);
+    if (rank == 1)
+        raise(SIGKILL);
+    run_repeat(20, 4096);
+}
+
+int main(int argc, char **argv) {
+    int provided, all = 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    int count = argc > 2 ? atoi(argv[2]) : 100;
+    bool threads = strcmp(what, "threads") == 0;
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(what, "random") == 0)
+        run_random(count, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+    else if (strcmp(what, "special") == 0)
+        run_special();
+    else if (strcmp(what, "repeat") == 0)
+        run_repeat(count, argc > 3 ? atoi(argv[3]) : 4096);
+    else if (strcmp(what, "comms") == 0)
+        run_comms(count);
+    else if (threads)
+        run_threads(count);
+    else if (strcmp(what, "killed") == 0)
+        run_killed();
+    else
+        wrong = 1;
+    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all != 0;
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# The drop-in under programs that know their results, on the host device, under mpirun on this machine.
+# BUILD: where the programs were built (default build). SEED: of the random programs (default: the time).
+# CALLS: in each of them (default 200). MPIRUN: mpirun.mpich for a build with MPICH.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+needs "${MPIRUN:=mpirun}"
+program=$build/tests/test_dropin
+library=$build/libportolan-mpi.so
+portolan=$build/portolan
+built "$program" "$library" "$portolan"
+seed=${SEED:-$(date +%s)} calls=${CALLS:-200}
+echo "     seed $seed"
+export PORTOLAN_MACHINE=$PWD/scenarios/machines/h200-x4.yaml
+report=$work/calls.csv
+is_mpich() { [ "$MPIRUN" != mpirun ]; }
+
+started() { # SECONDS PROCESSES COMMAND...
+    local limit=$1 processes=$2
+    shift 2
+    if is_mpich; then quietly timeout "$limit" "$MPIRUN" -n "$processes" "$@"; else
+        launch "$limit" -n "$processes" "$@"
+    fi
+}
+under() { # PROCESSES COMMAND... [with variables in front of it]
+    local processes=$1
+    shift
+    rm -f "$report"
+    started 120 "$processes" env LD_PRELOAD="$library" PORTOLAN_DEVICE=host PORTOLAN_EXPLAIN=1 \
+        PORTOLAN_REPORT="$report" "$@"
+}
+routes() { tail -n +2 "$report" | cut -d, -f11 | sort | uniq -c; }
+taken() { tail -n +2 "$report" | awk -F, '$11 != "mpi"' | wc -l; }
+takes() { # AT_LEAST COMMAND...
+    local least=$1
+    shift
+    "$@" && [ "$(taken)" -ge "$least" ]
+}
+takes_none() { "$@" && { [ ! -e "$report" ] || [ "$(taken)" = 0 ]; }; }
+
+processes="2 3 4"
+if is_mpich; then processes=2; fi # its processes don't yield their cores
+for n in $processes; do
+    check "$calls random calls of $n processes" takes $((calls / 8)) under "$n" "$program" random "$calls" "$seed"
+done
+last=${n:-2}
+takes_all() {
+    local routine
+    for routine in Allreduce Reduce Bcast Allgather Alltoall Alltoallv; do
+        grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
+    done
+}
+check "all collectives among them" takes_all
+check "with agreement by messages" \
+    takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
+if ! is_mpich; then
+    check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "GPUs with different numbers of processes" under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+fi
+check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 "$program" random "$calls" "$seed"
+check "with little memory" under "$last" PORTOLAN_MEMORY=4000 "$program" random "$calls" "$seed"
+check "where all memory is taken as a GPU's" \
+    takes $((calls / 4)) under "$last" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
+check "what must be left to MPI" under "$last" "$program" special
+check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
+check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
+check "communicators come and go" takes 100 under 2 "$program" comms 100
+check "MPI_THREAD_MULTIPLE is left to MPI" takes_none under 2 "$program" threads 100
+check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
+
+for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_split gas_tree nccl node_aware; do
+    check "by $strategy" under "$last" PORTOLAN_STRATEGY=$strategy "$program" random $((calls / 4)) "$seed"
+done
+
+check "PORTOLAN_DROPIN=0 is off" takes_none under 2 PORTOLAN_DROPIN=0 "$program" random 50 "$seed"
+check "without a word" lacks portolan
+check "without a machine file MPI does all" takes_none under 2 PORTOLAN_MACHINE= "$program" random 50 "$seed"
+check "and process 0 says so once" [ "$(grep -c 'names no machine file' "$work/stderr")" = 1 ]
+check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
+check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
+
+check "the summary names the routes" takes 10 under 2 "$program" repeat 10 4096
+check "and why a call stays with MPI" has "mpi (buffers in host memory)"
+check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"
+check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -l)" = 11 ]
+
+killed_in_time() { ! started 30 3 env LD_PRELOAD="$library" PORTOLAN_DEVICE=host "$program" killed; }
+started_s=$(date +%s)
+check "a process that is killed ends the job" killed_in_time
+check "within 30 seconds" [ $(($(date +%s) - started_s)) -lt 30 ]
+
+check "behind the profiler" takes 10 under 2 LD_PRELOAD="$build/libportolan-profile.so:$library" \
+    PORTOLAN_PROFILE="$work/profile-" "$program" repeat 10 4096
+check "which counts the program's calls" [ "$(grep -c MPI_Allreduce "$work/profile-calls.csv")" = 22 ]
+check "in front of it" takes 10 under 2 LD_PRELOAD="$library:$build/libportolan-profile.so" \
+    PORTOLAN_PROFILE="$work/profile-" "$program" repeat 10 4096
+
+fortran=mpif90
+if is_mpich; then fortran=mpif90.mpich; fi
+if command -v $fortran >/dev/null; then
+    check "a Fortran program is built" quietly $fortran -o "$work/dropin" tests/mpi/dropin.f90
+    check "its calls by mpif.h and mpi_f08 are taken" takes 4 under 2 PORTOLAN_ASSUME=device "$work/dropin"
+    check "once each" [ "$(taken)" = 4 ]
+fi
+
+launcher=$MPIRUN
+if ! is_mpich; then launcher="mpirun --oversubscribe"; fi
+runs_it() {
+    # shellcheck disable=SC2086 # several words
+    PORTOLAN_DEVICE=host quietly timeout 60 "$portolan" run --machine h200-x2 --summary --report "$report" -- \
+        $launcher -n 2 "$program" repeat 10 4096
+}
+check "portolan run starts it" takes 10 runs_it
+check "with the summary" has "gas_allgather"
+check "a command that does not exist is an error" exits 1 quietly "$portolan" run --machine h200-x2 nothing
+check "and so is an unknown machine" exits 1 quietly "$portolan" run --machine nowhere true
+finish
