@@ -38,12 +38,12 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 # Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Itests
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))))
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -91,6 +91,8 @@ VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
 PROFILE_SRC := $(wildcard profile/*.c)
+# The tuner plugin for NCCL needs neither NCCL nor the library.
+TUNER_SRC := $(wildcard tuner/*.c)
 DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -108,18 +110,21 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
+TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
+# What the tool needs in addition to the library.
+TOOL_LDLIBS := $(FIT_LDLIBS) -ljansson -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
 TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
@@ -128,7 +133,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
@@ -171,7 +176,7 @@ CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST
 MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
 CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
 NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
-LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(FIT_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
+LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(TOOL_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
 STAMPS := $(CC_STAMP) $(MPICC_STAMP) $(CXX_STAMP) $(NVCC_STAMP) $(LINK_STAMP)
 
 # $(call link,COMPILER,LIBRARIES): link everything that the target depends on into one program or library.
@@ -182,7 +187,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
@@ -208,8 +213,11 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
 
+$(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared,)
+
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -271,6 +279,9 @@ $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_c
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
+$(BUILD)/obj/tests/mpi/fake_ucp.o: DEFINES := -D_GNU_SOURCE
+$(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared,-ldl)
 $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
@@ -293,14 +304,14 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
-	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
+	$(call link,$(CC),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
+	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -471,6 +482,8 @@ HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portola
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
+# MPICH's own, with its license.
+MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -480,10 +493,10 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
-	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PRELOADED) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED) $(LIB_AT)
 	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
 		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
 	done
@@ -492,14 +505,15 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(MAN_PAGES) $(MAN_AT)
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
+	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
-	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PRELOADED)) $(SO_NAMES)) \
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
-		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist

@@ -64,6 +64,13 @@ static void all_gather(const state_t *state, size_t bytes) {
         "ncclAllGather");
 }
 
+static void reduce_scatter(const state_t *state, size_t bytes) {
+    check_nccl(state,
+               state->library->reduce_scatter(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
+                                              PTO_NCCL_SUM, state->comm, state->stream),
+               "ncclReduceScatter");
+}
+
 static void all_to_all(const state_t *state, size_t bytes) {
     check_nccl(state, state->library->group_start(), "ncclGroupStart");
     for (int peer = 0; peer < state->work->what->member_count; peer++) {
@@ -88,7 +95,7 @@ static const struct {
 } collectives[] = {
     {"nccl_allreduce", all_reduce, true, false}, {"nccl_reduce", reduce, true, false},
     {"nccl_broadcast", broadcast, false, false}, {"nccl_alltoall", all_to_all, false, true},
-    {"nccl_allgather", all_gather, false, true},
+    {"nccl_allgather", all_gather, false, true}, {"nccl_reduce_scatter", reduce_scatter, true, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
@@ -218,7 +225,7 @@ static void close_case(void *opaque) {
 const benchmark_t bench_nccl = {
     .name = "nccl",
     .group = "nccl",
-    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather",
+    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather, nccl_reduce_scatter",
     .summary = "NCCL's own collectives among GPUs of one node and of several",
     .list = list_cases,
     .open = open_case,

@@ -48,6 +48,12 @@ static bool is_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
+/* Data that are only moved are counted in bytes, whatever the datatype. */
+static int64_t unit_bytes(const pto_exec_t *exec, pto_collective_t collective) {
+    return pto_collective_reduces(collective) ? pto_datatype_bytes(pto_plan_request(exec->plan)->datatype)
+                                              : 1;
+}
+
 static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                                 pto_library_call_t *call, pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
@@ -55,9 +61,11 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
                   !is_table(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
                   !pto_collective_is_by_pair(call->collective);
     if (call->equal) {
-        int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
-        call->count = (int)bytes;
-        return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
+        bool from_root = pto_collective_is_from_root(call->collective); /* then all have an output */
+        int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
+        int64_t count = bytes / unit_bytes(exec, call->collective);
+        call->count = (int)count;
+        return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
     }
     int *numbers = calloc(4 * (size_t)n, sizeof *numbers);
     if (!numbers)
@@ -148,7 +156,6 @@ static void free_neighbors(pto_neighbors_t *neighbors) {
 /* In place, members that have input pass MPI_IN_PLACE. */
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
-    const pto_request_t *request = pto_plan_request(exec->plan);
     if (!pto_collective_is_in_mpi(node->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for %s",
                              pto_collective_name(node->collective));
@@ -161,8 +168,7 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     if (!pto_collective_is_vector(node->collective))
         return fill_blocks(exec, node, n, call, err);
     int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
-    bool moves = !pto_collective_reduces(node->collective); /* counted in bytes, whatever the datatype */
-    int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
+    int64_t count = bytes / unit_bytes(exec, call->collective);
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
@@ -278,6 +284,19 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
     case PTO_COLLECTIVE_ALLGATHER:
         return PTO_MPI(
             MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
+            err);
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, call->count,
+                                                pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
+                                                pto_mpi_op(exec->op), call->comm),
+                       err);
+    case PTO_COLLECTIVE_GATHER:
+        return PTO_MPI(
+            MPI_Gather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
+            err);
+    case PTO_COLLECTIVE_SCATTER:
+        return PTO_MPI(
+            MPI_Scatter(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
             err);
     case PTO_COLLECTIVE_HALO:
         return call_neighbors(call, err);

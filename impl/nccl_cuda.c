@@ -133,12 +133,19 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
         return pto_nccl_check(
             library, library->all_gather(call->in, call->out, (size_t)call->count, datatype, group, stream),
             "ncclAllGather", err);
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+        return pto_nccl_check(
+            library,
+            library->reduce_scatter(call->in, call->out, (size_t)call->count, datatype, op, group, stream),
+            "ncclReduceScatter", err);
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
         return exchange(library, group, call, stream, err);
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:
+    case PTO_COLLECTIVE_GATHER:
+    case PTO_COLLECTIVE_SCATTER:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

@@ -24,6 +24,7 @@ static const struct {
     CALL("ncclReduce", reduce),
     CALL("ncclBroadcast", broadcast),
     CALL("ncclAllGather", all_gather),
+    CALL("ncclReduceScatter", reduce_scatter),
     CALL("ncclSend", send),
     CALL("ncclRecv", recv),
     CALL("ncclGroupStart", group_start),

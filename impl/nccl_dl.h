@@ -44,6 +44,8 @@ typedef struct {
     int (*broadcast)(const void *in, void *out, size_t count, int datatype, int root, void *comm,
                      void *stream);
     int (*all_gather)(const void *in, void *out, size_t count, int datatype, void *comm, void *stream);
+    int (*reduce_scatter)(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+                          void *stream);
     int (*send)(const void *in, size_t count, int datatype, int peer, void *comm, void *stream);
     int (*recv)(void *out, size_t count, int datatype, int peer, void *comm, void *stream);
     int (*group_start)(void);

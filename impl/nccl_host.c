@@ -61,12 +61,16 @@ static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_erro
             err);
     case PTO_COLLECTIVE_ALLGATHER:
         return PTO_MPI(MPI_Allgather(in, count, type, call->out, count, type, comm), err);
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, count, type, op, comm), err);
     case PTO_COLLECTIVE_BROADCAST:
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:
+    case PTO_COLLECTIVE_GATHER:
+    case PTO_COLLECTIVE_SCATTER:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

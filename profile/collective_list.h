@@ -32,7 +32,7 @@ COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            side_of(out, 0, counts, sizeof *counts, type, NULL))
 COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
-           prof_note_reduce_scatter, -1, VECTOR_IN, VECTOR_OUT)
+           prof_note_reduce_scatter_block, -1, VECTOR_IN, VECTOR_OUT)
 COLLECTIVE(Scan, Iscan, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
            (in, out, count, type, op), prof_note_scan, -1, VECTOR_IN, VECTOR_OUT)
 COLLECTIVE(Exscan, Iexscan, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),

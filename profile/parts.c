@@ -216,6 +216,10 @@ void prof_note_bcast(const prof_collective_t *what) {
 void prof_note_reduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_REDUCE); }
 void prof_note_allreduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_ALLREDUCE); }
 
+void prof_note_reduce_scatter_block(const prof_collective_t *what) {
+    reduce_by_plan(what, PROF_PLAN_REDUCE_SCATTER);
+}
+
 void prof_note_allgather(const prof_collective_t *what) {
     const prof_group_t *group = group_for_parts(what);
     if (group)

@@ -34,6 +34,7 @@ void prof_note_barrier(const prof_collective_t *what);
 void prof_note_bcast(const prof_collective_t *what);
 void prof_note_gather(const prof_collective_t *what);
 void prof_note_scatter(const prof_collective_t *what);
+void prof_note_reduce_scatter_block(const prof_collective_t *what);
 void prof_note_allgather(const prof_collective_t *what);
 void prof_note_allgatherv(const prof_collective_t *what);
 void prof_note_alltoall(const prof_collective_t *what);

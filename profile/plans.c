@@ -29,6 +29,7 @@ static const struct {
     [PROF_PLAN_REDUCE] = {PTO_COLLECTIVE_REDUCE, "binomial"},
     [PROF_PLAN_BROADCAST] = {PTO_COLLECTIVE_BROADCAST, "binomial"},
     [PROF_PLAN_ALLGATHER] = {PTO_COLLECTIVE_ALLGATHER, "ring"},
+    [PROF_PLAN_REDUCE_SCATTER] = {PTO_COLLECTIVE_REDUCE_SCATTER, "pairwise"},
 };
 
 static char named[PROF_PLAN_COUNT][32];

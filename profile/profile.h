@@ -238,6 +238,7 @@ typedef enum {
     PROF_PLAN_REDUCE,
     PROF_PLAN_BROADCAST,
     PROF_PLAN_ALLGATHER,
+    PROF_PLAN_REDUCE_SCATTER,
     PROF_PLAN_COUNT
 } prof_plan_t;
 

@@ -33,6 +33,7 @@ need_set() {
         need libc6-dev has_header stdlib.h
         need libyaml-dev has_header yaml.h
         need libgsl-dev has_header gsl/gsl_version.h
+        need libjansson-dev has_header jansson.h
         ;;
     test)
         need g++ has_program "${CXX:-c++}"

@@ -87,6 +87,7 @@ typedef struct {
     uint64_t seed;
     int64_t owner;
     int64_t owners;
+    int64_t place; /* of the first of the values, among those of an input */
     const void *out;
     int64_t count;
 } sought_t;
@@ -111,7 +112,7 @@ static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_err
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
         for (int64_t i = 0; i < count; i++) {
-            int64_t value = whole_value(sought->op, source, first + i);
+            int64_t value = whole_value(sought->op, source, sought->place + first + i);
             wanted[i] = from == 0 ? value : whole_result(sought->op, wanted[i], value);
         }
     }
@@ -149,7 +150,7 @@ static pto_status_t compare_real(const sought_t *sought, int64_t first, pto_erro
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
         for (int64_t i = 0; i < count; i++) {
-            double value = held(sought->request, real_value(sought->op, source, first + i));
+            double value = held(sought->request, real_value(sought->op, source, sought->place + first + i));
             wanted[i] = from == 0 ? (long double)value : real_result(sought->op, wanted[i], value);
             magnitude[i] = sums ? (from == 0 ? 0 : magnitude[i]) + fabs(value) : (double)fabsl(wanted[i]);
         }
@@ -325,14 +326,16 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
     if (data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED)
         return compare_blocks(request, seed, owner, out, err);
     if (!pto_collective_reduces(request->collective))
-        return compare_block(seed, 0, 0, owner, out, bytes, err);
+        return compare_block(seed, 0, data == PTO_DATA_SCATTERED ? owner * bytes : 0, owner, out, bytes, err);
+    int64_t count = bytes / pto_datatype_bytes(request->datatype);
     sought_t sought = {.request = request,
                        .op = op,
                        .seed = seed,
                        .owner = owner,
                        .owners = pto_layout_owner_count(&request->layout),
+                       .place = data == PTO_DATA_SCATTERED ? owner * count : 0,
                        .out = out,
-                       .count = bytes / pto_datatype_bytes(request->datatype)};
+                       .count = count};
     return compare_values(&sought, err);
 }
 

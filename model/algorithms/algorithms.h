@@ -7,8 +7,16 @@
 /* A stage in which every member copies its own block from `in` to `out`. */
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange);
 
+/* The same for member 0 alone. */
+void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in);
+
 /* A temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
+
+/* For a reduce-scatter: copy the inputs of the first `n` members to a temporary that they reduce into, and
+ * copy a member's own block from there to the output. */
+int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
+void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);
 
 /* One end of a message: with which peer, and which bytes. */
 typedef struct {

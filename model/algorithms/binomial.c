@@ -1,5 +1,6 @@
 /* Binomial tree: reduce to member 0, broadcast from it, or both in turn for allreduce; ceil(log2 n) rounds
- * each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). */
+ * each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). A gather and a scatter move the blocks of
+ * whole subtrees along the same edges, through a temporary. */
 #include "algorithms.h"
 
 static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,
@@ -30,18 +31,129 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_end(builder);
 }
 
-static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_collective_t collective = pto_builder_request(builder)->collective;
+static void build_vector(pto_builder_t *builder, const pto_exchange_t *exchange,
+                         pto_collective_t collective) {
     if (collective != PTO_COLLECTIVE_BROADCAST)
         build_up(builder, exchange);
     if (collective != PTO_COLLECTIVE_REDUCE)
         build_down(builder, exchange);
 }
 
+/* --- gather and scatter --------------------------------------------------------------------------------- */
+
+/* Edges of the tree, and how many blocks the subtrees below them have. (The last one may have fewer.) */
+typedef struct {
+    pto_expr_t distance;
+    pto_expr_t blocks;
+} edges_t;
+
+/* The blocks of the subtree, as seen from one end of an edge. */
+static pto_slice_t subtree(const pto_exchange_t *exchange, int buffer, bool lower, const edges_t *edges) {
+    pto_slice_t slice = {.buffer = buffer,
+                         .first = {.peer = 1},
+                         .run = edges->blocks,
+                         .stride = pto_constant(exchange->n),
+                         .until = pto_constant(exchange->n)};
+    if (lower) {
+        slice.first = edges->distance;
+        slice.first.peer = 1;
+    }
+    return slice;
+}
+
+/* Members with a subtree hold its blocks in `inner`; the others send or receive their own one in `leaf`. */
+static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
+                           int leaf, edges_t edges) {
+    bool leaves = leaf != inner;
+    pto_slice_t below = leaves ? pto_slice_all(builder, leaf) : subtree(exchange, inner, true, &edges);
+    pto_slice_t above = subtree(exchange, inner, false, &edges);
+    pto_build_stage(builder, up ? "up the tree" : "down the tree", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, edges.distance);
+    send.source = up ? below : above;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, !up, edges.distance);
+    recv.target = up ? above : below;
+    pto_build_step(builder, recv);
+}
+
+/* Copies by the members below `until` that have a subtree. */
+static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
+                       int64_t until, pto_slice_t source, pto_slice_t target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.who_stride = pto_constant(2);
+    copy.who_until = pto_constant(until);
+    copy.source = source;
+    copy.target = target;
+    pto_build_step(builder, copy);
+}
+
+static int build_inner(pto_builder_t *builder, int whole) {
+    pto_buffer_t inner = *pto_builder_buffer(builder, whole);
+    inner.name = "subtree";
+    inner.role = PTO_ROLE_TEMPORARY;
+    inner.held_stride = 2;
+    return pto_build_buffer(builder, inner);
+}
+
+/* The longest edge is one alone, so its blocks are known. */
+static edges_t longest(int64_t n) {
+    int64_t half = (int64_t)1 << (pto_log2_ceil(n) - 1);
+    return (edges_t){pto_constant(half), pto_constant(n - half)};
+}
+
+static const edges_t shortest = {.distance = {.constant = 1}, .blocks = {.constant = 1}};
+
+static void build_gather(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int inner = build_inner(builder, exchange->out);
+    int64_t n = exchange->n;
+    build_copy(builder, "own block", exchange, n, pto_slice_all(builder, exchange->in),
+               pto_slice_block(inner, PTO_ANCHOR_ME));
+    if (n > 1)
+        build_subtrees(builder, exchange, true, inner, exchange->in, shortest);
+    if (n > 2) {
+        pto_build_loop(builder, 1, pto_log2_ceil(n) - 1, true);
+        build_subtrees(builder, exchange, true, inner, inner, (edges_t){pto_power(1), pto_power(1)});
+        pto_build_end(builder);
+        build_subtrees(builder, exchange, true, inner, inner, longest(n));
+    }
+    build_copy(builder, "place output", exchange, 1, pto_slice_all(builder, inner),
+               pto_slice_all(builder, exchange->out));
+}
+
+static void build_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int inner = build_inner(builder, exchange->in);
+    int64_t n = exchange->n, rounds = pto_log2_ceil(n);
+    build_copy(builder, "place input", exchange, 1, pto_slice_all(builder, exchange->in),
+               pto_slice_all(builder, inner));
+    if (n > 2) {
+        pto_expr_t halving = pto_inverse_power((int64_t)1 << (rounds - 2));
+        build_subtrees(builder, exchange, false, inner, inner, longest(n));
+        pto_build_loop(builder, 0, rounds - 2, true);
+        build_subtrees(builder, exchange, false, inner, inner, (edges_t){halving, halving});
+        pto_build_end(builder);
+    }
+    if (n > 1)
+        build_subtrees(builder, exchange, false, inner, exchange->out, shortest);
+    build_copy(builder, "own block", exchange, n, pto_slice_block(inner, PTO_ANCHOR_ME),
+               pto_slice_all(builder, exchange->out));
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_collective_t collective = pto_builder_request(builder)->collective;
+    if (collective == PTO_COLLECTIVE_GATHER)
+        build_gather(builder, exchange);
+    else if (collective == PTO_COLLECTIVE_SCATTER)
+        build_scatter(builder, exchange);
+    else
+        build_vector(builder, exchange, collective);
+}
+
 const pto_algorithm_t pto_algorithm_binomial = {
     .name = "binomial",
     .summary = "up a binomial tree to process 0, down it from there, or both",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .build = build,
 };

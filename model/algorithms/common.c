@@ -1,6 +1,13 @@
 /* Building blocks of several algorithms. */
 #include "algorithms.h"
 
+void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
+    pto_exchange_t root = *exchange;
+    root.n = 1;
+    root.in = in;
+    pto_build_own_block(builder, &root);
+}
+
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
@@ -11,6 +18,28 @@ void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange)
 
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_mirror(builder, buffer, name, pto_builder_buffer(builder, buffer)->space);
+}
+
+int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n) {
+    pto_buffer_t buffer = *pto_builder_buffer(builder, exchange->in);
+    buffer.name = "sum";
+    buffer.role = PTO_ROLE_TEMPORARY;
+    if (n < exchange->n)
+        buffer.held_stride = exchange->n;
+    int sum = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "place input", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.who_until = pto_constant(n);
+    copy.source = pto_slice_all(builder, exchange->in);
+    copy.target = pto_slice_all(builder, sum);
+    pto_build_step(builder, copy);
+    return sum;
+}
+
+void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum) {
+    pto_exchange_t own = *exchange;
+    own.in = sum;
+    pto_build_own_block(builder, &own);
 }
 
 void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,

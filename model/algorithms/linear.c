@@ -2,7 +2,8 @@
  * basic linear; the same with MPI_Isend and MPI_Irecv). If the destinations are dealt out over the processes
  * of a GPU, each process has bytes for its own destinations only. With MPI_Isend it posts no others, but a
  * library's alltoallv, which does not know of the dealing, posts the empty messages too. To or from one
- * process: all messages at its end at once; a reduction then combines all that arrived in one step. The
+ * process: all messages at its end at once; a reduction then combines all that arrived in one step. A
+ * reduce-scatter reduces to one process and scatters from there (Open MPI's basic linear). The
  * messages of a second pattern, in host memory, are posted with the others: they share what a stage shares.
  */
 #include "algorithms.h"
@@ -28,29 +29,33 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, recv);
 }
 
-/* Member 0 has room for the vectors of all members. */
-static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_buffer_t room = *pto_builder_buffer(builder, exchange->out);
+/* Reduce all members' `in` into member 0's `sum`, which has its own. It has room for those of all others. */
+static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int sum) {
+    pto_buffer_t room = *pto_builder_buffer(builder, sum);
+    int64_t blocks = room.block_count;
     room.name = "received";
     room.role = PTO_ROLE_TEMPORARY;
     room.group = pto_builder_group(builder, exchange->group)->kind;
     room.held_stride = exchange->n;
     room.user_stride = 0;
-    room.block_count = exchange->n - 1;
+    room.block_count = (exchange->n - 1) * blocks;
     int received = pto_build_buffer(builder, room);
     pto_build_stage(builder, "to process 0", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_step_of_others(PTO_STEP_SEND, exchange);
-    send.source = pto_slice_all(builder, exchange->out);
+    send.source = pto_slice_all(builder, in);
     pto_build_step(builder, send);
     pto_step_t recv = pto_step_of_root(PTO_STEP_RECV, exchange);
-    recv.target = pto_slice_block(received, PTO_ANCHOR_PEER);
-    recv.target.offset = pto_constant(-1);
+    recv.target = pto_slice_all(builder, sum);
+    recv.target.buffer = received;
+    recv.target.anchor = PTO_ANCHOR_PEER;
+    recv.target.anchor_step = blocks;
+    recv.target.offset = pto_constant(-blocks);
     pto_build_step(builder, recv);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, exchange);
     reduce.who_until = pto_constant(1);
     reduce.source = pto_slice_all(builder, received);
-    reduce.target = pto_slice_all(builder, exchange->out);
+    reduce.target = pto_slice_all(builder, sum);
     pto_build_step(builder, reduce);
 }
 
@@ -62,6 +67,30 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_step_t recv = pto_step_of_others(PTO_STEP_RECV, exchange);
     recv.target = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, recv);
+}
+
+/* Member 0 sends every member its block of `in`, or gets every member's in `out`. */
+static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange, int in, bool to_root) {
+    pto_build_root_block(builder, exchange, in);
+    if (exchange->n == 1)
+        return;
+    pto_build_stage(builder, to_root ? "to process 0" : "from process 0", PTO_ORDER_AT_ONCE);
+    pto_step_t send =
+        to_root ? pto_step_of_others(PTO_STEP_SEND, exchange) : pto_step_of_root(PTO_STEP_SEND, exchange);
+    send.source = pto_slice_block(in, PTO_ANCHOR_PEER);
+    pto_build_step(builder, send);
+    pto_step_t recv =
+        to_root ? pto_step_of_root(PTO_STEP_RECV, exchange) : pto_step_of_others(PTO_STEP_RECV, exchange);
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
+    pto_build_step(builder, recv);
+}
+
+/* Reduce to member 0, which then sends every other member its block. */
+static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int sum = pto_build_sum(builder, exchange, 1);
+    if (exchange->n > 1)
+        build_reduce(builder, exchange, exchange->in, sum);
+    build_rooted(builder, exchange, sum, false);
 }
 
 /* The owners' second pattern, in host memory, with the user's buffers for it. */
@@ -108,10 +137,14 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_collective_t collective = pto_builder_request(builder)->collective;
-    if (!pto_collective_is_vector(collective))
+    if (collective == PTO_COLLECTIVE_REDUCE_SCATTER)
+        build_reduce_scatter(builder, exchange);
+    else if (collective == PTO_COLLECTIVE_GATHER || collective == PTO_COLLECTIVE_SCATTER)
+        build_rooted(builder, exchange, exchange->in, collective == PTO_COLLECTIVE_GATHER);
+    else if (!pto_collective_is_vector(collective))
         build_blocks(builder, exchange);
     else if (exchange->n > 1 && collective == PTO_COLLECTIVE_REDUCE)
-        build_reduce(builder, exchange);
+        build_reduce(builder, exchange, exchange->out, exchange->out);
     else if (exchange->n > 1)
         build_broadcast(builder, exchange);
 }
@@ -121,7 +154,8 @@ const pto_algorithm_t pto_algorithm_linear = {
     .summary = "all n-1 sends and receives of a process in flight at once",
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
+                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
     .chunked = true,
     .joins = true,
     .build = build,

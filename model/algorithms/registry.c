@@ -9,6 +9,7 @@
     ROW(linear)                                                                                              \
     ROW(recursive_doubling)                                                                                  \
     ROW(rabenseifner)                                                                                        \
+    ROW(recursive_halving)                                                                                   \
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
     ROW(hierarchical)                                                                                        \

@@ -1,7 +1,7 @@
-/* Ring: n - 1 rounds, each of which passes one n-th of the output to the next process. An allgather passes
- * the blocks themselves around (Thakur, Rabenseifner, Gropp 2005, section 4.1). An allreduce divides the
- * vector into n parts and first passes partial sums around, until each process holds one reduced part
- * (Patarasuk and Yuan 2009). */
+/* Ring: n - 1 rounds, each of which passes one n-th of the data to the next process. An allgather passes the
+ * blocks themselves around (Thakur, Rabenseifner, Gropp 2005, section 4.1). A reduce-scatter passes partial
+ * sums around, until each process holds one reduced block. An allreduce does both, with n parts of the vector
+ * as the blocks (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
 /* One round: send `part` to the next process and receive the part before it. Returns the latter. */
@@ -24,20 +24,34 @@ static void build_passing(pto_builder_t *builder, const pto_exchange_t *exchange
     pto_build_end(builder);
 }
 
-static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    int received = pto_build_temporary(builder, exchange->out, "received");
-    pto_slice_t part = pto_slice_part(exchange->out, exchange->n, PTO_ANCHOR_ME, pto_loop_index(-1, 0));
+/* Pass partial sums around. `first` is the part that a process sends in round 0. */
+static void build_reducing(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t first) {
+    int received = pto_build_temporary(builder, first.buffer, "received");
+    first.offset.loop = -1;
     pto_build_loop(builder, 0, exchange->n - 1, false);
-    pto_slice_t reduced = build_round(builder, exchange, received, part);
-    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, exchange), reduced, received, exchange->out);
+    pto_slice_t reduced = build_round(builder, exchange, received, first);
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, exchange), reduced, received, first.buffer);
     pto_build_end(builder);
-    part.offset = pto_constant(1);
-    build_passing(builder, exchange, part);
+}
+
+static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_slice_t before = pto_slice_block(pto_build_sum(builder, exchange, exchange->n), PTO_ANCHOR_ME);
+    before.offset = pto_constant(-1);
+    build_reducing(builder, exchange, before);
+    pto_build_sum_block(builder, exchange, before.buffer);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    if (pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLREDUCE) {
-        build_allreduce(builder, exchange);
+    pto_collective_t collective = pto_builder_request(builder)->collective;
+    if (collective == PTO_COLLECTIVE_ALLREDUCE) {
+        pto_slice_t part = pto_slice_part(exchange->out, exchange->n, PTO_ANCHOR_ME, pto_constant(0));
+        build_reducing(builder, exchange, part);
+        part.offset = pto_constant(1);
+        build_passing(builder, exchange, part);
+        return;
+    }
+    if (collective == PTO_COLLECTIVE_REDUCE_SCATTER) {
+        build_reduce_scatter(builder, exchange);
         return;
     }
     pto_build_own_block(builder, exchange);
@@ -46,7 +60,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 
 const pto_algorithm_t pto_algorithm_ring = {
     .name = "ring",
-    .summary = "n-1 rounds (allreduce: twice), each passing an n-th of the result to the next process",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .summary = "n-1 rounds (allreduce: twice), each passing an n-th of the data to the next process",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .build = build,
 };

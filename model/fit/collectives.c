@@ -168,12 +168,15 @@ static void keep_visible(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
         const number_t *number = &numbers[search->number[i]];
+        collective_fit_begin_tapes(search->fit);
         number->set(search->fit->machine, search->value[i] / 4);
         double less = mean_badness(search->fit);
         number->set(search->fit->machine, search->value[i] * 4);
         double more = mean_badness(search->fit);
         bool visible = fabs(more - less) > 1e-6;
         number->set(search->fit->machine, visible ? search->value[i] : 0);
+        if (!visible)
+            collective_fit_end_tapes(search->fit);
         if (visible) {
             search->number[kept] = search->number[i];
             search->value[kept++] = search->value[i];
@@ -282,9 +285,11 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
         status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
         if (status == PTO_OK && round == 0)
             keep_visible(&search);
+        collective_fit_begin_tapes(fit);
         if (status == PTO_OK)
             status = minimise(&search);
         made->badness = mean_badness(fit);
+        collective_fit_end_tapes(fit);
         if (made->badness > before * converged)
             break;
         before = made->badness;

@@ -22,10 +22,11 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_cuda_aware = {
     .name = "cuda_aware",
     .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
+        1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
+        1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
+        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
     .joins = true,
     .collective_space = PTO_SPACE_GPU,
     .build = build,

@@ -34,11 +34,31 @@ void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t
                            pto_step_of_root(PTO_STEP_WAIT, who));
 }
 
+pto_gas_flag_t pto_gas_way(pto_collective_t collective) {
+    if (pto_collective_is_to_root(collective))
+        return PTO_GAS_OTHERS_TO_ROOT;
+    return pto_collective_is_from_root(collective) ? PTO_GAS_ROOT_TO_OTHERS : PTO_GAS_ALL_TO_ALL;
+}
+
+pto_gas_flag_t pto_gas_back(pto_gas_flag_t way) {
+    if (way == PTO_GAS_ALL_TO_ALL)
+        return way;
+    return way == PTO_GAS_ROOT_TO_OTHERS ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ROOT_TO_OTHERS;
+}
+
+pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way) {
+    if (way == PTO_GAS_ALL_TO_ALL)
+        return pto_step_of_all(PTO_STEP_COPY, who);
+    return way == PTO_GAS_ROOT_TO_OTHERS ? pto_step_of_root(PTO_STEP_COPY, who)
+                                         : pto_step_of_others(PTO_STEP_COPY, who);
+}
+
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
                   pto_slice_t own_source, pto_slice_t own_target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
-    if (pto_builder_buffer(builder, own_target.buffer)->held_stride > 1)
+    if (pto_builder_buffer(builder, own_source.buffer)->held_stride > 1 ||
+        pto_builder_buffer(builder, own_target.buffer)->held_stride > 1)
         own.who_until = pto_constant(1);
     own.source = own_source;
     own.target = own_target;

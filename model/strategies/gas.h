@@ -25,6 +25,12 @@ int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like
 typedef enum { PTO_GAS_ALL_TO_ALL, PTO_GAS_ROOT_TO_OTHERS, PTO_GAS_OTHERS_TO_ROOT } pto_gas_flag_t;
 void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which);
 
+/* Which way the data of a collective of blocks go; the opposite way; and a copy by those at the first end,
+ * with those at the other end as peers. */
+pto_gas_flag_t pto_gas_way(pto_collective_t collective);
+pto_gas_flag_t pto_gas_back(pto_gas_flag_t way);
+pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way);
+
 /* A stage in which the actors of `step` copy `source` to `target`, alone or with each peer. In the same stage
  * each does its own part, from `own_source` to `own_target`: the same as the step's slices, but with its own
  * block or part where the step names its peer's. */

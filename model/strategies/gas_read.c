@@ -1,16 +1,18 @@
 /* gas_read: every GPU loads the others' data directly (section 4 of the paper cited in gas.h, listing 4). No
  * GPU may read before the data is ready, nor overwrite its data before all have read it: two flags. All
- * combine in member order, so all get the same bits; check proves it. */
+ * combine in member order, so all get the same bits; check proves it. In a gather the root alone loads, in a
+ * scatter all load from it. */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             bool root_alone) {
-    int gathered =
-        pto_gas_gathered(builder, who, user->in, (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
+    bool scatters = pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+    int gathered = pto_gas_gathered(builder, who, scatters ? user->out : user->in,
+                                    (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
     pto_step_t step = root_alone ? pto_step_of_root(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
-    step.source = pto_slice_all(builder, user->in);
+    step.source = scatters ? pto_slice_block(user->in, PTO_ANCHOR_ME) : pto_slice_all(builder, user->in);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(gathered, PTO_ANCHOR_PEER);
@@ -21,15 +23,16 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
+    pto_gas_flag_t way = pto_gas_way(pto_builder_request(builder)->collective);
     pto_build_kernel(builder, who);
-    pto_gas_flag(builder, "ready", who, PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
+    pto_gas_flag(builder, "ready", who, way);
+    pto_step_t step = pto_gas_step(who, pto_gas_back(way));
     step.source = pto_slice_block(user->in, PTO_ANCHOR_ME);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
     pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(user->out, PTO_ANCHOR_ME));
-    pto_gas_flag(builder, "loaded", who, PTO_GAS_ALL_TO_ALL);
+    pto_gas_flag(builder, "loaded", who, pto_gas_back(way));
     pto_build_end(builder);
 }
 
@@ -46,7 +49,9 @@ const pto_strategy_t pto_strategy_gas_read = {
     .name = "gas_read",
     .summary = "one kernel a GPU: each loads the others' data and reduces them",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

@@ -1,56 +1,66 @@
 /* gas_split: every GPU stores a share of its vector to each other GPU, reduces its own share, and stores the
  * result where it is needed (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs two
- * flags but moves each byte only once, so it suits large data. In an alltoall or allgather blocks are stored
- * at their final position, once all have signalled that they may be.
+ * flags but moves each byte only once, so it suits large data. A reduce-scatter is the first half of it, with
+ * blocks as shares and one flag. In an alltoall, allgather, gather or scatter blocks are stored at their
+ * final position, once all receivers have signalled that they may be.
  *
  * A GPU that has received a share from another knows that the other has begun its run, so it may write the
- * other's output. In a reduce the others do not signal that they have reduced, so the buffer that receives
- * the shares is double-buffered, as in gas_allgather. */
+ * other's output. In a reduce and a reduce-scatter the others do not signal that they have reduced, so the
+ * buffer that receives the shares is double-buffered, as in gas_allgather. */
 #include "gas.h"
+
+static void build_results(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t part,
+                          bool root_alone) {
+    pto_build_stage(builder, "store results", PTO_ORDER_SEQUENCE);
+    pto_step_t gather =
+        root_alone ? pto_step_of_others(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
+    gather.source = part;
+    gather.target = part;
+    gather.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(builder, gather);
+    pto_gas_flag(builder, "results stored", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
+}
 
 static void build_reduction(pto_builder_t *builder, const pto_request_t *request) {
     bool root_alone = request->collective == PTO_COLLECTIVE_REDUCE;
     pto_user_t user = pto_route_user_in_place(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
+    bool scatters = request->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+    int64_t parts = scatters ? 0 : who.n; /* of each block of the input */
     int gathered =
-        pto_gas_gathered(builder, &who, user.in,
-                         (pto_gas_gathered_t){.blocks = PTO_BLOCKS_SHARE, .double_buffered = root_alone});
+        pto_gas_gathered(builder, &who, scatters ? user.out : user.in,
+                         (pto_gas_gathered_t){.blocks = scatters ? PTO_BLOCKS_EQUAL : PTO_BLOCKS_SHARE,
+                                              .double_buffered = root_alone || scatters});
     pto_build_kernel(builder, &who);
 
     pto_step_t scatter = pto_step_of_all(PTO_STEP_COPY, &who);
-    scatter.source = pto_slice_part(user.in, who.n, PTO_ANCHOR_PEER, pto_constant(0));
+    scatter.source = pto_slice_part(user.in, parts, PTO_ANCHOR_PEER, pto_constant(0));
     scatter.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_slice_t own = scatter.target;
     scatter.target.holder = PTO_HOLDER_PEER;
-    pto_slice_t own_part = pto_slice_part(user.in, who.n, PTO_ANCHOR_ME, pto_constant(0));
+    pto_slice_t own_part = pto_slice_part(user.in, parts, PTO_ANCHOR_ME, pto_constant(0));
     pto_gas_copy(builder, "store shares", &who, scatter, own_part, own);
     pto_gas_flag(builder, "shares stored", &who, PTO_GAS_ALL_TO_ALL);
     own_part.buffer = user.out;
     pto_gas_reduce(builder, &who, who.n, gathered, own_part);
-
-    pto_build_stage(builder, "store results", PTO_ORDER_SEQUENCE);
-    pto_step_t gather =
-        root_alone ? pto_step_of_others(PTO_STEP_COPY, &who) : pto_step_of_all(PTO_STEP_COPY, &who);
-    gather.source = own_part;
-    gather.target = own_part;
-    gather.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(builder, gather);
-    pto_gas_flag(builder, "results stored", &who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
+    if (!scatters)
+        build_results(builder, &who, own_part, root_alone);
     pto_build_end(builder);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
+    pto_gas_flag_t way = pto_gas_way(request->collective);
     pto_build_kernel(builder, &who);
-    pto_gas_flag(builder, "ready", &who, PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, &who);
+    pto_gas_flag(builder, "ready", &who, pto_gas_back(way));
+    pto_step_t step = pto_gas_step(&who, way);
     step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;
     step.target.holder = PTO_HOLDER_PEER;
     pto_gas_copy(builder, "store to all", &who, step, pto_slice_block(user.in, PTO_ANCHOR_ME), own);
-    pto_gas_flag(builder, "stored", &who, PTO_GAS_ALL_TO_ALL);
+    pto_gas_flag(builder, "stored", &who, way);
     pto_build_end(builder);
 }
 
@@ -65,7 +75,9 @@ const pto_strategy_t pto_strategy_gas_split = {
     .name = "gas_split",
     .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .granularity_bytes = 16, /* bytes that a thread loads and stores at a time */

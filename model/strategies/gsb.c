@@ -8,12 +8,19 @@
  * stale. */
 #include "intranode.h"
 
+static int64_t blocks_of(const pto_builder_t *builder, int buffer) {
+    return pto_builder_buffer(builder, buffer)->block_count;
+}
+
 void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered) {
     pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
     pto_step_t own = pto_step_of_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
     own.source = pto_slice_all(builder, source);
-    own.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    own.target = own.source; /* as many blocks as a member has */
+    own.target.buffer = gathered;
+    own.target.anchor = PTO_ANCHOR_ME;
+    own.target.anchor_step = blocks_of(builder, source);
     pto_build_step(builder, own);
     if (who->n == 1)
         return;
@@ -28,7 +35,8 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int sour
 
 /* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
 static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
-    int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
+    int gathered =
+        pto_intranode_buffer(builder, who, source, "gathered", who->n * blocks_of(builder, source), who->n);
     if (runs == PTO_RUNS_LOOSE)
         pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                            pto_step_of_others(PTO_STEP_WAIT, who));
@@ -38,7 +46,7 @@ static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source,
 
 int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered, int into) {
     if (into < 0)
-        into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
+        into = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t combine = pto_step_of_root(PTO_STEP_REDUCE, who);
     combine.peers.kind = PTO_PEERS_NONE;
@@ -53,14 +61,16 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return pto_gsb_combine(builder, who, source, gather(builder, who, source, runs), into);
 }
 
+/* If there is a block for each member in the source, it copies its own. */
 void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
+    bool blocks = blocks_of(builder, source) > blocks_of(builder, target);
     if (who->n > 1)
         pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, who),
                            pto_step_of_others(PTO_STEP_WAIT, who));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
-    root.source = pto_slice_all(builder, source);
+    root.source = blocks ? pto_slice_block(source, PTO_ANCHOR_ME) : pto_slice_all(builder, source);
     root.target = pto_slice_all(builder, target);
     pto_build_step(builder, root);
     if (who->n == 1)
@@ -83,7 +93,7 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
         pto_step_t share = pto_step_of_root(PTO_STEP_COPY, who);
         share.peers.kind = PTO_PEERS_NONE;
         share.source = pto_slice_all(builder, source);
-        source = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
+        source = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
         share.target = pto_slice_all(builder, source);
         pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
         pto_build_step(builder, share);
@@ -99,7 +109,15 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     broadcast(builder, who, gathered, target, PTO_RUNS_ORDERED);
 }
 
-const pto_intranode_t pto_intranode_gsb = {.reduce = reduce, .broadcast = broadcast, .allgather = allgather};
+/* The root's output is the buffer that they share. */
+static void gather_to_root(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
+    pto_intranode_flag(builder, "output free", pto_step_of_root(PTO_STEP_SIGNAL, who),
+                       pto_step_of_others(PTO_STEP_WAIT, who));
+    pto_gsb_copy_in(builder, who, source, target);
+}
+
+const pto_intranode_t pto_intranode_gsb = {
+    .reduce = reduce, .broadcast = broadcast, .allgather = allgather, .gather = gather_to_root};
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_gsb);
@@ -109,7 +127,9 @@ const pto_strategy_t pto_strategy_gsb = {
     .name = "gsb",
     .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

@@ -28,8 +28,10 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                           .core_count = request->layout.owners_per_gpu};
     if (request->collective == PTO_COLLECTIVE_REDUCE) {
         inside->reduce(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
-    } else if (request->collective == PTO_COLLECTIVE_BROADCAST) {
+    } else if (pto_collective_is_from_root(request->collective)) {
         inside->broadcast(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+    } else if (request->collective == PTO_COLLECTIVE_GATHER) {
+        inside->gather(builder, &who, user.in, user.out);
     } else if (request->collective == PTO_COLLECTIVE_ALLGATHER) {
         inside->allgather(builder, &who, user.in, user.out);
     } else {

@@ -15,11 +15,14 @@ typedef struct {
     /* Reduce all members' vector `source` to member 0, into `into` or, if that is -1, into a temporary.
      * Returns the buffer of the result. */
     int (*reduce)(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs);
-    /* Broadcast member 0's `source` to all members' `target`. */
+    /* Broadcast member 0's `source` to all members' `target`; if the source has a block for each, scatter it.
+     */
     void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs);
     /* Gather all members' `source` in all members' `target`, in order; NULL if there is no such operation. */
     void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
+    /* Gather them in member 0's `target`; NULL likewise. */
+    void (*gather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
 } pto_intranode_t;
 
 extern const pto_strategy_t pto_strategy_mix;

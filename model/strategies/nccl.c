@@ -1,6 +1,6 @@
 /* nccl: one call of NVIDIA's NCCL on GPU memory, the baseline that GPU users have at hand: ncclAllReduce,
- * ncclReduce, ncclBroadcast and ncclAllGather from one buffer into the other. alltoall and alltoallv are one
- * group of ncclSend and ncclRecv, as in NCCL's user guide.
+ * ncclReduce, ncclBroadcast, ncclAllGather and ncclReduceScatter from one buffer into the other. alltoall and
+ * alltoallv are one group of ncclSend and ncclRecv, as in NCCL's user guide.
  *
  * The stages inside define what the call means, so that `check` can prove it: a vector passes around a ring
  * or goes to or from the root, or every process sends to every other at once. NCCL's actual algorithm and
@@ -54,6 +54,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         build_reduce(builder, &exchange);
     else if (request->collective == PTO_COLLECTIVE_BROADCAST)
         build_broadcast(builder, &exchange);
+    else if (request->collective == PTO_COLLECTIVE_REDUCE_SCATTER)
+        pto_algorithm_ring.build(builder, &exchange);
     else
         pto_algorithm_linear.build(builder, &exchange);
     pto_build_end(builder);
@@ -77,7 +79,8 @@ const pto_strategy_t pto_strategy_nccl = {
     .summary = "NCCL's own collective, by one process a GPU: a baseline",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER,
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .nccl = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,

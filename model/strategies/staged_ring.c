@@ -2,8 +2,8 @@
  * is FGP, the fine grained pipeline (A. K. Singh, Optimizing All-to-All and Allgather Communications on GPGPU
  * Clusters, 2012; section 2.3.4 of Faraji's thesis), for allreduce too: a chunk goes on to the next process
  * from the host while it is copied to the device; in an allreduce, chunks are also copied out and reduced
- * while others travel. split_ring: every process of a GPU does so with its own share of the data, through a
- * shared device pointer, as in dup_devptr.
+ * while others travel; a reduce-scatter is its first half. split_ring: every process of a GPU does so with
+ * its own share of the data, through a shared device pointer, as in dup_devptr.
  *
  * A process sends its own part in c chunks, then those that it got: what arrives as the k-th chunk is sent as
  * the (k + c)-th. Counted downwards, chunks that are sent one after another are neighbors in memory. So the
@@ -16,7 +16,8 @@ typedef struct {
     pto_slice_t out;
     pto_slice_t host; /* in a host buffer like the output */
     int64_t chunks;
-    int64_t sent; /* chunks that a process sends in n - 1 rounds */
+    int64_t sent;  /* chunks that a process sends in n - 1 rounds */
+    int64_t begin; /* chunks between a process's own part and the one that it sends first */
 } ring_t;
 
 /* Chunks in progress: enough that no stage of a pipeline of three or four waits for another one's end. */
@@ -75,26 +76,41 @@ static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
     build_passing(builder, ring, 0);
 }
 
-/* Partial sums first: a chunk is reduced when it is about to be sent. It must have arrived then, c chunks
- * before, so no more are in progress. What is reduced after the last message is complete: the part after the
- * process's own. */
-static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
-    pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, 0);
+/* Partial sums: a chunk is reduced when it is about to be sent. It must have arrived then, c chunks before,
+ * so no more are in progress. What is reduced after the last message is complete, and copied to `complete`.
+ */
+static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice_t complete) {
+    pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, ring->begin);
     received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
     pto_build_pipeline(builder, 0, ring->sent + ring->chunks, ring->chunks);
-    pto_route_copy_of(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, 0), mine);
+    pto_route_copy_of(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, ring->begin), mine);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &ring->who);
-    reduce.source = from(ring->chunks, chunk(builder, ring, received, 0));
+    reduce.source = from(ring->chunks, chunk(builder, ring, received, ring->begin));
     reduce.target = from(ring->chunks, mine);
     pto_build_step(builder, reduce);
     pto_route_copy_of(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
-                      from(ring->sent, chunk(builder, ring, ring->out, 0)));
+                      from(ring->sent, complete));
     build_messages(builder, ring, below(ring->sent, mine),
-                   below(ring->sent, chunk(builder, ring, received, ring->chunks)));
+                   below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
     pto_build_end(builder);
+}
+
+/* The part after the process's own is complete first. */
+static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
+    build_reducing(builder, ring, chunk(builder, ring, ring->out, 0));
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
     build_passing(builder, ring, -ring->chunks);
+}
+
+/* The own part is complete last. It is all of the output, whose chunks are those of k >= sent. */
+static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
+    pto_slice_t complete = chunk(builder, ring, ring->out, 0);
+    complete.anchor = PTO_ANCHOR_ABSOLUTE;
+    complete.anchor_step = 0;
+    complete.offset = pto_loop_index(-1, ring->chunks - 1 + ring->sent);
+    ring->begin = ring->chunks;
+    build_reducing(builder, ring, complete);
 }
 
 static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
@@ -107,11 +123,15 @@ static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *
 static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
                        ring_t *ring) {
     const pto_exchange_t owners = owners_of(request, user);
-    bool gathers = request->collective == PTO_COLLECTIVE_ALLGATHER;
-    ring->chunks = pto_chunk_count(gathers ? request->bytes : request->bytes / ring->who.n,
+    bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
+    ring->chunks = pto_chunk_count(in_blocks ? request->bytes : request->bytes / ring->who.n,
                                    request->chunks > 0 ? request->chunks : 1);
     ring->sent = (ring->who.n - 1) * ring->chunks;
-    if (!gathers) {
+    if (request->collective == PTO_COLLECTIVE_REDUCE_SCATTER) {
+        build_reduce_scatter(builder, ring);
+        return;
+    }
+    if (!in_blocks) {
         build_allreduce(builder, ring);
         return;
     }
@@ -120,9 +140,14 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
     build_allgather(builder, ring);
 }
 
+/* The buffer that has every part. */
+static int whole_of(const pto_request_t *request, const pto_user_t *user) {
+    return request->collective == PTO_COLLECTIVE_REDUCE_SCATTER ? user->in : user->out;
+}
+
 static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    int host = pto_build_mirror(builder, user.out, "host", PTO_SPACE_CPU);
+    int host = pto_build_mirror(builder, whole_of(request, &user), "host", PTO_SPACE_CPU);
     ring_t ring = {.who = owners_of(request, &user),
                    .in = pto_slice_all(builder, user.in),
                    .out = pto_slice_all(builder, user.out),
@@ -133,7 +158,8 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_staged_ring = {
     .name = "staged_ring",
     .summary = "a ring through host memory, in chunks that overlap with their copies",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .chunked = true,
     .collective_space = PTO_SPACE_CPU,
@@ -144,8 +170,9 @@ const pto_strategy_t pto_strategy_staged_ring = {
 
 static void build_split(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    const pto_user_t like_out = {.in = user.out, .out = user.out};
-    pto_shares_t shares = pto_route_shares(builder, request, &like_out);
+    int whole = whole_of(request, &user);
+    const pto_user_t alike = {.in = whole, .out = whole};
+    pto_shares_t shares = pto_route_shares(builder, request, &alike);
     ring_t ring = {.who = {.group = shares.cores,
                            .n = pto_builder_group(builder, shares.cores)->size,
                            .core_count = shares.count},
@@ -167,7 +194,8 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_split_ring = {
     .name = "split_ring",
     .summary = "staged_ring by every process of a GPU, on its own share, through a shared device pointer",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .direct = true,
     .chunked = true,

@@ -22,12 +22,12 @@ static int64_t distinct_messages(const pto_request_t *request) {
 
 static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *request, bool in_place) {
     pto_user_t user = {.owners = pto_build_group(builder, PTO_GROUP_OWNERS, 0)};
+    int64_t owners = pto_layout_owner_count(&request->layout);
     pto_buffer_t in = {.name = "in",
                        .role = PTO_ROLE_IN,
                        .space = PTO_SPACE_GPU,
                        .core_count = request->layout.owners_per_gpu,
                        .group = PTO_GROUP_OWNERS,
-                       .block_count = pto_layout_owner_count(&request->layout),
                        .block_bytes = request->bytes,
                        .granularity_bytes = grain(request)};
     pto_buffer_t out = in;
@@ -39,24 +39,21 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
         user.in = user.out = pto_build_buffer(builder, out);
         return user;
     }
-    if (pto_collective_is_vector(request->collective)) {
-        in.block_count = 1;
-        out.block_count = 1;
-        if (pto_collective_is_from_root(request->collective))
-            in.held_stride = pto_layout_owner_count(&request->layout);
-        if (pto_collective_is_to_root(request->collective))
-            *(in_place ? &out.user_stride : &out.held_stride) = pto_layout_owner_count(&request->layout);
-    } else if (request->collective == PTO_COLLECTIVE_PAIR) {
+    if (pto_collective_is_from_root(request->collective))
+        in.held_stride = owners;
+    if (pto_collective_is_to_root(request->collective))
+        *(in_place && pto_collective_is_vector(request->collective) ? &out.user_stride : &out.held_stride) =
+            owners;
+    in.block_count = pto_collective_blocks_in(request->collective, owners);
+    out.block_count = pto_collective_blocks_out(request->collective, owners);
+    if (request->collective == PTO_COLLECTIVE_PAIR) {
         in.space = request->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
         out.space = request->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
-        in.block_count = out.block_count = 1;
         in.held_stride = out.held_stride = request->ends.both_ways ? 1 : 2;
         out.held_first = request->ends.both_ways ? 0 : 1;
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);
         out.block_count = request->messages;
-    } else if (request->collective == PTO_COLLECTIVE_ALLGATHER) {
-        in.block_count = 1;
     } else if (request->counts && request->counts->kind != PTO_COUNTS_EQUAL) {
         in.blocks = PTO_BLOCKS_ROW;
         out.blocks = PTO_BLOCKS_COLUMN;

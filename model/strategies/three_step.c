@@ -160,7 +160,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         return;
     }
     int64_t chunks = pto_route_chunk_count(builder, request, user.in);
-    int in = pto_route_staging(builder, from_root ? user.out : user.in, "host in", chunks);
+    int in = pto_route_staging(builder, from_root && vector ? user.out : user.in, "host in", chunks);
     int out = in;
     if (!vector)
         out = pto_route_staging(builder, user.out, "host out", chunks);
@@ -186,10 +186,11 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_three_step = {
     .name = "three_step",
     .summary = "copy to the host, collective among one process per GPU, copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
+        1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
+        1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
+        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
     .chunked = true,
     .joins = true,
     .collective_space = PTO_SPACE_CPU,

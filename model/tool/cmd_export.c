@@ -1,5 +1,6 @@
 /* portolan export: tuning files for other libraries. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,14 @@ static const char usage[] =
     "targets:\n"
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
     "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
-    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n";
+    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n"
+    "  nccl          rules for the tuner plugin libportolan-nccl-tuner.so: ring or tree for allreduces\n"
+    "  mpich-4.0     the selection file of MPICH 4.0 (JSON): its own, with what is faster\n"
+    "  cray          environment variables for Cray MPICH: from which size on it reduces by a GPU kernel\n";
 
 static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
-                                                     &pto_export_ucc};
+                                                     &pto_export_ucc,       &pto_export_nccl,
+                                                     &pto_export_mpich,     &pto_export_cray};
 
 const pto_export_target_t *pto_export_target_at(int i) {
     return i < (int)(sizeof targets / sizeof *targets) ? targets[i] : NULL;
@@ -53,6 +58,8 @@ static const pto_option_t own_options[] = {
      .least = 0, .most = 100, .standard = "3"},
     {"commutative", NULL, "all reductions are commutative: allow what a file would use for others, wrongly",
      STORE(FLAG, commutative)},
+    {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
+     STORE(TEXT, generic)},
     {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
     {"out", "FILE", "write there instead of to standard output", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
@@ -96,9 +103,8 @@ static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
-static pto_status_t make_tables(pto_export_t *export, const pto_export_target_t *target,
-                                pto_collective_t only, pto_error_t *err) {
-    const pto_export_collective_t *collective = target->collective;
+static pto_status_t make_tables(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
+    const pto_export_collective_t *collective = export->target->collective;
     int count = 0;
     while (collective[count].name)
         count++;
@@ -114,7 +120,8 @@ static pto_status_t make_tables(pto_export_t *export, const pto_export_target_t 
                     (pto_export_table_t){.collective = collective, .nodes = nodes, .ranks = ranks};
         }
     if (export->table_count == 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "nothing to tell %s about one rank", target->name);
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "nothing to tell %s about one rank",
+                             export->target->name);
     return PTO_OK;
 }
 
@@ -136,7 +143,8 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                : !scenario->machine_path ? "machine (--machine)"
                                                          : "number of nodes (--nodes)");
     *only = scenario->collective;
-    if (*only != PTO_COLLECTIVE_COUNT && !knows(find_target(options->target), *only))
+    export->target = find_target(options->target);
+    if (*only != PTO_COLLECTIVE_COUNT && !knows(export->target, *only))
         return pto_usage_error(&syntax, "--collective: %s has no rules for %s", options->target,
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
@@ -162,8 +170,8 @@ static uint32_t checksum(const char *text, size_t size) {
     return ~crc;
 }
 
-static pto_status_t write_origin(const pto_export_t *export, const pto_export_target_t *target, FILE *stream,
-                                 const char *prefix, pto_error_t *err) {
+static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const char *prefix,
+                                 pto_error_t *err) {
     enum { MACHINE_BYTES_MAX = 64 << 20 };
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
@@ -180,7 +188,7 @@ static pto_status_t write_origin(const pto_export_t *export, const pto_export_ta
     pto_bytes_format(bytes->value[0], first, sizeof first);
     pto_bytes_format(bytes->value[bytes->count - 1], last, sizeof last);
     fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ")\n", prefix,
-            pto_version(), target->name, date, prefix, pto_machine_name(machine),
+            pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
             pto_file_name(pto_machine_path(machine)), checksum(text, size));
     fprintf(stream, "%s%lld process%s a node, one a GPU; sizes of %s to %s were priced\n", prefix,
             (long long)export->options.scenario.layout.gpus_per_node,
@@ -189,23 +197,19 @@ static pto_status_t write_origin(const pto_export_t *export, const pto_export_ta
     return PTO_OK;
 }
 
-static pto_status_t write_notes(const pto_export_t *export, const pto_export_target_t *target, FILE *stream,
-                                pto_error_t *err) {
-    const char *prefix = target->has_comments ? "# " : "";
-    pto_status_t status = write_origin(export, target, stream, prefix, err);
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    const char *prefix = export->target->has_comments ? "# " : "";
+    pto_status_t status = write_origin(export, stream, prefix, err);
     if (status != PTO_OK)
         return status;
     pto_print_changes(stream, export->options.machine);
-    return target->write_notes(export, stream, prefix, err);
+    return export->target->write_notes(export, stream, prefix, err);
 }
 
 static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {
     const pto_export_t *export = context;
-    const pto_export_target_t *target = find_target(export->options.target);
-    pto_status_t status = write_notes(export, target, target->has_comments ? stream : stderr, err);
-    if (status == PTO_OK)
-        target->write(export, stream);
-    return status;
+    pto_status_t status = write_notes(export, export->target->has_comments ? stream : stderr, err);
+    return status == PTO_OK ? export->target->write(export, stream, err) : status;
 }
 
 /* --- the check ------------------------------------------------------------------------------------------ */
@@ -228,16 +232,16 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     if (status != PTO_OK || !best)
         return status;
     pto_bytes_format(bytes, text, sizeof text);
-    printf("%-10s %7lld %10s   %-20s", table->collective->name, (long long)table->ranks, text,
+    printf("%-10s %7lld %10s   %-24s", table->collective->name, (long long)table->ranks, text,
            rule->algorithm   ? rule->algorithm->name
            : *rule->unpriced ? rule->unpriced
                              : "Open MPI decides");
     if (!rule->algorithm || !isfinite(own_s)) {
-        printf(" %12s   %-20s %12.2f\n", "-", best->name, best_s * 1e6);
+        printf(" %12s   %-24s %12.2f\n", "-", best->name, best_s * 1e6);
         return PTO_OK;
     }
     double loss = own_s / best_s - 1;
-    printf(" %12.2f   %-20s %12.2f %8.1f%%%s\n", own_s * 1e6, best->name, best_s * 1e6, 100 * loss,
+    printf(" %12.2f   %-24s %12.2f %8.1f%%%s\n", own_s * 1e6, best->name, best_s * 1e6, 100 * loss,
            rule->algorithm->commutative && !export->options.commutative
                ? "  wrong where an operation is not commutative"
                : "");
@@ -247,17 +251,18 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     return PTO_OK;
 }
 
-static pto_status_t check_file(pto_export_t *export, const pto_export_target_t *target, pto_error_t *err) {
+static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     losses_t losses = {0};
-    if (!target->read)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "--check cannot read files for %s", target->name);
-    pto_status_t status = target->read(export->options.check, export, err);
+    if (!export->target->read)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "--check cannot read files for %s",
+                             export->target->name);
+    pto_status_t status = export->target->read(export->options.check, export, err);
     if (status != PTO_OK)
         return status;
     printf("# portolan export --check: %s, on %s\n", export->options.check,
            pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
-    printf("# us: predicted, of the library's call\n# %-8s %7s %10s   %-20s %12s   %-20s %12s %9s\n", "Call",
+    printf("# us: predicted, of the library's call\n# %-8s %7s %10s   %-24s %12s   %-24s %12s %9s\n", "Call",
            "Ranks", "Bytes", "By the file", "us", "Best", "us", "Loss");
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
@@ -274,10 +279,11 @@ static pto_status_t check_file(pto_export_t *export, const pto_export_target_t *
  */
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
-    const pto_export_target_t *target = find_target(export->options.target);
-    pto_status_t status = make_tables(export, target, only, err);
+    pto_status_t status = make_tables(export, only, err);
     if (status != PTO_OK || export->options.check)
-        return status == PTO_OK ? check_file(export, target, err) : status;
+        return status == PTO_OK ? check_file(export, err) : status;
+    if (export->target->read_own)
+        status = export->target->read_own(export, err);
     for (int i = 0; i < export->table_count && status == PTO_OK; i++)
         status = pto_export_decide(export, &export->table[i], err);
     return status == PTO_OK ? pto_options_write(&export->options, write_file, export, err) : status;
@@ -291,6 +297,7 @@ static int run(const pto_arguments_t *given) {
     if (code < 0)
         code = write_or_check(&export, only, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
     free(export.table);
+    json_decref(export.own);
     pto_series_fini(&export.nodes);
     pto_series_fini(&export.bytes);
     pto_options_fini(&export.options);

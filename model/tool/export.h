@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-enum { PTO_EXPORT_ALGORITHMS_MAX = 4, PTO_EXPORT_RULES_MAX = 128 };
+enum { PTO_EXPORT_ALGORITHMS_MAX = 6, PTO_EXPORT_RULES_MAX = 128 };
 
 /* What a library can be told to run and portolan can price. */
 typedef struct {
@@ -16,6 +16,8 @@ typedef struct {
     const char *name;      /* its name; NULL behind the last one */
     bool commutative; /* a file applies it to operations that are not commutative too, with wrong results */
     const char *strategy; /* whose inner collective it is; NULL: that of the collective */
+    int64_t ranks_most;   /* for at most as many; 0: any number */
+    bool powers;          /* only for numbers of ranks that are powers of two */
 } pto_export_algorithm_t;
 
 typedef struct {
@@ -44,8 +46,12 @@ typedef struct {
     pto_export_rule_t rule[PTO_EXPORT_RULES_MAX];
 } pto_export_table_t;
 
+struct pto_export_target;
+
 /* What the command line asks for, and the tables by collective, then by ranks. */
 typedef struct {
+    const struct pto_export_target *target;
+    struct json_t *own;    /* what the library chooses by itself, of a target with `own` */
     pto_options_t options; /* the scenario has one of the nodes and sizes */
     pto_series_t nodes;
     pto_series_t bytes;
@@ -53,11 +59,18 @@ typedef struct {
     pto_export_table_t *table;
 } pto_export_t;
 
-typedef struct {
+typedef struct pto_export_target {
     const char *name;
     const pto_export_collective_t *collective; /* ends with a row without a name */
     bool has_comments; /* notes go into the file, behind `# `; else to standard error */
-    void (*write)(const pto_export_t *export, FILE *stream);
+    /* What the library runs if it is told nothing, after `read_own` has put that into `export->own`: then
+     * rules are only made where another algorithm is better. NULL: unknown. */
+    pto_export_rule_t (*own)(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes);
+    pto_status_t (*read_own)(pto_export_t *export, pto_error_t *err);
+    /* The seconds of an algorithm, INFINITY where it does not apply; NULL: those of its strategy. */
+    double (*price)(const pto_export_t *export, const pto_export_table_t *table,
+                    const pto_export_algorithm_t *algorithm, int64_t bytes);
+    pto_status_t (*write)(const pto_export_t *export, FILE *stream, pto_error_t *err);
     /* How to use the file and what the format cannot say; each line begins with `prefix`. */
     pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, const char *prefix,
                                 pto_error_t *err);
@@ -66,7 +79,8 @@ typedef struct {
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
-extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc;
+extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc, pto_export_mpich,
+    pto_export_nccl, pto_export_cray;
 
 /* Open MPI's, with the numbers and names of its component `tuned`. */
 extern const pto_export_collective_t pto_openmpi_collectives[];

@@ -48,7 +48,20 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
                               const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                               pto_error_t *err) {
     const char *strategy = algorithm->strategy ? algorithm->strategy : table->collective->strategy;
+    if (export->target->price) {
+        *seconds = export->target->price(export, table, algorithm, bytes);
+        return PTO_OK;
+    }
     return pto_export_price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
+}
+
+static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
+                    const pto_export_algorithm_t *algorithm) {
+    if (algorithm->commutative && !export->options.commutative)
+        return false;
+    bool is_power = (table->ranks & (table->ranks - 1)) == 0;
+    return (is_power || !algorithm->powers) &&
+           (!algorithm->ranks_most || table->ranks <= algorithm->ranks_most);
 }
 
 pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
@@ -60,7 +73,7 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
     *seconds = INFINITY;
     for (; algorithm->name && status == PTO_OK; algorithm++) {
         double own = INFINITY;
-        if (algorithm->commutative && !export->options.commutative)
+        if (!may_run(export, table, algorithm))
             continue;
         status = pto_export_price(export, table, algorithm, bytes, &own, err);
         priced = priced && isfinite(own);
@@ -76,7 +89,19 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* The least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last`. */
+/* The price of an algorithm, or of what the library chooses by itself (NULL), which it keeps where that is
+ * unknown. */
+static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
+                               const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
+                               pto_error_t *err) {
+    if (!algorithm)
+        algorithm = export->target->own(export, table, bytes).algorithm;
+    *seconds = 0;
+    return algorithm ? pto_export_price(export, table, algorithm, bytes, seconds, err) : PTO_OK;
+}
+
+/* The least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last`, or faster than what
+ * the library chooses. */
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
@@ -84,10 +109,10 @@ static pto_status_t find_crossing(const pto_export_t *export, const pto_export_t
     while (fast - slow > 1 + fast / 64 && status == PTO_OK) {
         int64_t middle = slow + (fast - slow) / 2;
         double last_s, next_s = 0;
-        status = pto_export_price(export, table, last, middle, &last_s, err);
+        status = price_rule(export, table, last, middle, &last_s, err);
         if (status == PTO_OK)
-            status = pto_export_price(export, table, next, middle, &next_s, err);
-        if (status == PTO_OK && next_s <= last_s)
+            status = price_rule(export, table, next, middle, &next_s, err);
+        if (status == PTO_OK && isfinite(next_s) && (next_s < last_s || (last && next_s <= last_s)))
             fast = middle;
         else
             slow = middle;
@@ -114,6 +139,19 @@ static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *
     return status;
 }
 
+/* What a library that says what it runs by itself should run: NULL, unless another is sure to be better. */
+static pto_status_t prefer_own(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                               const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
+    if (!export->target->own || !*best)
+        return PTO_OK;
+    bool stay;
+    pto_export_rule_t own = export->target->own(export, table, bytes);
+    pto_status_t status = stays(export, table, bytes, own.algorithm, best_s, &stay, err);
+    if (!own.algorithm || stay)
+        *best = NULL;
+    return status;
+}
+
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t at,
                               pto_error_t *err) {
     const int64_t *bytes = export->bytes.value;
@@ -123,13 +161,29 @@ static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *ta
     int64_t from = at > 0 ? bytes[at] : 0;
     pto_status_t status = pto_export_best(export, table, bytes[at], &best, &best_s, err);
     if (status == PTO_OK)
+        status = prefer_own(export, table, bytes[at], &best, best_s, err);
+    if (status == PTO_OK)
         status = stays(export, table, bytes[at], last, best_s, &stay, err);
     stay = stay && best;
     if (status != PTO_OK || (at > 0 && (stay || best == last)))
         return status;
-    if (last && best)
+    if (at > 0 && ((last && best) || export->target->own))
         status = find_crossing(export, table, last, best, bytes[at - 1], bytes[at], &from, err);
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
+}
+
+/* Sizes below the first that was priced are the library's, unless they are those of less than one element. */
+static pto_status_t guard_smaller(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err) {
+    int64_t first_bytes = export->bytes.value[0];
+    if (!table->rule[0].algorithm || first_bytes <= pto_datatype_bytes(export->options.scenario.datatype))
+        return PTO_OK;
+    pto_status_t status = add_rule(table, 0, NULL, err);
+    if (status != PTO_OK)
+        return status;
+    memmove(table->rule + 1, table->rule, (size_t)(table->rule_count - 1) * sizeof *table->rule);
+    table->rule[0] = (pto_export_rule_t){.from_bytes = 0};
+    table->rule[1].from_bytes = first_bytes;
+    return PTO_OK;
 }
 
 pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err) {
@@ -137,6 +191,8 @@ pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *t
     table->rule_count = 0;
     for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
         status = decide_at(export, table, i, err);
+    if (status == PTO_OK)
+        status = guard_smaller(export, table, err);
     if (status == PTO_OK && table->rule_count > 0 && table->rule[table->rule_count - 1].algorithm)
         status = add_rule(table, export->bytes.value[export->bytes.count - 1] + 1, NULL, err);
     return status;

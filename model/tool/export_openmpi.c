@@ -104,7 +104,8 @@ static void write_collective(const pto_export_t *export, FILE *stream, int first
     }
 }
 
-static void write_classic(const pto_export_t *export, FILE *stream) {
+static pto_status_t write_classic(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    (void)err;
     int count = 0;
     for (int i = 0; i < export->table_count; i = same_collective(export, i))
         count++;
@@ -113,6 +114,7 @@ static void write_classic(const pto_export_t *export, FILE *stream) {
         end = same_collective(export, i);
         write_collective(export, stream, i, end);
     }
+    return PTO_OK;
 }
 
 static pto_status_t write_limits(const pto_export_t *export, const char *but, FILE *stream,
@@ -172,7 +174,8 @@ static void write_json_table(const pto_export_t *export, FILE *stream, const pto
     fprintf(stream, "]}");
 }
 
-static void write_json(const pto_export_t *export, FILE *stream) {
+static pto_status_t write_json(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    (void)err;
     fprintf(stream, "{\"rule_file_version\": 3, \"module\": \"tuned\",\n  \"collectives\": {");
     for (int i = 0, end; i < export->table_count; i = end) {
         end = same_collective(export, i);
@@ -182,6 +185,7 @@ static void write_json(const pto_export_t *export, FILE *stream) {
         fprintf(stream, "]");
     }
     fprintf(stream, "}}\n");
+    return PTO_OK;
 }
 
 /* Up to which size component `accelerator` should stage: bytes of the vector, of one rank's block, or to each

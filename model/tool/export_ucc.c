@@ -36,9 +36,11 @@ static void write_layer(const pto_export_t *export, FILE *stream, const char *la
         fputc('\n', stream);
 }
 
-static void write_variables(const pto_export_t *export, FILE *stream) {
+static pto_status_t write_variables(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    (void)err;
     write_layer(export, stream, "NCCL");
     write_layer(export, stream, "UCP");
+    return PTO_OK;
 }
 
 static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,

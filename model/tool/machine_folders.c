@@ -69,11 +69,17 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     return false;
 }
 
-bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    static const char machines[] = "machines", topologies[] = "topologies";
-    if (!pto_machine_folder(index, folder) || strlen(folder) + sizeof topologies > PTO_FOLDER_MAX)
+static bool beside(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
+    static const char machines[] = "machines";
+    if (!pto_machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)
         return false;
     size_t above = strlen(folder) - strlen(machines);
-    snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", topologies);
+    snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", name);
     return true;
 }
+
+bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    return beside(index, "topologies", folder);
+}
+
+bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "libraries", folder); }

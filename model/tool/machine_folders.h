@@ -14,8 +14,9 @@ enum { PTO_FOLDER_MAX = 1024 };
  * program's own path, so that both can be moved; and those in /usr/local. */
 bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 
-/* The folder of topology files beside that folder. */
+/* The folder of topology files beside that folder, and the one of files of other libraries. */
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
+bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]);
 /* The folder of the running program; false if the system does not tell. */
 bool pto_program_folder(char folder[PTO_FOLDER_MAX]);
 

@@ -410,9 +410,11 @@ const pto_option_t pto_machine_options[] = {
 
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
-     "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
+     "allreduce, reduce, broadcast, allgather, reduce_scatter, gather, scatter, alltoall, alltoallv, "
+     "messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoall(v), allgather, halo: library (MPI's own) or isend_irecv",
+    {"implementation", "NAME",
+     "alltoall(v), allgather, gather, scatter, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
@@ -423,7 +425,7 @@ const pto_option_t pto_scenario_options[] = {
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
      STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO",
-     "bytes per destination, per message, of allgather's blocks or of a vector; accepts 64KiB",
+     "bytes per destination, per message, of an owner's block or of a vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
     {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},

@@ -40,8 +40,9 @@ typedef struct {
     int64_t refine;
     const char *rankfile, *slurm_hosts, *cuda_devices;
     const char *hosts;
-    /* export: the target's name, and a file to be read; borrowed from argv */
+    /* export: the target's name, and files to be read; borrowed from argv */
     const char *target;
+    const char *generic;
     const char *check;
     double tolerance; /* percent */
     bool commutative;

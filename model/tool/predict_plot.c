@@ -327,7 +327,8 @@ static PTO_NAME_FUNCTION(bytes_axis, pto_data_t, PTO_DATA_COUNT, "bytes",
                           [PTO_DATA_MESSAGES] = "bytes per message",
                           [PTO_DATA_PAIR] = "bytes per message",
                           [PTO_DATA_GRID] = "bytes per cell",
-                          [PTO_DATA_GATHERED] = "bytes per process"});
+                          [PTO_DATA_GATHERED] = "bytes per process",
+                          [PTO_DATA_SCATTERED] = "bytes per process"});
 
 static const char *axis_of(const pto_predictions_t *predictions) {
     return predictions->sweep == PTO_SWEEP_BYTES

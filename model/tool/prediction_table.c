@@ -141,6 +141,7 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
     switch (pto_collective_data(request.collective)) {
     case PTO_DATA_BLOCKS:
     case PTO_DATA_GATHERED:
+    case PTO_DATA_SCATTERED:
         bytes *= n;
         of_bus = (n - 1) / n;
         break;

@@ -6,6 +6,7 @@
 # Usage: OUT=FOLDER visit.sh DEPS OPENMPI.tar.xz PART...
 #   DEPS     folder of Debian packages, as files or unpacked (dpkg -x), or "" where the machine has them:
 #            libhwloc-dev libhwloc15 libyaml-dev libyaml-0-2 libgsl-dev libgsl27 libgslcblas0
+#            libjansson-dev libjansson4
 #            iproute2 libbpf1 libbsd0 libcap2 libelf1 libmd0 libmnl0 libxtables12
 #   OPENMPI  Open MPI with CUDA support, a tarball that holds ompi-cuda/, or "" for the machine's own
 #   PART     look          what the machine is
@@ -35,6 +36,7 @@
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
+#            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
 #                          alone; needs root (as many pairs of patterns as fit into three minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
@@ -51,7 +53,7 @@
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
 # staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; tuner.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -332,6 +334,33 @@ profile_costs() {
     done >>"$OUT/profile.txt"
 }
 
+# Two choices that NCCL would not make at these sizes, then a file that is not right. The log of rank 0 names the
+# algorithm and the protocol of every call. Without a GPU, what NCCL would ask is asked by the unit test.
+tuner() {
+    local rules=$BUILD/tuner.csv log=$BUILD/tuner.log
+    : "${GPUS:=$(nvidia-smi -L | wc -l)}"
+    tuned() {
+        env NCCL_TUNER_PLUGIN="$BUILD/libportolan-nccl-tuner.so" NCCL_TUNER_CONFIG_FILE="$rules" NCCL_DEBUG=INFO \
+            NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING NCCL_DEBUG_FILE="$log.%p" mpirun -n "$GPUS" --oversubscribe --bind-to none \
+            --mca pml ob1 --mca btl "self,$within" "$validate" --machine h200-x2 --nodes 1 --gpus-per-node "$GPUS" \
+            --procs-per-gpu 1 --collective allreduce --strategy nccl --bytes "$1" --repeats 5 --device cuda --timeout 60 \
+            --force --out "$BUILD/tuner-rows.csv" || return
+        cat "$log".* >"$log"
+        rm -f "$log".*
+        grep 'portolan:\|Algo' "$log" | sort -u >>"$OUT/tuner.txt"
+    }
+    if [ "$DEVICE" = host ]; then
+        make -C . BUILD="$BUILD" NVCC=none "$BUILD/tests/test_tuner" && BUILD=$BUILD "$BUILD/tests/test_tuner"
+        return
+    fi
+    : >"$OUT/tuner.txt"
+    printf 'allreduce,0,65536,ring,simple,0,1,%d\nallreduce,65537,16777216,ring,ll,2,1,%d\n' "$GPUS" "$GPUS" >"$rules"
+    tuned 4KiB && grep -iq ' 4096 Bytes -> Algo RING proto SIMPLE' "$log" || return
+    tuned 16MiB && grep -iq ' 16777216 Bytes -> Algo RING proto LL ' "$log" || return
+    printf 'allreduce,0,65536,rings,simple,0,1,%d\n' "$GPUS" >"$rules"
+    tuned 4KiB && grep -q "portolan: off, as $rules:1: unknown algorithm" "$log"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -359,7 +388,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
-        chunks | profile | tree) ;;
+        chunks | profile | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -575,6 +604,7 @@ for part in "${@:3}"; do
     kernels) part_kernels ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
+    tuner) step 60 tuner ;;
     tree) as_far_as 195 placed ;;
     esac
 done

@@ -37,6 +37,8 @@ extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, int
                                cudaStream_t)) ncclBroadcast;
 extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
                                cudaStream_t)) ncclAllGather;
+extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                               cudaStream_t)) ncclReduceScatter;
 extern __typeof__(ncclResult_t(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)) ncclSend;
 extern __typeof__(ncclResult_t(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)) ncclRecv;
 extern __typeof__(ncclResult_t(void)) ncclGroupStart;

@@ -40,6 +40,8 @@ int EXPORT ncclReduce(const void *in, void *out, size_t count, int type, int op,
 int EXPORT ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm,
                          void *stream);
 int EXPORT ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
+int EXPORT ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm,
+                             void *stream);
 int EXPORT ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
 int EXPORT ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
 int EXPORT ncclGroupStart(void);
@@ -205,6 +207,16 @@ int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *com
     if (type_of(type, &mpi_type) || (count > 0 && (!in || !out)))
         return INVALID_ARGUMENT;
     MPI_Allgather(in, (int)count, mpi_type, out, (int)count, mpi_type, comm->mpi);
+    return SUCCESS;
+}
+
+int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
+    (void)stream;
+    MPI_Datatype mpi_type;
+    MPI_Op mpi_op;
+    if (type_of(type, &mpi_type) || op_of(op, &mpi_op) || (count > 0 && (!in || !out)))
+        return INVALID_ARGUMENT;
+    MPI_Reduce_scatter_block(in, out, (int)count, mpi_type, mpi_op, comm->mpi);
     return SUCCESS;
 }
 

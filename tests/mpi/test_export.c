@@ -1,5 +1,6 @@
 /* Collectives of MPI's own for test_export.sh: test_export CALL BYTES COUNT calls one COUNT times, on vectors
- * of BYTES, or on blocks of BYTES from or to each process. */
+ * of BYTES, or on blocks of BYTES from or to each process. With a fourth argument, each call starts after a
+ * barrier, and process 0 prints the seconds until the last process has ended it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +20,31 @@ static int call(const char *name, void *in, void *out, int bytes) {
     return MPI_ERR_ARG;
 }
 
+static int timed_call(const char *name, void *in, void *out, int bytes) {
+    int rank, status = MPI_Barrier(MPI_COMM_WORLD);
+    double seconds = MPI_Wtime(), most = 0;
+    if (status == MPI_SUCCESS)
+        status = call(name, in, out, bytes);
+    seconds = MPI_Wtime() - seconds;
+    MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        printf("%.9g\n", most);
+    return status;
+}
+
 int main(int argc, char **argv) {
     int size, status = MPI_SUCCESS;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 4)
+    if (argc != 4 && argc != 5)
         MPI_Abort(MPI_COMM_WORLD, 2);
     int bytes = atoi(argv[2]), count = atoi(argv[3]);
     char *in = calloc((size_t)size, (size_t)bytes), *out = calloc((size_t)size, (size_t)bytes);
     if (!in || !out)
         status = MPI_ERR_NO_MEM;
     for (int i = 0; i < count && status == MPI_SUCCESS; i++)
-        status = call(argv[1], in, out, bytes);
+        status = (argc == 5 ? timed_call : call)(argv[1], in, out, bytes);
     if (status != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1);
     free(in);

@@ -32,6 +32,9 @@ static const plan_t plans[] = {
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_GATHER},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER},
     {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
     {"mix_learning", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
@@ -65,6 +68,7 @@ static const plan_t plans[] = {
     {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
     {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLREDUCE, .slots = 3},
     {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLGATHER, .slots = 3},
+    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .slots = 3},
     {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
@@ -82,6 +86,12 @@ static const plan_t plans[] = {
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
@@ -123,10 +133,14 @@ typedef struct {
 /* In place every run but the first sums the sums of the one before. */
 static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
     int64_t block = elements(plan);
-    if (!pto_collective_is_vector(plan->collective))
+    if (plan->collective == PTO_COLLECTIVE_SCATTER)
+        return value(run, 0, process->owner * block + i);
+    if (!pto_collective_reduces(plan->collective) && !pto_collective_is_vector(plan->collective))
         return value(run, i / block,
                      pto_collective_is_addressed(plan->collective) ? process->owner * block + i % block
                                                                    : i % block);
+    if (!pto_collective_is_vector(plan->collective))
+        i += process->owner * block;
     uint32_t sum = 0;
     int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : process->owners;
     for (int64_t owner = 0; owner < from; owner++)
@@ -162,11 +176,12 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
     copy(plan, process, process->in, host);
     if (do_runs(plan, process, run, &err) != PTO_OK)
         die(plan, run, err.message);
-    if (plan->collective == PTO_COLLECTIVE_REDUCE && process->owner > 0)
+    if (pto_collective_is_to_root(plan->collective) && process->owner > 0)
         return;
     copy(plan, process, host, process->out);
     int64_t step = plan->kernels ? LOOKED_AT_EVERY : 1;
-    for (int64_t i = run % step; i < process->count; i += step)
+    int64_t count = elements(plan) * pto_collective_blocks_out(plan->collective, process->owners);
+    for (int64_t i = run % step; i < count; i += step)
         if (host[i] != wanted(plan, process, run, i))
             die(plan, run,
                 host[i] == wanted(plan, process, run - 1, i) ? "the result of the run before"

@@ -13,12 +13,14 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_ALLGATHER;
     bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;
-    const char *algorithm = request.strategy->direct               ? "direct"
-                            : collective == PTO_COLLECTIVE_HALO    ? "neighbors"
-                            : in_a_ring                            ? "ring"
-                            : pto_collective_is_vector(collective) ? "binomial"
-                            : of_messages                          ? "point_to_point"
-                                                                   : "pairwise";
+    bool is_tree = pto_collective_is_vector(collective) || pto_collective_is_from_root(collective) ||
+                   pto_collective_is_to_root(collective);
+    const char *algorithm = request.strategy->direct            ? "direct"
+                            : collective == PTO_COLLECTIVE_HALO ? "neighbors"
+                            : in_a_ring                         ? "ring"
+                            : is_tree                           ? "binomial"
+                            : of_messages                       ? "point_to_point"
+                                                                : "pairwise";
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }

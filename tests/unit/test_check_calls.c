@@ -111,6 +111,9 @@ static void another_collective_is_refused(void **state) {
     plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_ALLGATHER;
     refused_for(plan, "the end of the collective: allgather takes 1 blocks of 'host in', which has 4");
+    plan = good(PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", "pairwise", two_nodes);
+    call_of(plan)->collective = PTO_COLLECTIVE_ALLTOALL;
+    refused_for(plan, "the end of the collective: alltoall takes 4 blocks of 'host out', which has 1");
 }
 
 static void other_blocks_than_the_stages_move_are_refused(void **state) {
@@ -120,6 +123,9 @@ static void other_blocks_than_the_stages_move_are_refused(void **state) {
     refused_for(plan,
                 "the end of the collective: bytes 0..115 of 'host out' hold member 0's bytes from 0 on, "
                 "not member 0's bytes from 116 on");
+    plan = good(PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", "ring", two_nodes);
+    slices_of(plan)->in.offset.constant = 1;
+    refused_for(plan, "the end of the collective: bytes 0..115 of 'host out' hold");
 }
 
 /* With one process less the library's call would not return. */
@@ -153,11 +159,9 @@ static void copies_inside_a_collective_are_refused(void **state) {
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
-    } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},
-                 {PTO_COLLECTIVE_ALLREDUCE, "ring"},
-                 {PTO_COLLECTIVE_BROADCAST, "linear"},
-                 {PTO_COLLECTIVE_ALLTOALL, "bruck"},
-                 {PTO_COLLECTIVE_ALLGATHER, "bruck"}};
+    } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},  {PTO_COLLECTIVE_ALLREDUCE, "ring"},
+                 {PTO_COLLECTIVE_BROADCAST, "linear"}, {PTO_COLLECTIVE_ALLTOALL, "bruck"},
+                 {PTO_COLLECTIVE_ALLGATHER, "bruck"},  {PTO_COLLECTIVE_REDUCE_SCATTER, "recursive_halving"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         refused_for(with_a_copy_inside(cases[i].collective, cases[i].algorithm, false),
                     "stage 'copy to device': a collective's stage uses 'out', which is not the collective's "

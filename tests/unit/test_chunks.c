@@ -217,7 +217,8 @@ static void a_ring_of_blocks_costs_its_closed_formula(void **state) {
 }
 
 /* Two pipelines of n - 1 rounds of c messages each. In the first one, the last chunk is copied out after the
- * last message, since it waits for a slot, and copied in; or the copies of all n c chunks take longer. */
+ * last message, since it waits for a slot, and copied in; or the copies of all n c chunks take longer. A
+ * reduce-scatter is the first one alone. */
 static void a_ring_of_partial_sums_costs_its_closed_formula(void **state) {
     (void)state;
     for (int64_t n = 2; n <= 12; n += 5)
@@ -227,6 +228,8 @@ static void a_ring_of_partial_sums_costs_its_closed_formula(void **state) {
             double first_s = copy_s + fmax(rounds * send_s + 2 * copy_s, (double)(n * c) * copy_s);
             double wanted_s = first_s + copy_s + send_s + (rounds - 1) * fmax(send_s, copy_s);
             assert_within(in_all_ways(ring(PTO_COLLECTIVE_ALLREDUCE, n, RING_BYTES, c)), wanted_s, 0.01);
+            assert_within(in_all_ways(ring(PTO_COLLECTIVE_REDUCE_SCATTER, n, RING_BYTES / n, c)), first_s,
+                          0.01);
         }
 }
 

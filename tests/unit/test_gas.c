@@ -30,6 +30,12 @@ static void reducing_before_all_have_stored_is_found(void **state) {
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
     drop_flag(plan, "ready");
     refused_for(plan, "stage 'load from all': reads bytes 0..999 of 'in' of rank");
+    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split", four);
+    drop_flag(plan, "shares stored");
+    refused_for(plan, "stage 'reduce': reads bytes");
+    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four);
+    drop_flag(plan, "ready");
+    refused_for(plan, "stage 'load from all': reads bytes");
 }
 
 /* The user may use a buffer again as soon as its own process's run has ended. */
@@ -41,12 +47,31 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
     drop_flag(plan, "loaded");
     refused_for(plan, "the end: writes bytes 0..999 of 'in'");
+    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four);
+    drop_flag(plan, "loaded");
+    refused_for(plan, "the end: writes bytes");
     plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     drop_flag(plan, "stored");
     refused_for(plan, "the end: reads bytes");
+    static const pto_collective_t rooted[] = {PTO_COLLECTIVE_GATHER, PTO_COLLECTIVE_SCATTER};
+    for (int i = 0; i < 2; i++) {
+        plan = made(rooted[i], "gas_split", four);
+        drop_flag(plan, "stored");
+        refused_for(plan, "the end: reads bytes");
+        plan = made(rooted[i], "gas_split", four);
+        drop_flag(plan, "ready");
+        refused_for(plan, "second run: writes bytes");
+        plan = made(rooted[i], "gas_read", four);
+        drop_flag(plan, "ready");
+        refused_for(plan, "stage 'load from all': reads bytes");
+        plan = made(rooted[i], "gas_read", four);
+        drop_flag(plan, "loaded");
+        refused_for(plan, "the end: writes bytes");
+    }
 }
 
-/* What makes a second flag needless in gas_allgather, and in a reduce by gas_split. */
+/* What makes a second flag needless in gas_allgather, and in a reduce or reduce-scatter by gas_split.
+ */
 static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
     (void)state;
     static const struct {
@@ -55,7 +80,8 @@ static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
     } plans[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"},
                  {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
                  {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
-                 {PTO_COLLECTIVE_REDUCE, "gas_split"}};
+                 {PTO_COLLECTIVE_REDUCE, "gas_split"},
+                 {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         pto_plan_t *plan = made(plans[i].collective, plans[i].strategy, four);
         pto_buffer_t *buffer = plan->buffers.item;
@@ -285,6 +311,16 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + flag_s + store_all_s + flag_s + 3 * own_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_read",
                  launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
+    for (int i = 0; i < 2; i++) { /* the root's link carries all, while it copies its own block */
+        pto_collective_t rooted = i ? PTO_COLLECTIVE_GATHER : PTO_COLLECTIVE_SCATTER;
+        double root_s = i ? 0 : own_s; /* the same kernel that stores */
+        assert_price(&machine, rooted, "gas_split", launch_s + flag_s + root_s + store_all_s + flag_s);
+        assert_price(&machine, rooted, "gas_read", launch_s + flag_s + own_s - root_s + load_all_s + flag_s);
+    }
+    assert_price(&machine, PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read",
+                 launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
+    assert_price(&machine, PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split",
+                 launch_s + own_s + store_all_s + flag_s + 3 * own_s);
     const double store_one_s = store_s + s * store_s_per_byte, up_s = 2 * (store_one_s + flag_s + own_s),
                  down_s = 2 * (store_one_s + flag_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_tree", launch_s + up_s + down_s);

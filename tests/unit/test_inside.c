@@ -26,6 +26,11 @@ static void reducing_before_all_have_copied_is_found(void **state) {
     refused_for(plan,
                 "rank 0, stage 'reduce': reads bytes 1000..1999 of 'gathered' of rank 0, unordered with "
                 "rank 1's write");
+    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gsb", four_gpus);
+    drop_flag(plan, "copied");
+    refused_for(plan,
+                "rank 0, stage 'reduce': reads bytes 4000..7999 of 'gathered' of rank 0, unordered with "
+                "rank 1's write");
 }
 
 static void copying_out_before_completion_is_found(void **state) {
@@ -35,6 +40,9 @@ static void copying_out_before_completion_is_found(void **state) {
     refused_for(plan,
                 "rank 1, stage 'copy out': reads bytes 0..999 of 'result' of rank 0, unordered with rank "
                 "0's write");
+    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gsb", one_gpu);
+    drop_flag(plan, "complete");
+    refused_for(plan, "rank 1, stage 'copy out': reads bytes 1000..1999 of 'result' of rank 0, unordered");
     plan = made(PTO_COLLECTIVE_ALLGATHER, "gsb", one_gpu);
     drop_flag(plan, "copied");
     refused_for(plan, "rank 0, stage 'copy out': reads bytes 1000..1999 of 'gathered' of rank 0, unordered");
@@ -84,6 +92,18 @@ static void runs_that_nothing_orders_need_a_flag_before(void **state) {
     drop_flag(plan, "inputs free");
     refused_for(plan, "stage 'gather', second run: writes bytes 1000..1999 of 'gathered' of rank 0, "
                       "unordered with rank 3's read");
+    plan = made(PTO_COLLECTIVE_SCATTER, "gsb", two_by_two);
+    drop_flag(plan, "result free");
+    refused_for(plan, "stage 'share', second run: writes bytes");
+    plan = made(PTO_COLLECTIVE_SCATTER, "gsb", two_by_two);
+    drop_flag(plan, "complete");
+    refused_for(plan, "stage 'copy out': reads bytes");
+    plan = made(PTO_COLLECTIVE_GATHER, "gsb", two_by_two);
+    drop_flag(plan, "output free");
+    refused_for(plan, "stage 'gather', second run: writes bytes");
+    plan = made(PTO_COLLECTIVE_GATHER, "gsb", two_by_two);
+    drop_flag(plan, "copied");
+    refused_for(plan, "the end: reads bytes");
     plan = made(PTO_COLLECTIVE_REDUCE, "btb", two_by_two);
     drop_flag(plan, "tree free");
     refused_for(plan, "stage 'enter the tree', second run: writes bytes 1000..1999 of 'tree' of rank 0, "
@@ -301,6 +321,9 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     request = ask(PTO_COLLECTIVE_ALLGATHER, "gsb", four_gpus);
     double all_s = 2e-6 + 3 * 4 * s * 1e-9;
     assert_close(priced_s(&request, pto_price), 2 * flag_s + copy_s + flag_s + flag_s + all_s);
+    request = ask(PTO_COLLECTIVE_REDUCE_SCATTER, "gsb", four_gpus);
+    double reduce_all_s = 3e-6 + 3 * 4 * s * 2e-10;
+    assert_close(priced_s(&request, pto_price), all_s + flag_s + reduce_all_s + flag_s + copy_s);
 }
 
 /* One pass over k inputs: the cost of two, and gamma for each byte of the others. */

@@ -46,6 +46,9 @@ static void stores_from_all_to_all_can_be_lines(void **state) {
         assert_int_equal(lines_of(plan), gathered);
         assert_int_equal(lines_of(made_for(collective[i], "gas_allgather", four, BYTES_MAX)), gathered);
     }
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split", four, 1000);
+    int gathered = buffer_named(plan, "gathered");
+    assert_int_equal(lines_of(plan), gathered);
 }
 
 static void processes_without_a_part_do_not_matter(void **state) {

@@ -262,8 +262,8 @@ static bool is_inside(const pto_plan_t *plan, const char *algorithm) {
 /* The vectors that one process reduces in one step may come in any order: in the reduction, and where linear
  * receives them. */
 static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    static const char *const field[] = {"offset.constant", "offset.loop", "offset.power", "anchor",
-                                        "reversed"};
+    static const char *const field[] = {"offset.constant", "offset.loop", "offset.power",
+                                        "anchor",          "anchor_step", "reversed"};
     const char *part = strchr(mutation->field, '.');
     bool known = false;
     for (size_t i = 0; part && i < sizeof field / sizeof *field; i++)
@@ -360,16 +360,17 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
     if (is_sent_from_device(plan, index, mutation))
         return true;
+    bool begins_too_early = is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1;
     if (!pto_collective_is_vector(request->collective))
-        return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
+        return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation) ||
+               begins_too_early;
     bool has_both =
         strcmp(request->strategy->name, "cuda_aware") == 0 ||
         ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
     bool rings = is_inside(plan, "ring") || is_ring(plan);
-    bool once_more = (rings && strcmp(mutation->field, "to") == 0 && mutation->delta == 1) ||
-                     (is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1);
-    return other_source || once_more || is_other_order(plan, index, mutation);
+    bool once_more = rings && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
+    return other_source || once_more || begins_too_early || is_other_order(plan, index, mutation);
 }
 
 /* Check a plan that was changed in one place. */

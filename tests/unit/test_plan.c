@@ -187,6 +187,20 @@ static void allgather_is_right_on_every_small_layout(void **state) {
     with_every_layout(request, alltoall_sizes);
 }
 
+static void reduce_scatter_is_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, .datatype = PTO_DATATYPE_FLOAT};
+    with_every_layout(request, allreduce_sizes);
+}
+
+static void gather_and_scatter_are_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_GATHER, .datatype = PTO_DATATYPE_FLOAT};
+    with_every_layout(request, alltoall_sizes);
+    request.collective = PTO_COLLECTIVE_SCATTER;
+    with_every_layout(request, alltoall_sizes);
+}
+
 static void alltoallv_sizes(pto_request_t request) {
     static const int64_t bytes[] = {0, 1, 23, 64};
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
@@ -507,6 +521,8 @@ int main(void) {
         cmocka_unit_test(reduce_and_broadcast_are_right_on_every_small_layout),
         cmocka_unit_test(alltoall_is_right_on_every_small_layout),
         cmocka_unit_test(allgather_is_right_on_every_small_layout),
+        cmocka_unit_test(reduce_scatter_is_right_on_every_small_layout),
+        cmocka_unit_test(gather_and_scatter_are_right_on_every_small_layout),
         cmocka_unit_test(alltoallv_is_right_with_equal_counts),
         cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
         cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),

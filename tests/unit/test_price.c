@@ -179,6 +179,45 @@ static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
                  around_s + copies_s(&summit, (double)s, 12.0 * (double)s));
 }
 
+/* Section 4.3: (n-1) s bytes each way, in n - 1 rounds or in log2 n of halving size. */
+static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
+    (void)state;
+    const int64_t s = 4096;
+    static const char *const algorithms[] = {"pairwise", "ring", "recursive_halving"};
+    for (int i = 0; i < 3; i++) {
+        double around_s = 11 * max_rate_s(&summit, PTO_SPACE_CPU, 1, s, 1);
+        assert_close(
+            seconds(&summit, PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", algorithms[i], 12, 1, 1, s),
+            around_s + copies_s(&summit, 12.0 * (double)s, (double)s));
+    }
+    double expected = copies_s(&summit, 16.0 * (double)s, (double)s);
+    for (int64_t blocks = 8; blocks >= 1; blocks /= 2)
+        expected += max_rate_s(&summit, PTO_SPACE_CPU, 1, blocks * s, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", algorithms[2], 16, 1, 1, s),
+                 expected);
+}
+
+/* Section 4.2: a subtree's blocks travel together, so the root sends (n-1) s bytes in log2 n messages. */
+static void gather_and_scatter_move_subtrees(void **state) {
+    (void)state;
+    const int64_t s = 4096;
+    const struct {
+        int64_t nodes;
+        int64_t blocks[4];
+    } cases[] = {{16, {8, 4, 2, 1}}, {12, {4, 4, 2, 1}}, {9, {1, 4, 2, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double all = (double)(cases[i].nodes * s), expected = 0;
+        for (int k = 0; k < 4; k++)
+            expected += max_rate_s(&summit, PTO_SPACE_CPU, 1, cases[i].blocks[k] * s, 1);
+        assert_close(
+            seconds(&summit, PTO_COLLECTIVE_GATHER, "three_step", "binomial", cases[i].nodes, 1, 1, s),
+            expected + copies_s(&summit, (double)s, all));
+        assert_close(
+            seconds(&summit, PTO_COLLECTIVE_SCATTER, "three_step", "binomial", cases[i].nodes, 1, 1, s),
+            expected + copies_s(&summit, all, (double)s));
+    }
+}
+
 static void ring_sends_an_nth_each_round(void **state) {
     (void)state;
     double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
@@ -543,6 +582,8 @@ int main(void) {
         cmocka_unit_test(rabenseifner_halves_and_doubles),
         cmocka_unit_test(ring_sends_an_nth_each_round),
         cmocka_unit_test(allgather_costs_the_rounds_of_its_algorithm),
+        cmocka_unit_test(reduce_scatter_costs_the_rounds_of_its_algorithm),
+        cmocka_unit_test(gather_and_scatter_move_subtrees),
         cmocka_unit_test(binomial_goes_up_and_down_the_tree),
         cmocka_unit_test(bruck_moves_the_blocks_of_each_bit),
         cmocka_unit_test(shares_split_the_message_and_sum_the_copies),

@@ -162,14 +162,14 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
         pto_machine_t machine = random_machine(seed);
         pto_charge_t charge;
         pto_charge_begin(&charge, "copy", NULL);
-        charge.other_s = 1e-3;
+        charge.other.s = 1e-3;
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);
             pto_queued_copy_t copy = {
                 .kind = PTO_COPY_D2H, .strided = random_below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
-            double before_s = charge.other_s;
+            double before_s = charge.other.s;
             pto_charge_queued(&charge, &machine, copy, waiting);
-            assert_true(charge.other_s >= before_s);
+            assert_true(charge.other.s >= before_s);
         }
     }
 }

@@ -211,13 +211,13 @@ static void pageable_copies_wait_for_each_other(void **state) {
 static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
                          double arrival_s, int64_t bytes) {
     pto_queued_copy_t copy = {.kind = kind, .bytes = bytes, .piece_bytes = bytes};
-    pto_ledger_t mine = {.seconds = arrival_s};
+    pto_ledger_t mine = {.time = {.s = arrival_s}};
     pto_charge_t charge;
     pto_charge_begin(&charge, "copy", NULL);
     assert_true(pto_copy_queue_enter(queue, machine, copy, queue->count, &mine, &charge));
-    assert_true(pto_ledger_add(&mine, &charge, charge.other_s));
+    assert_true(pto_ledger_add(&mine, &charge, charge.other));
     assert_true(pto_copy_queue_leave(queue, queue->count, &mine, false));
-    double end_s = mine.seconds;
+    double end_s = mine.time.s;
     pto_ledger_fini(&mine);
     return end_s;
 }
@@ -271,12 +271,12 @@ static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 0), 10e-6);
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 40e-6, 0), 10e-6 + 90e-6);
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 200e-6, 0), 210e-6);
-    pto_ledger_t mine = {.seconds = 230e-6};
+    pto_ledger_t mine = {.time = {.s = 230e-6}};
     pto_charge_t charge;
     pto_charge_begin(&charge, "copy", NULL);
     pto_queued_copy_t copy = {.kind = PTO_COPY_D2H};
     assert_true(pto_copy_queue_enter(&queue, &machine, copy, 2, &mine, &charge));
-    assert_close(charge.other_s, 10e-6);
+    assert_close(charge.other.s, 10e-6);
     pto_copy_queue_fini(&queue);
     pto_machine_fini(&machine);
 }
@@ -513,13 +513,13 @@ static void a_stage_explains_any_number_of_addends(void **state) {
             pto_charge_param(&charge, param[i].param, PTO_SPACE_CPU, 2);
             entered++;
         }
-    assert_true(pto_ledger_add(&ledger, &charge, charge.other_s));
+    assert_true(pto_ledger_add(&ledger, &charge, charge.other));
     assert_true(entered > 60);
     assert_int_equal(ledger.entry_count, entered);
     double sum_s = 0;
     for (int i = 0; i < ledger.entry_count; i++)
         sum_s += ledger.entry[i].count * ledger.entry[i].param->value;
-    assert_close(sum_s, ledger.seconds);
+    assert_close(sum_s, ledger.time.s);
     pto_ledger_fini(&terms);
     pto_ledger_fini(&ledger);
     free(param);

@@ -77,10 +77,14 @@ static bool mixes_levels(const pto_plan_t *plan) {
 }
 
 /* A process that sends to all others begins a message when the one before has left, by the gap sooner than
- * that has come; each receiver's is its first and takes a whole start. */
+ * that has come; each receiver's is its first and takes a whole start. And those who load from one GPU share
+ * its link at rates of their own. */
 static bool comes_from_one(const pto_plan_t *plan) {
-    return plan->request.collective == PTO_COLLECTIVE_BROADCAST &&
-           strcmp(plan->request.algorithm->name, "linear") == 0;
+    pto_collective_t collective = plan->request.collective;
+    bool by_messages = strcmp(plan->request.algorithm->name, "linear") == 0;
+    bool by_loads = strcmp(plan->request.strategy->name, "gas_read") == 0;
+    return (pto_collective_is_from_root(collective) && (by_messages || by_loads)) ||
+           (collective == PTO_COLLECTIVE_REDUCE_SCATTER && by_messages);
 }
 
 static int visited;
@@ -159,7 +163,8 @@ static void gpu_messages_in_flight_agree(void **state) {
 
 static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                         const char *what) {
-    if (!comes_from_one(plan) || mixes_levels(plan))
+    if (!comes_from_one(plan) || mixes_levels(plan) || plan->request.strategy->splits ||
+        pto_plan_uses_peers_memory(plan))
         return;
     pto_space_t space = plan->request.strategy->collective_space;
     const pto_cost_row_t *piece =
@@ -263,7 +268,8 @@ static pto_machine_t flattened(const pto_machine_t *machine, int64_t bytes) {
 /* Ranks of a node send near and far messages in different orders, so a receiver may find that what it could
  * receive next has not been sent yet: it idles, never longer than if all messages were the dearest. */
 static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
-    if (!mixes_levels(plan) || plan->request.strategy->splits)
+    bool two_sizes = plan->request.collective == PTO_COLLECTIVE_REDUCE_SCATTER; /* of messages */
+    if (!mixes_levels(plan) || plan->request.strategy->splits || two_sizes)
         return;
     pto_machine_t flat = flattened(machine, plan->request.bytes);
     pto_price_t dearest;

@@ -23,7 +23,7 @@ typedef struct {
     pto_collective_t collective;
     const void *in;
     void *out;
-    int64_t count; /* vector collectives, allgather: number of elements of one member */
+    int64_t count; /* vector collectives, allgather, reduce_scatter: number of elements of one member */
     pto_datatype_t datatype;
     pto_op_t op;
     int members;

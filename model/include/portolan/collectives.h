@@ -18,7 +18,8 @@ PTO_API_BEGIN
 typedef struct {
     double seconds;
     double joules; /* total of all devices that were read; 0: not measured */
-    int64_t bytes; /* per destination, of an owner's block (allgather), or of the vector */
+    int64_t bytes; /* per destination, of an owner's block (allgather, reduce_scatter, gather, scatter), or of
+                      the vector */
     pto_collective_t collective;
     pto_implementation_t implementation;
     pto_datatype_t datatype; /* from the file's `datatype` line, else float */

@@ -96,7 +96,8 @@ typedef struct {
     X(REDUCE, "reduce")                                                                                      \
     X(BROADCAST, "broadcast")                                                                                \
     X(ALLTOALL, "alltoall")                                                                                  \
-    X(ALLGATHER, "allgather")
+    X(ALLGATHER, "allgather")                                                                                \
+    X(REDUCE_SCATTER, "reduce_scatter")
 
 typedef enum {
 #define PTO_NCCL_ENUM(name, text) PTO_NCCL_##name,

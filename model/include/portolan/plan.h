@@ -310,6 +310,9 @@ typedef enum {
  *   the same buffer. A reduction in place leaves the vectors of all members but the root undefined.
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
  * - allgather: the same, but `in` has a single block, which is the block for every peer.
+ * - reduce_scatter: `in` is the block for a peer, which gets the reduction of all members' blocks for it in
+ * the single block of `out`.
+ * - gather, scatter: as allgather and alltoall, but only the root gets or gives.
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
  * - pair: each slice is the whole message.
  * - halo: one phase's messages between neighbors (MPI_Neighbor_alltoallw). Its slices are the whole buffers;

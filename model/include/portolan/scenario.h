@@ -22,8 +22,11 @@ typedef enum {
     PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
     PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
     PTO_COLLECTIVE_ALLGATHER,
-    PTO_COLLECTIVE_PAIR, /* one message between two processes at a stated distance */
-    PTO_COLLECTIVE_HALO, /* halo exchange on a grid of processes */
+    PTO_COLLECTIVE_PAIR,           /* one message between two processes at a stated distance */
+    PTO_COLLECTIVE_HALO,           /* halo exchange on a grid of processes */
+    PTO_COLLECTIVE_REDUCE_SCATTER, /* MPI_Reduce_scatter_block: blocks of equal size */
+    PTO_COLLECTIVE_GATHER,         /* to owner 0 */
+    PTO_COLLECTIVE_SCATTER,        /* from owner 0 */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -106,17 +109,21 @@ typedef enum {
     PTO_DATA_VECTOR, /* one vector of `bytes` */
     PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
                         i's input */
-    PTO_DATA_MESSAGES, /* several messages of `bytes` each */
-    PTO_DATA_GATHERED, /* one block of `bytes`; block i of every output is owner i's */
-    PTO_DATA_PAIR,     /* one message of `bytes` from owner 0 to owner 1, or one each way */
-    PTO_DATA_GRID,     /* in place: part of a grid, in cells of `bytes`, with a halo around it */
+    PTO_DATA_MESSAGES,  /* several messages of `bytes` each */
+    PTO_DATA_GATHERED,  /* one block of `bytes`; block i of every output is owner i's */
+    PTO_DATA_PAIR,      /* one message of `bytes` from owner 0 to owner 1, or one each way */
+    PTO_DATA_GRID,      /* in place: part of a grid, in cells of `bytes`, with a halo around it */
+    PTO_DATA_SCATTERED, /* one block of `bytes` per owner; the only block of owner i's output is block i */
     PTO_DATA_COUNT
 } pto_data_t;
 
 /* Properties of a collective. */
 const char *pto_collective_name(pto_collective_t collective);
 pto_data_t pto_collective_data(pto_collective_t collective);
-bool pto_collective_is_vector(pto_collective_t collective);       /* PTO_DATA_VECTOR */
+bool pto_collective_is_vector(pto_collective_t collective); /* PTO_DATA_VECTOR */
+/* Blocks of `bytes` in the input and in the output of an owner that has one. Not for messages and halos. */
+int64_t pto_collective_blocks_in(pto_collective_t collective, int64_t owners);
+int64_t pto_collective_blocks_out(pto_collective_t collective, int64_t owners);
 bool pto_collective_is_addressed(pto_collective_t collective);    /* each destination gets its own data */
 bool pto_collective_reduces(pto_collective_t collective);         /* combines values */
 bool pto_collective_is_from_root(pto_collective_t collective);    /* only owner 0 has an input */

@@ -15,16 +15,18 @@ typedef struct pto_builder pto_builder_t;
 
 /* What an algorithm works on: a group of n members, each of which runs it on buffers of its own. Algorithms
  * see only the index (PTO_ANCHOR_ME) and n, so they can run in any group. Block numbers count modulo the
- * number of blocks, so the one block of an allgather's input is its block j for every j. */
+ * number of blocks, so the one block of an allgather's input or of a reduce_scatter's output is its block j
+ * for every j. */
 typedef struct {
     int group;
     int64_t n;
     int64_t core_first; /* these run it; with PTO_GROUP_CORES each k-th core in its own group */
     int64_t core_count;
-    int in;  /* alltoall(v): n blocks, block j goes to member j; allgather: one block, which goes to all */
-    int out; /* alltoall(v), allgather: n blocks, block i is from member i. Else the vector, in place:
-                allreduced, reduced to member 0 (the others' vectors are then undefined) or broadcast from
-                it */
+    int in;  /* alltoall(v), reduce_scatter: n blocks, block j goes to member j; allgather: one block, which
+                goes to all; gather, scatter: the same, but only member 0 has the n blocks */
+    int out; /* alltoall(v), allgather: n blocks, block i is from member i. reduce_scatter: one block,
+                reduced. Else the vector, in place: allreduced, reduced to member 0 (the others' vectors are
+                then undefined) or broadcast from it */
     int64_t cyclic_count; /* > 1: only shifts congruent to the core modulo `deal` carry bytes */
     int64_t bundle;       /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
 } pto_exchange_t;

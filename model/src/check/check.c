@@ -64,8 +64,8 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
                           (long long)held, (long long)bytes);
 }
 
-/* The sum of all owners' vectors (for broadcast, owner 0's vector) at the ranks that receive it, with
- * identical bits on all of them. */
+/* The sum of all owners' vectors (from a root: its vector) at the ranks that receive it, with identical bits
+ * on all of them; or block i of it at owner i. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
@@ -73,11 +73,14 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
     for (int64_t owner = 0; owner < takers; owner++) {
         int64_t rank = owner_rank(checker->request, owner), offset = 0;
+        int64_t origin = pto_collective_is_vector(collective) ? 0 : owner * checker->request->bytes;
         pto_touch_t first = {.holder = owner_rank(checker->request, 0), .buffer = out}, vector = first;
         first.end = vector.end = checker->request->bytes;
         vector.holder = rank;
         if (!sized(checker, rank, out, checker->request->bytes) ||
-            !expect(checker, rank, out, &offset, checker->request->bytes, all, 0) ||
+            !expect(checker, rank, out, &offset, checker->request->bytes, all, origin))
+            return false;
+        if (pto_collective_is_vector(collective) &&
             !pto_check_same_order(checker, checker->contents, &first, &vector))
             return false;
     }
@@ -110,10 +113,10 @@ static int64_t input_bytes(const pto_request_t *request, const pattern_t *patter
                            int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)
         return pto_halo_cells(&request->halo) * request->bytes;
-    if (!pto_collective_is_addressed(request->collective))
-        return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;
+    if (pto_collective_data(request->collective) != PTO_DATA_BLOCKS)
+        return pto_collective_blocks_in(request->collective, owners) * request->bytes;
     int64_t total = 0;
     for (int64_t destination = 0; destination < owners; destination++)
         total += pattern->bytes(request, owner, destination);
@@ -135,7 +138,8 @@ static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern) {
     bool right = true;
     for (int64_t i = 0; i < owners; i++)
         origin[i] = first_position(checker->request, pattern, i, owners);
-    for (int64_t j = 0; j < owners && right; j++)
+    int64_t takers = pto_collective_is_to_root(checker->request->collective) ? 1 : owners;
+    for (int64_t j = 0; j < takers && right; j++)
         right = expect_column(checker, pattern, owners, j, origin);
     free(origin);
     return right;
@@ -253,6 +257,7 @@ static bool expect_outputs(pto_checker_t *checker) {
     int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
     switch (pto_collective_data(checker->request->collective)) {
     case PTO_DATA_VECTOR:
+    case PTO_DATA_SCATTERED:
         return expect_vector(checker, out, owners);
     case PTO_DATA_MESSAGES:
         return expect_messages(checker, out, owners);

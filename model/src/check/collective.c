@@ -223,14 +223,14 @@ static bool find_block(pto_checker_t *checker, const call_t *call, member_t memb
 static int64_t bytes_of(const pto_touch_t *block) { return block->end - block->begin; }
 
 static bool gives(const pto_node_t *node, int64_t member) {
-    return member == 0 || node->collective != PTO_COLLECTIVE_BROADCAST;
+    return member == 0 || !pto_collective_is_from_root(node->collective);
 }
 
 /* Whether the call writes a member's output. The root of a broadcast in place keeps its data. */
 static bool gets(const call_t *call, int64_t member) {
-    if (call->node->collective == PTO_COLLECTIVE_REDUCE)
+    if (pto_collective_is_to_root(call->node->collective))
         return member == 0;
-    return member > 0 || call->node->collective != PTO_COLLECTIVE_BROADCAST || !call->in_place;
+    return member > 0 || !pto_collective_is_from_root(call->node->collective) || !call->in_place;
 }
 
 /* --- before its stages ---------------------------------------------------------------------------------- */
@@ -380,15 +380,15 @@ static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_sli
 }
 
 static bool do_blocks(pto_checker_t *checker, const call_t *call) {
-    bool addressed = pto_collective_is_addressed(call->node->collective);
-    if (!has_blocks(checker, call, &call->slices->in, addressed ? call->group->size : 1) ||
-        !has_blocks(checker, call, &call->slices->out, call->group->size))
-        return false;
     gather_givers(checker, call);
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         member_t to = member_at(checker, call, receiver);
         int64_t sender_count = 0;
+        if (!gets(call, receiver))
+            continue;
         for (int64_t sender = 0; sender < call->group->size; sender++) {
+            if (!gives(call->node, sender))
+                continue;
             member_t from = member_at(checker, call, sender);
             bool sent = false;
             if (!do_block(checker, call, from, to, 0, &sent))
@@ -446,13 +446,14 @@ typedef struct {
     pto_touch_t first; /* the first output it was written to */
 } result_t;
 
-/* Combine in the order of the members. */
-static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
+/* Combine what the members give to `to`, in their order. */
+static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, member_t to,
+                          result_t *result) {
     pto_touch_t vector;
     member_t who = member_at(checker, call, member);
     if (!gives(call->node, member))
         return true;
-    if (!find_block(checker, call, who, who, 0, false, &vector))
+    if (!find_block(checker, call, who, to, 0, false, &vector))
         return false;
     if (member == 0) {
         result->begin = vector.begin;
@@ -519,13 +520,31 @@ static bool do_vector(pto_checker_t *checker, const call_t *call) {
     result_t result = {0};
     bool right = true;
     for (int64_t member = 0; member < call->group->size && right; member++)
-        right = combine_input(checker, call, member, &result);
+        right = combine_input(checker, call, member, member_at(checker, call, member), &result);
     for (int64_t member = 0; member < call->group->size && right; member++)
         right = give_result(checker, call, member, &result);
     pto_contents_fini(&result.contents);
     if (right && result.bytes > 0)
         order_vector(checker, call);
     return right;
+}
+
+/* Every member gets the sum of all members' blocks for it, and is ordered after all of them. */
+static bool do_reduced_blocks(pto_checker_t *checker, const call_t *call) {
+    gather_givers(checker, call);
+    for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
+        result_t result = {0};
+        bool right = true;
+        for (int64_t member = 0; member < call->group->size && right; member++)
+            right = combine_input(checker, call, member, member_at(checker, call, receiver), &result);
+        right = right && give_result(checker, call, receiver, &result);
+        pto_contents_fini(&result.contents);
+        if (!right)
+            return false;
+        if (result.bytes > 0)
+            pto_clocks_deliver_gathered(&checker->clocks, rank_of(checker, call, receiver));
+    }
+    return true;
 }
 
 static bool do_call(pto_checker_t *checker, const call_t *call) {
@@ -539,8 +558,14 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
         return do_vector(checker, call);
     if (call->node->collective == PTO_COLLECTIVE_PAIR)
         return do_pair(checker, call);
-    return call->node->collective == PTO_COLLECTIVE_MESSAGES ? do_messages(checker, call)
-                                                             : do_blocks(checker, call);
+    if (call->node->collective == PTO_COLLECTIVE_MESSAGES)
+        return do_messages(checker, call);
+    int64_t in = pto_collective_blocks_in(call->node->collective, call->group->size);
+    int64_t out = pto_collective_blocks_out(call->node->collective, call->group->size);
+    return has_blocks(checker, call, &call->slices->in, in) &&
+           has_blocks(checker, call, &call->slices->out, out) &&
+           (pto_collective_reduces(call->node->collective) ? do_reduced_blocks(checker, call)
+                                                           : do_blocks(checker, call));
 }
 
 bool pto_check_leave_collective(pto_checker_t *checker) {

@@ -16,7 +16,8 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
 static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
-                                                 "broadcast", "allgather", "halo"};
+                                                 "broadcast", "allgather", "halo",      "reduce_scatter",
+                                                 "gather",    "scatter"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -63,6 +64,9 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "broadcast", .read = read_library_collective, .argument = 4},
     {.key = "allgather", .read = read_library_collective, .argument = 5},
     {.key = "halo", .read = read_library_collective, .argument = 6},
+    {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
+    {.key = "gather", .read = read_library_collective, .argument = 8},
+    {.key = "scatter", .read = read_library_collective, .argument = 9},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 

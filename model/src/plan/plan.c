@@ -243,7 +243,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
         build_staging_copy(builder, "library copies output to host", exchange, 0, exchange->n, exchange->out,
                            host.out);
     request->algorithm->build(builder, &host);
-    build_staging_copy(builder, "library copies to device", exchange, from_root ? 1 : 0,
+    build_staging_copy(builder, "library copies to device", exchange, from_root && in_place ? 1 : 0,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 
@@ -407,10 +407,10 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                              (long long)pto_counts_order(counts), (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
-    else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
-        peers = counts->host ? 2 * owners : owners;
     else if (request->collective == PTO_COLLECTIVE_HALO)
         peers = pto_halo_cells(&request->halo);
+    else
+        peers = pto_collective_blocks_in(request->collective, owners) * (counts->host ? 2 : 1);
     int64_t bytes = pto_request_largest_bytes(request);
     if (!pto_bytes_countable(bytes, peers, request->layout.gpus_per_node * request->layout.procs_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,

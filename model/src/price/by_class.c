@@ -1,6 +1,4 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
-#include <math.h>
-
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -131,7 +129,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
     int64_t per_node = pto_plan_group(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
-    double costliest_s = -1;
+    pto_time_t most = {.s = -1};
     for (int n = 0; n < nodes; n++)
         for (int64_t owner = node[n] * per_node; owner < (node[n] + 1) * per_node; owner++) {
             pto_charge_t tried = *charge;
@@ -139,9 +137,9 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
             pto_status_t status = charge_neighbors(pricing, stage, owner, action, &tried);
             if (status != PTO_OK)
                 return status;
-            double tried_s = pto_charge_seconds(&tried, pricing->machine, pricing->outflow);
-            if (tried_s > costliest_s) {
-                costliest_s = tried_s;
+            pto_time_t tried_time = pto_charge_time(&tried, pricing->machine, pricing->outflow);
+            if (pto_time_less(most, tried_time)) {
+                most = tried_time;
                 costliest = owner;
             }
         }
@@ -232,10 +230,10 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *costliest = NULL;
-    double costliest_s = -1, on_node_s = 0, before_s = charge->on_node_s;
+    pto_time_t most = {.s = -1}, on_node = {0}, before = charge->on_node;
     if (traffic->mix_count == 1) {
         pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
-        charge->most_on_node_s += charge->on_node_s - before_s;
+        charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
         return status;
     }
     for (int i = 0; i < traffic->mix_count; i++) {
@@ -244,14 +242,14 @@ static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_tra
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
-        on_node_s = fmax(on_node_s, mix.on_node_s - before_s);
-        double mix_s = pto_charge_seconds(&mix, pricing->machine, pricing->outflow);
-        if (mix_s > costliest_s) {
-            costliest_s = mix_s;
+        on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, before));
+        pto_time_t mix_time = pto_charge_time(&mix, pricing->machine, pricing->outflow);
+        if (pto_time_less(most, mix_time)) {
+            most = mix_time;
             costliest = &traffic->mix[i];
         }
     }
-    charge->most_on_node_s += on_node_s;
+    charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
     return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
 }
 

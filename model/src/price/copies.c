@@ -3,7 +3,6 @@
  */
 #include "price/copies.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,9 +129,9 @@ pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
         return pto_kernel_copy_charge(to->plan, to->machine, action, to->engine, to->charge, to->err);
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);) {
-        double before_s = to->charge->other_s;
+        pto_time_t before = to->charge->other;
         status = charge_one(to, action);
-        if (to->streams && to->charge->other_s > before_s)
+        if (to->streams && pto_time_less(before, to->charge->other))
             to->behind = PTO_BEHIND_COPY;
     }
     return status;
@@ -190,33 +189,34 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
                           int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)
-        waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
-    queue->hold_s = pto_copy_hold_s(machine, copy);
+        waiting += queue->held[i].who != who && pto_time_less(mine->time, queue->held[i].until);
+    queue->hold = pto_copy_hold(machine, copy);
     pto_charge_t alone = *charge, queued = *charge;
     alone.terms = queued.terms = NULL;
     pto_charge_queued(&alone, machine, copy, 0);
     if (waiting > 0)
         pto_charge_queued(&queued, machine, copy, waiting);
-    bool delayed = waiting > 0 && queue->last.seconds + queued.other_s > mine->seconds + alone.other_s;
+    bool delayed = waiting > 0 && pto_time_less(pto_time_add(mine->time, alone.other),
+                                                pto_time_add(queue->last.time, queued.other));
     pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
     /* The path goes through the previous copy, even if that ended before `mine`. */
     return !delayed || pto_ledger_copy(mine, &queue->last, charge->terms != NULL);
 }
 
 /* Forget what `who` held, so that no process counts twice. Returns until when. */
-static double drop_held(pto_copy_queue_t *queue, int64_t who) {
+static pto_time_t drop_held(pto_copy_queue_t *queue, int64_t who) {
     int at = 0;
     while (at < queue->count && queue->held[at].who != who)
         at++;
     if (at == queue->count)
-        return 0;
-    double until_s = queue->held[at].until_s;
+        return (pto_time_t){0};
+    pto_time_t until = queue->held[at].until;
     memmove(&queue->held[at], &queue->held[at + 1], (size_t)(--queue->count - at) * sizeof *queue->held);
-    return until_s;
+    return until;
 }
 
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
-    double until_s = fmax(drop_held(queue, who), mine->seconds + queue->hold_s);
+    pto_time_t until = pto_time_max(drop_held(queue, who), pto_time_add(mine->time, queue->hold));
     if (queue->count == queue->capacity) {
         int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
         pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
@@ -225,7 +225,7 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
         queue->held = grown;
         queue->capacity = capacity;
     }
-    queue->held[queue->count++] = (pto_held_copy_t){who, until_s};
+    queue->held[queue->count++] = (pto_held_copy_t){who, until};
     return pto_ledger_follow(&queue->last, mine, explain);
 }
 
@@ -233,7 +233,8 @@ bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, cons
                           double times) {
     for (int i = 0; i < queue->count; i++) {
         int64_t who = queue->held[i].who;
-        queue->held[i].until_s += times * (now[who].seconds - before[who].seconds);
+        queue->held[i].until = pto_time_add(
+            queue->held[i].until, pto_time_scale(pto_time_subtract(now[who].time, before[who].time), times));
     }
     int64_t last = queue->count > 0 ? queue->held[queue->count - 1].who : 0;
     return queue->count == 0 || pto_ledger_shift(&queue->last, &now[last], &before[last], times);

@@ -28,7 +28,7 @@ static pto_raise_t *add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int6
     pto_raise_t *raise = &raises->item[raises->count++];
     raise->from = from;
     raise->round = pricing->round;
-    raise->at.seconds = 0;
+    raise->at.time = (pto_time_t){0};
     raise->at.entry_count = 0;
     return raise;
 }

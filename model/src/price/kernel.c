@@ -31,8 +31,8 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
                                 pto_remote_name(access.how));
     bool all_known = pto_param_known(all);
     double pair_bytes = (double)(all_known ? access.most_bytes : access.link_bytes);
-    bool by_link =
-        all_known && (double)access.link_bytes * all->value > pair_bytes * postal->beta_s_per_byte.value;
+    bool by_link = all_known && pto_time_less(pto_time_of(&postal->beta_s_per_byte, pair_bytes),
+                                              pto_time_of(all, (double)access.link_bytes));
     pto_charge_entry(charge, (pto_entry_t){.place = postal,
                                            .field = PTO_FIELD_ALPHA,
                                            .param = &postal->alpha_s,

@@ -62,7 +62,7 @@ static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_l
 static void count_from_here(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
-        pricing->demand[i].seconds = 0;
+        pricing->demand[i].time = (pto_time_t){0};
         pricing->demand[i].entry_count = 0;
         pricing->askers[i] = 0;
     }
@@ -82,14 +82,14 @@ static void fork(pto_pricing_t *pricing, int lanes) {
 }
 
 /* The lane that takes the least time after it has asked for the last time; lane 0's end is in `before`. */
-static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, double *seconds) {
+static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
     for (int lane = 0; lane < PTO_LANES_MAX && pricing->askers[index] >> lane; lane++) {
         const pto_ledger_t *end = lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->before[actor];
-        double after_s = end->seconds - last_ask_at(pricing, lane, index)->seconds;
-        if ((pricing->askers[index] >> lane & 1) == 0 || (shortest >= 0 && after_s >= *seconds))
+        pto_time_t after = pto_time_subtract(end->time, last_ask_at(pricing, lane, index)->time);
+        if ((pricing->askers[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
             continue;
-        *seconds = after_s;
+        *time = after;
         shortest = lane;
     }
     return shortest;
@@ -104,15 +104,16 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resour
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
-    double after_s = 0;
+    pto_time_t after = {0};
     if ((askers & (askers - 1)) == 0)
         return;
     int lane = pricing->in_branches && resource != PTO_LANE_MEMORY
-                   ? shortest_end(pricing, actor, index, &after_s)
+                   ? shortest_end(pricing, actor, index, &after)
                    : -1;
     if (lane >= 0)
         from = &pricing->first_ask[index];
-    if (from->seconds + demand->seconds + after_s <= mine->seconds * (1 + rounding))
+    pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
+    if (!pto_time_less(pto_time_scale(mine->time, 1 + rounding), needed))
         return;
     copy_ledger(pricing, mine, from);
     bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
@@ -152,9 +153,10 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 /* A stage of a chunk follows that of the previous chunk without a gap if what it waits for in other lanes was
  * there before. */
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
+    bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         pricing->behind[actor] =
-            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds)
+            matters && (!awaited || !pto_time_less(pricing->ledger[actor].time, awaited[actor].time))
                 ? PTO_BEHIND_CHUNK
                 : PTO_BEHIND_NOTHING;
 }
@@ -200,7 +202,7 @@ static void repeat_asks(pto_pricing_t *pricing, double times) {
     for (int64_t index = 0; index < count; index++) {
         int64_t actor = index % pricing->actor_count;
         pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
-        if (ask->seconds > pricing->snapshot[actor].seconds &&
+        if (pto_time_less(pricing->snapshot[actor].time, ask->time) &&
             !pto_ledger_shift(ask, &pricing->ledger[actor], &pricing->snapshot[actor], times))
             pricing->out_of_memory = true;
     }
@@ -224,7 +226,7 @@ typedef struct {
     pto_ledger_t *slot;   /* per slot and actor: the last lane's, when it was used last */
     pto_ledger_t *before; /* per lane and actor: at the start of the period */
     int64_t pending;      /* raised flags, then */
-    double *gain_s;       /* per lane and actor: in the period before; -1: unknown */
+    pto_time_t *gain;     /* per lane and actor: in the period before; -1: unknown */
 } pipeline_t;
 
 static bool queues_are_empty(const pto_pricing_t *pricing) {
@@ -251,29 +253,47 @@ static bool are_apart(const pto_pricing_t *pricing, int index) {
     return pricing->kind == PTO_ACTORS_CLASSES;
 }
 
+static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeline, int64_t index) {
+    return pto_time_subtract(pricing->lane[index].time, pipeline->before[index].time);
+}
+
 /* Whether each lane of each actor has gained as much as in the period before, and all actors the same unless
  * they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes that
  * wait for each other's slots gain the same. */
-static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
+static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
     bool steady = pricing->lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
     bool empty = queues_are_empty(pricing), together = true;
-    double of_all_s[PTO_LANES_MAX] = {0};
+    pto_time_t of_all[PTO_LANES_MAX] = {{0}};
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
-        double largest_s = 0;
+        pto_time_t largest = {0};
         for (int lane = 0; lane < pipeline->lanes; lane++) {
             int64_t i = lane * pricing->actor_count + actor;
-            double gain_s = pricing->lane[i].seconds - pipeline->before[i].seconds;
-            steady = steady && pto_same_time(gain_s, pipeline->gain_s[i]) &&
-                     (gain_s == 0 || gain_s >= largest_s || pto_same_time(gain_s, largest_s));
-            alike = alike && (gain_s == 0 || largest_s == 0 || pto_same_time(gain_s, largest_s));
+            pto_time_t gain = gain_of(pricing, pipeline, i), earlier = pipeline->gain[i];
+            if (!on_tape) {
+                gain = pto_time_off_tape(gain);
+                earlier = pto_time_off_tape(earlier);
+            }
+            bool gains = pto_time_positive(gain);
+            bool like_others = !gains || !pto_time_positive(largest) || pto_time_same(gain, largest);
+            steady = steady && pto_time_same(gain, earlier) && (like_others || !pto_time_less(gain, largest));
+            alike = alike && like_others;
             together =
-                together && (gain_s == 0 || of_all_s[lane] == 0 || pto_same_time(gain_s, of_all_s[lane]));
-            largest_s = gain_s > largest_s ? gain_s : largest_s;
-            of_all_s[lane] = gain_s > 0 ? gain_s : of_all_s[lane];
-            pipeline->gain_s[i] = gain_s;
+                together && (!gains || !pto_time_positive(of_all[lane]) || pto_time_same(gain, of_all[lane]));
+            largest = pto_time_max(largest, gain);
+            of_all[lane] = gains ? gain : of_all[lane];
         }
     }
     return steady && (together || (pipeline->apart && empty)) && (alike || (pipeline->slots == 0 && empty));
+}
+
+/* A tape need not keep that they don't: to price chunk by chunk is always right. */
+static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
+    bool steady = gains_repeat(pricing, pipeline, false);
+    if (steady && pto_tape_recording)
+        gains_repeat(pricing, pipeline, true);
+    for (int64_t i = 0; i < pipeline->lanes * pricing->actor_count; i++)
+        pipeline->gain[i] = gain_of(pricing, pipeline, i);
+    return steady;
 }
 
 /* Add `times` the gains of the last period to all that the next chunks depend on. */
@@ -347,16 +367,16 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     if (repeats) {
         pipeline.apart = are_apart(pricing, index);
         pipeline.before = calloc((size_t)lanes + 1, sizeof *pipeline.before);
-        pipeline.gain_s = malloc((size_t)(lanes + 1) * sizeof *pipeline.gain_s);
+        pipeline.gain = malloc((size_t)(lanes + 1) * sizeof *pipeline.gain);
     }
-    if (!pipeline.slot || (repeats && (!pipeline.before || !pipeline.gain_s)))
+    if (!pipeline.slot || (repeats && (!pipeline.before || !pipeline.gain)))
         pricing->out_of_memory = true;
-    for (int64_t i = 0; pipeline.gain_s && i < lanes; i++)
-        pipeline.gain_s[i] = -1;
+    for (int64_t i = 0; pipeline.gain && i < lanes; i++)
+        pipeline.gain[i] = (pto_time_t){.s = -1};
     pto_status_t status = walk_chunks(pricing, &pipeline);
     free_ledgers(pipeline.slot, slots);
     free_ledgers(pipeline.before, lanes);
-    free(pipeline.gain_s);
+    free(pipeline.gain);
     return status;
 }
 
@@ -397,17 +417,18 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
 }
 
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
-                     const pto_charge_t *charge, double seconds) {
+                     const pto_charge_t *charge, pto_time_t time) {
     int64_t index = asked_at(pricing, resource, actor);
     bool first = pricing->askers[index] == 0;
     const pto_ledger_t *mine = &pricing->ledger[actor];
-    if (seconds > 0)
+    bool asks = pto_time_positive(time);
+    if (asks)
         pricing->askers[index] |= UINT64_C(1) << current_lane(pricing);
-    if (seconds > 0 && pricing->in_branches) {
-        if (first || mine->seconds < pricing->first_ask[index].seconds)
+    if (asks && pricing->in_branches) {
+        if (first || pto_time_less(mine->time, pricing->first_ask[index].time))
             copy_ledger(pricing, &pricing->first_ask[index], mine);
         pricing->asks[index] = true;
     }
-    if (!pto_ledger_add(&pricing->demand[index], charge, seconds))
+    if (!pto_ledger_add(&pricing->demand[index], charge, time))
         pricing->out_of_memory = true;
 }

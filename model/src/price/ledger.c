@@ -70,16 +70,27 @@ static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_post
 void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
                        double starts, double bytes) {
     if (postal && pto_postal_known(postal))
-        charge->other_s += starts * postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
+        charge->other =
+            pto_time_add(charge->other, pto_time_add(pto_time_of(&postal->alpha_s, starts),
+                                                     pto_time_of(&postal->beta_s_per_byte, bytes)));
     enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
 }
 
 void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
     if (entry.param && pto_param_known(entry.param))
-        charge->other_s += entry.count * entry.param->value;
+        charge->other = pto_time_add(charge->other, pto_time_of(entry.param, entry.count));
     else
         entry.param = NULL;
     pto_charge_enter(charge, entry);
+}
+
+void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count) {
+    bool known = pto_param_known(param);
+    if (known)
+        charge->other = pto_time_add(charge->other, pto_time_multiply(count, pto_time_of(param, 1)));
+    pto_charge_enter(
+        charge,
+        (pto_entry_t){.place = param, .param = known ? param : NULL, .space = space, .count = count.s});
 }
 
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
@@ -90,15 +101,15 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
 static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
                              pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
-    double beta_s = total_bytes * postal->beta_s_per_byte.value;
-    double alpha_s = count * postal->alpha_s.value;
-    charge->alpha_s += alpha_s;
+    pto_time_t beta = pto_time_of(&postal->beta_s_per_byte, total_bytes);
+    pto_time_t alpha = pto_time_of(&postal->alpha_s, count);
+    charge->alpha = pto_time_add(charge->alpha, alpha);
     if (off_node) {
-        charge->off_node_alpha_s += alpha_s;
-        charge->off_node_s += beta_s;
+        charge->off_node_alpha = pto_time_add(charge->off_node_alpha, alpha);
+        charge->off_node = pto_time_add(charge->off_node, beta);
     } else {
-        charge->on_node_s += beta_s;
-        charge->within_s[space] += beta_s;
+        charge->on_node = pto_time_add(charge->on_node, beta);
+        charge->within[space] = pto_time_add(charge->within[space], beta);
     }
     enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, postal, count,
                  total_bytes);
@@ -123,38 +134,47 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
     return PTO_OK;
 }
 
-double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine) {
-    double added_s = 0;
+pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine) {
+    pto_time_t added = {0};
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         const pto_param_t *both_ways = &machine->both_ways[i];
-        double seconds = out->within_s[i] < in->within_s[i] ? out->within_s[i] : in->within_s[i];
-        if (!pto_param_known(both_ways) || seconds == 0)
+        pto_time_t shorter = pto_time_less(out->within[i], in->within[i]) ? out->within[i] : in->within[i];
+        if (!pto_param_known(both_ways) || !pto_time_positive(shorter))
             continue;
-        pto_charge_param(out, both_ways, (pto_space_t)i, seconds);
-        pto_charge_param(in, both_ways, (pto_space_t)i, seconds);
-        added_s += seconds * both_ways->value;
+        pto_charge_share(out, both_ways, (pto_space_t)i, shorter);
+        pto_charge_share(in, both_ways, (pto_space_t)i, shorter);
+        added = pto_time_add(added, pto_time_multiply(shorter, pto_time_of(both_ways, 1)));
     }
-    return added_s;
+    return added;
 }
 
-double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
-    double seconds = charge->within_s[PTO_SPACE_CPU];
-    if (!pto_param_known(&machine->staged_message) || seconds == 0)
-        return 0;
-    pto_charge_param(charge, &machine->staged_message, PTO_SPACE_CPU, seconds);
-    return seconds * machine->staged_message.value;
+pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
+    pto_time_t within = charge->within[PTO_SPACE_CPU];
+    if (!pto_param_known(&machine->staged_message) || !pto_time_positive(within))
+        return (pto_time_t){0};
+    pto_charge_share(charge, &machine->staged_message, PTO_SPACE_CPU, within);
+    return pto_time_multiply(within, pto_time_of(&machine->staged_message, 1));
 }
 
 static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
     return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
 }
 
+bool pto_queued_copies_cost(const pto_machine_t *machine) {
+    bool any = false;
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
+        any = any || has_queued_cost(machine, (pto_copy_kind_t)kind);
+    return any;
+}
+
+static const pto_time_t once = {.s = 1};
+
 /* `times` a copy's place in the queue. */
 static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                         pto_behind_t behind, double times) {
-    pto_charge_param(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
+                         pto_behind_t behind, pto_time_t times) {
+    pto_charge_share(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
     if (behind == PTO_BEHIND_CHUNK && pto_param_known(&machine->event_s))
-        pto_charge_param(charge, &machine->event_s, PTO_SPACE_CPU, times);
+        pto_charge_share(charge, &machine->event_s, PTO_SPACE_CPU, times);
 }
 
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
@@ -169,7 +189,7 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
                                 "machine %s has no peer.on_socket, which the plan needs", machine->name);
     bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
     if (queued)
-        charge_place(charge, machine, PTO_COPY_D2D, behind, 1);
+        charge_place(charge, machine, PTO_COPY_D2D, behind, once);
     pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, queued ? 0 : 1,
                       (double)link_bytes);
     return PTO_OK;
@@ -188,7 +208,7 @@ static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, 
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
     if (pto_param_known(share) && has_queued_cost(machine, kind))
-        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, share->value);
+        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, pto_time_of(share, 1));
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
@@ -206,7 +226,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         !pto_copy_is_queued(machine, copy.kind))
         charge_unshared(charge, machine, copy.kind);
     if (queued)
-        charge_place(charge, machine, copy.kind, copy.behind, 1);
+        charge_place(charge, machine, copy.kind, copy.behind, once);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -234,8 +254,10 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_q
                        const pto_cost_row_t *row, double times) {
     const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : alone;
-    double starts = copy.behind ? 0 : times, alpha_s = copy.behind ? 0 : postal->alpha_s.value;
-    charge->other_s += times * (alpha_s + (double)copy.bytes * postal->beta_s_per_byte.value);
+    double starts = copy.behind ? 0 : times;
+    pto_time_t alpha = copy.behind ? (pto_time_t){0} : pto_time_of(&postal->alpha_s, 1);
+    pto_time_t one = pto_time_add(alpha, pto_time_of(&postal->beta_s_per_byte, (double)copy.bytes));
+    charge->other = pto_time_add(charge->other, pto_time_scale(one, times));
     const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
     enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, starts,
                  times * (double)copy.bytes);
@@ -279,11 +301,11 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     charge_row(charge, machine, copy, above, times * share);
 }
 
-static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
+static pto_time_t shared(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge_shared(&charge, machine, copy, procs, 1);
-    return charge.other_s;
+    return charge.other;
 }
 
 /* Fits of neighboring rows may cross, but one more copy never takes time away: it then adds nothing, neither
@@ -298,15 +320,15 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
         return;
     }
     if (copy.behind)
-        charge_place(charge, machine, copy.kind, copy.behind, 1);
-    if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
+        charge_place(charge, machine, copy.kind, copy.behind, once);
+    if (waiting > 0 && !pto_time_less(shared(machine, copy, waiting), shared(machine, copy, waiting + 1)))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
     if (waiting > 0)
         charge_shared(charge, machine, copy, waiting, -1);
 }
 
-double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
+pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
     copy.behind = PTO_BEHIND_NOTHING;
     copy.pageable = false;
@@ -314,7 +336,8 @@ double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);
     pto_charge_queued(&second, machine, copy, 1);
-    return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
+    return pto_time_less(alone.other, second.other) ? pto_time_subtract(second.other, alone.other)
+                                                    : (pto_time_t){0};
 }
 
 /* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for its
@@ -324,7 +347,7 @@ pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_c
     if (copy.kind == PTO_COPY_D2H)
         return PTO_COPY_OUT;
     copy.bytes = 0; /* the same rows, of which the starts alone count */
-    if (pto_copy_hold_s(machine, copy) > 0)
+    if (pto_time_positive(pto_copy_hold(machine, copy)))
         return PTO_COPY_TURN;
     return copy.kind == PTO_COPY_H2D ? PTO_COPY_IN : PTO_COPY_MEMORY;
 }
@@ -373,19 +396,21 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
         outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
 }
 
-/* Seconds that a node's messages need, each of three ways; a limit that the machine does not know is 0. */
+/* What a node's messages need, each of three ways; a limit that the machine does not know is 0. */
 typedef struct {
-    double bytes_s;
-    double contended_s; /* of the bytes that others contend for, without the contention's own factor */
-    double messages_s;
+    pto_time_t bytes;
+    pto_time_t contended; /* of the bytes that others contend for, without the contention's own factor */
+    pto_time_t messages;
 } limits_t;
 
 static limits_t limits_of(const pto_machine_t *machine, const pto_outflow_t *outflow) {
-    limits_t limits = {0, 0, 0};
+    limits_t limits = {{.s = 0}, {.s = 0}, {.s = 0}};
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        limits.bytes_s += outflow->bytes[space] * machine->injection_s_per_byte[space].value;
-        limits.contended_s += outflow->contended[space] * machine->injection_s_per_byte[space].value;
-        limits.messages_s += outflow->messages[space] * machine->injection_s_per_message[space].value;
+        const pto_param_t *per_byte = &machine->injection_s_per_byte[space];
+        const pto_param_t *per_message = &machine->injection_s_per_message[space];
+        limits.bytes = pto_time_add(limits.bytes, pto_time_of(per_byte, outflow->bytes[space]));
+        limits.contended = pto_time_add(limits.contended, pto_time_of(per_byte, outflow->contended[space]));
+        limits.messages = pto_time_add(limits.messages, pto_time_of(per_message, outflow->messages[space]));
     }
     return limits;
 }
@@ -393,22 +418,21 @@ static limits_t limits_of(const pto_machine_t *machine, const pto_outflow_t *out
 /* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
+/* A tape need not keep which bound it is: the time is the largest of the three. */
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
-                          const pto_outflow_t *outflow, double *seconds) {
-    *seconds = charge->off_node_alpha_s + charge->off_node_s;
+                          const pto_outflow_t *outflow, pto_time_t *time) {
+    *time = pto_time_add(charge->off_node_alpha, charge->off_node);
     if (!charge->moved[PTO_LEVEL_OFF_NODE])
         return BOUND_OWN;
     limits_t limits = limits_of(machine, outflow);
-    double bytes_s = limits.bytes_s + limits.contended_s * machine->contention.value;
-    bound_t bound = BOUND_OWN;
-    if (bytes_s > charge->off_node_s) {
-        bound = BOUND_BYTES;
-        *seconds = charge->off_node_alpha_s + bytes_s;
-    }
-    if (limits.messages_s + bytes_s > *seconds && limits.messages_s > charge->off_node_alpha_s) {
+    pto_time_t contention = pto_time_multiply(limits.contended, pto_time_of(&machine->contention, 1));
+    pto_time_t bytes = pto_time_add(limits.bytes, contention);
+    pto_time_t rate = pto_time_add(limits.messages, bytes);
+    bound_t bound = charge->off_node.s < bytes.s ? BOUND_BYTES : BOUND_OWN;
+    *time = pto_time_add(charge->off_node_alpha, pto_time_max(charge->off_node, bytes));
+    if (rate.s > time->s)
         bound = BOUND_RATE;
-        *seconds = limits.messages_s + bytes_s;
-    }
+    *time = pto_time_max(*time, rate);
     return bound;
 }
 
@@ -443,17 +467,21 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, con
     }
 }
 
-double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
-                          const pto_outflow_t *outflow) {
-    double off_node_s;
-    find_bound(charge, machine, outflow, &off_node_s);
-    return charge->alpha_s - charge->off_node_alpha_s + charge->on_node_s + off_node_s + charge->other_s;
+pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
+                           const pto_outflow_t *outflow) {
+    pto_time_t off_node;
+    find_bound(charge, machine, outflow, &off_node);
+    pto_time_t on_node =
+        pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
+    return pto_time_add(pto_time_add(on_node, off_node), charge->other);
 }
 
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
-    double off_node_s;
-    bound_t bound = find_bound(charge, machine, outflow, &off_node_s);
-    if (charge->terms && bound != BOUND_OWN)
+    pto_time_t off_node;
+    if (!charge->terms)
+        return;
+    bound_t bound = find_bound(charge, machine, outflow, &off_node);
+    if (bound != BOUND_OWN)
         enter_limits(charge, machine, outflow, bound);
 }
 
@@ -464,20 +492,23 @@ void pto_ledger_fini(pto_ledger_t *ledger) {
     *ledger = (pto_ledger_t){0};
 }
 
-bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds) {
+bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time) {
     bool kept = !charge->out_of_memory;
-    ledger->seconds += seconds;
+    ledger->time = pto_time_add(ledger->time, time);
     for (int i = 0; charge->terms && i < charge->terms->entry_count; i++)
         kept = ledger_enter(ledger, &charge->terms->entry[i]) && kept;
     return kept;
 }
 
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
-    return from->seconds <= ledger->seconds || pto_ledger_copy(ledger, from, explain);
+    if (explain)
+        return !pto_time_less(ledger->time, from->time) || pto_ledger_copy(ledger, from, true);
+    ledger->time = pto_time_max(ledger->time, from->time);
+    return true;
 }
 
 bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
-    ledger->seconds = from->seconds;
+    ledger->time = from->time;
     if (!explain)
         return true;
     if (!ledger_reserve(ledger, from->entry_count))
@@ -490,7 +521,8 @@ bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explai
 
 bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
                       double times) {
-    ledger->seconds += times * (now->seconds - before->seconds);
+    ledger->time =
+        pto_time_add(ledger->time, pto_time_scale(pto_time_subtract(now->time, before->time), times));
     for (int i = 0; i < now->entry_count; i++) {
         double count_before = 0;
         for (int j = 0; j < before->entry_count; j++)

@@ -5,6 +5,7 @@
 
 #include "machine/registry.h"
 #include "portolan/price.h"
+#include "price/tape.h"
 
 /* An addend: a number of the machine, and how often it counts. */
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
 
 /* How far one actor has come, and by which addends. */
 typedef struct {
-    double seconds;
+    pto_time_t time;
     int entry_count;
     int entry_capacity;
     pto_entry_t *entry;
@@ -31,14 +32,14 @@ typedef struct {
     pto_ledger_t *terms; /* the addends; NULL: no explanation is wanted */
     bool out_of_memory;  /* an addend could not be kept */
     bool at_once;        /* whether messages are in flight together; not at first */
-    double alpha_s;
-    double off_node_alpha_s; /* of these, the off-node messages' */
-    double on_node_s;
-    double most_on_node_s;            /* of a class, that of the member for which it is most */
-    double within_s[PTO_SPACE_COUNT]; /* on_node_s by the messages' memory */
-    double off_node_s;
+    pto_time_t alpha;
+    pto_time_t off_node_alpha; /* of these, the off-node messages' */
+    pto_time_t on_node;
+    pto_time_t most_on_node;            /* of a class, that of the member for which it is most */
+    pto_time_t within[PTO_SPACE_COUNT]; /* on_node by the messages' memory */
+    pto_time_t off_node;
     bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
-    double other_s;
+    pto_time_t other;
 } pto_charge_t;
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
@@ -69,6 +70,8 @@ void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry);
 
 /* The same for a parameter that is a cell of its own. */
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count);
+/* The same for a count that depends on parameters itself. */
+void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count);
 
 /* `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE where the machine has none such. */
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -76,10 +79,13 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
 
 /* Charge both what messages within the node cost more that a process sends and receives in one stage. Returns
  * that. */
-double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
+pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
 /* Charge what messages within the node cost more between the copies of a pipeline. Returns that. */
-double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
+pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
+
+/* Whether it matters to any copy what it follows. */
+bool pto_queued_copies_cost(const pto_machine_t *machine);
 
 /* What a queued copy asks of its process's CPU: to put it into the queue, and to see its end. Nothing where
  * the machine does not know that messages ask for it too. */
@@ -131,7 +137,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 /* How long after its end a copy still counts as not ended. Where a second copy takes longer than one alone,
  * processes take turns on the GPU, and a turn lasts whether it is used or not. */
-double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
+pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy);
 
 /* What the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
 typedef enum {
@@ -197,17 +203,17 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
-/* The charge's seconds under the node's injection limit. */
-double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
-                          const pto_outflow_t *outflow);
+/* What the charge takes under the node's injection limit. */
+pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
+                           const pto_outflow_t *outflow);
 
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow);
 
 void pto_ledger_fini(pto_ledger_t *ledger);
 
-/* Add a closed charge of `seconds`. Returns false when out of memory, now or while it was charged. */
-bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds);
+/* Add a closed charge that takes `time`. Returns false when out of memory, now or while it was charged. */
+bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time);
 
 /* Advance `ledger` to the time of `from`, with its entries, if that is later. */
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
@@ -223,7 +229,7 @@ bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_l
 /* A copy that others count as not ended until then. */
 typedef struct {
     int64_t who;
-    double until_s;
+    pto_time_t until;
 } pto_held_copy_t;
 
 /* The copies of one GPU's processes that wait for one resource, in the order in which they were asked for:
@@ -233,7 +239,7 @@ typedef struct {
     int count;
     int capacity;
     pto_held_copy_t *held; /* of each process, in the order of their latest copies */
-    double hold_s;         /* of the one that has entered last */
+    pto_time_t hold;       /* of the one that has entered last */
     pto_ledger_t last;     /* where the last one's process stood at its end */
 } pto_copy_queue_t;
 

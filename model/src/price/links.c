@@ -39,14 +39,14 @@ bool pto_links_allocate(pto_pricing_t *pricing) {
         return true;
     loads->nodes = nodes_counted(pricing);
     loads->bytes = calloc((size_t)(PTO_LOAD_KINDS * loads->nodes * loads->links.count), sizeof *loads->bytes);
-    loads->longest_s = calloc((size_t)loads->nodes, sizeof *loads->longest_s);
-    return loads->bytes && loads->longest_s;
+    loads->longest = calloc((size_t)loads->nodes, sizeof *loads->longest);
+    return loads->bytes && loads->longest;
 }
 
 void pto_links_release(pto_pricing_t *pricing) {
     free(pricing->loads.bytes);
     free(pricing->loads.fabric_bytes);
-    free(pricing->loads.longest_s);
+    free(pricing->loads.longest);
 }
 
 void pto_links_begin(pto_pricing_t *pricing) {
@@ -207,9 +207,9 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
 /* --- charging ------------------------------------------------------------------------------------------- */
 
 static void see_seconds(double bytes, const pto_param_t *s_per_byte, pto_busiest_t *busiest) {
-    double seconds = bytes * s_per_byte->value;
-    if (seconds > busiest->seconds)
-        *busiest = (pto_busiest_t){.seconds = seconds, .s_per_byte = s_per_byte};
+    pto_time_t time = pto_time_of(s_per_byte, bytes);
+    if (pto_time_less(busiest->time, time))
+        *busiest = (pto_busiest_t){.time = time, .s_per_byte = s_per_byte};
 }
 
 static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
@@ -277,9 +277,10 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
     return busiest;
 }
 
-void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, double own_s) {
-    if (busiest->seconds <= own_s * (1 + 1e-12))
+void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own) {
+    if (!busiest->s_per_byte || !pto_time_less(pto_time_scale(own, 1 + 1e-12), busiest->time))
         return;
-    double bytes = (busiest->seconds - own_s) / busiest->s_per_byte->value;
-    pto_charge_param(charge, busiest->s_per_byte, PTO_SPACE_GPU, bytes);
+    pto_time_t bytes =
+        pto_time_divide(pto_time_subtract(busiest->time, own), pto_time_of(busiest->s_per_byte, 1));
+    pto_charge_share(charge, busiest->s_per_byte, PTO_SPACE_GPU, bytes);
 }

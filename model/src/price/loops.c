@@ -1,6 +1,4 @@
 /* Loops in the price: rounds that cost the same are priced once. */
-#include <math.h>
-
 #include "price/pricing.h"
 
 /* Rounds of a shift by c + l * k, in which it takes every message off the node. */
@@ -80,18 +78,16 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
 
 /* --- loops in which processes lag ----------------------------------------------------------------------- */
 
-bool pto_same_time(double a_s, double b_s) { return fabs(a_s - b_s) <= 1e-9 * fabs(a_s); }
-
 bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
-                      double *gain_s) {
-    *gain_s = 0;
+                      pto_time_t *gain) {
+    *gain = (pto_time_t){0};
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
-        double own_s = now[actor].seconds - before[actor].seconds;
-        if (own_s == 0)
+        pto_time_t own = pto_time_subtract(now[actor].time, before[actor].time);
+        if (!pto_time_positive(own))
             continue;
-        if (*gain_s > 0 && !pto_same_time(*gain_s, own_s))
+        if (pto_time_positive(*gain) && !pto_time_same(*gain, own))
             return false;
-        *gain_s = own_s;
+        *gain = own;
     }
     return true;
 }
@@ -115,22 +111,22 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
  * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
     int64_t to = pto_plan_node(pricing->plan, index)->to, period = pricing->lag * repeat.period;
-    double gain_s, earlier_s = -1;
+    pto_time_t gain, earlier = {.s = -1};
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
         int64_t pending = pto_raises_pending(pricing);
         take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
-        bool steady = pto_pricing_gain(pricing, pricing->ledger, pricing->snapshot, &gain_s) &&
+        bool steady = pto_pricing_gain(pricing, pricing->ledger, pricing->snapshot, &gain) &&
                       pto_raises_pending(pricing) == pending && pricing->lag <= period;
-        if (steady && pto_same_time(gain_s, earlier_s)) {
+        if (steady && pto_time_same(gain, earlier)) {
             int64_t more = (repeat.uniform_to - k) / period;
             repeat_pending(pricing, period, (double)more);
             repeat_gains(pricing, (double)more);
             return price_rounds(pricing, index, k + more * period, to);
         }
-        earlier_s = steady ? gain_s : -1;
+        earlier = steady ? gain : (pto_time_t){.s = -1};
         if (pricing->lag > period)
             period = pricing->lag * repeat.period;
     }

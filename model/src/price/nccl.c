@@ -83,7 +83,7 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     if (kind == PTO_NCCL_ALLREDUCE) {
         rounds = 2;
         shape.per_link = shape.per_node = 2 * steps / gpus;
-    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_ALLTOALL) {
+    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_REDUCE_SCATTER || kind == PTO_NCCL_ALLTOALL) {
         shape.per_link = shape.per_node = steps;
     }
     shape.hops = rounds * steps;
@@ -186,7 +186,7 @@ double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, cons
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, NULL);
     charge_route(&charge, machine, kind, route);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 /* Doublings of GPUs per node and of nodes between two jobs. */
@@ -207,17 +207,24 @@ static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_j
     return any;
 }
 
+bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
+                           pto_nccl_job_t job, double bytes, pto_nccl_route_t *route) {
+    pto_nccl_job_t base;
+    return !pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes) &&
+           nearest(&machine->nccl[kind], job, &base) &&
+           pto_nccl_route(machine, kind, algorithm, base, job, bytes, route);
+}
+
 /* The cheaper of ring and tree; an alltoall has neither, only sends. False: nothing is known to extrapolate
  * from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
     pto_nccl_route_t tree;
-    pto_nccl_job_t base;
-    if (!nearest(&machine->nccl[kind], job, &base) ||
-        !pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_RING, base, job, bytes, best))
+    pto_tape_refuse();
+    if (!pto_nccl_extrapolated(machine, kind, PTO_NCCL_ALGORITHM_RING, job, bytes, best))
         return false;
-    if (has_tree && pto_nccl_route(machine, kind, PTO_NCCL_ALGORITHM_TREE, base, job, bytes, &tree) &&
+    if (has_tree && pto_nccl_extrapolated(machine, kind, PTO_NCCL_ALGORITHM_TREE, job, bytes, &tree) &&
         pto_nccl_route_s(machine, kind, &tree) < pto_nccl_route_s(machine, kind, best))
         *best = tree;
     charge_route(charge, machine, kind, best);

@@ -31,6 +31,10 @@ typedef struct {
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 
+/* The route from the nearest measured job; false also where this job itself was measured. */
+bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
+                           pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
+
 /* What the call takes by this route. */
 double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route);
 

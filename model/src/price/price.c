@@ -72,7 +72,7 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
-    double copies_s; /* of other_s */
+    pto_time_t copies; /* of other */
     /* The busiest links of the messages in both directions, and of the copies. */
     pto_busiest_links_t out_link;
     pto_busiest_links_t in_link;
@@ -87,7 +87,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     if (pricing->kind == PTO_ACTORS_RANKS)
         return pto_rank_charge_messages(pricing, action, charge, busiest);
     pto_status_t status = pto_class_charge_messages(pricing, action, charge);
-    if (charge->most_on_node_s > 0)
+    if (pto_time_positive(charge->most_on_node))
         pto_links_see_all(pricing, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND, &busiest->on_node);
     return status;
 }
@@ -108,7 +108,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .streams = streams(pricing, action->step),
                         .queued = costs->queued,
                         .err = pricing->err};
-    double before_s = costs->other.other_s;
+    pto_time_t before = costs->other.other;
     bool exact = pto_actors_are_exact(pricing, action->step);
     if (action->step->in_kernel && !exact) { /* its own memory */
         pto_charge_kernel_bytes(&costs->other, pricing->machine,
@@ -120,8 +120,8 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
               : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
                                 pto_class_slice_bytes(plan, &action->step->source, action));
     costs->queued = to.queued;
-    costs->copies_s += costs->other.other_s - before_s;
-    if (to.streams && costs->other.other_s > before_s)
+    costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
+    if (to.streams && pto_time_less(before, costs->other.other))
         pricing->behind[action->rank] = PTO_BEHIND_COPY;
     if (exact)
         pto_links_see_copies(pricing, action, &costs->copy_link);
@@ -171,37 +171,38 @@ static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stag
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
-    double both_s = 0;
+    pto_time_t both = {0};
     if (goes_both_ways(pricing, costs->stage, costs->k))
-        both_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
-    double out_s = both_s + (exact ? costs->out.on_node_s : costs->out.most_on_node_s);
-    double in_s = both_s + (exact ? costs->in.on_node_s : costs->in.most_on_node_s);
+        both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
+    pto_time_t out = pto_time_add(both, exact ? costs->out.on_node : costs->out.most_on_node);
+    pto_time_t in = pto_time_add(both, exact ? costs->in.on_node : costs->in.most_on_node);
     if (pricing->in_lanes) {
-        out_s += pto_charge_staged(&costs->out, pricing->machine);
-        in_s += pto_charge_staged(&costs->in, pricing->machine);
+        out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->machine));
+        in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->machine));
     }
-    pto_charge_busiest(&costs->out, &costs->out_link.on_node, out_s);
-    pto_charge_busiest(&costs->in, &costs->in_link.on_node, in_s);
-    pto_charge_busiest(&costs->out, &costs->out_link.off_node, costs->out.off_node_s);
-    pto_charge_busiest(&costs->in, &costs->in_link.off_node, costs->in.off_node_s);
-    pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies_s);
+    pto_charge_busiest(&costs->out, &costs->out_link.on_node, out);
+    pto_charge_busiest(&costs->in, &costs->in_link.on_node, in);
+    pto_charge_busiest(&costs->out, &costs->out_link.off_node, costs->out.off_node);
+    pto_charge_busiest(&costs->in, &costs->in_link.off_node, costs->in.off_node);
+    pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies);
 }
 
 /* In lanes, messages count for both sides of their process, and those within the host's memory for its CPU.
  */
-static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, double out_s,
-                            double in_s) {
-    const pto_charge_t *longer = out_s >= in_s ? &costs->out : &costs->in;
+static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, pto_time_t out,
+                            pto_time_t in) {
+    bool in_is_longer = pto_time_less(out, in);
+    const pto_charge_t *longer = in_is_longer ? &costs->in : &costs->out;
     const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
-    pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
-    pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
+    pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out);
+    pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in);
     if (!pto_param_known(both_ways) || longer->moved[PTO_LEVEL_OFF_NODE] ||
-        longer->within_s[PTO_SPACE_CPU] == 0)
+        !pto_time_positive(longer->within[PTO_SPACE_CPU]))
         return;
     pto_charge_t charge;
     pto_charge_begin(&charge, longer->stage, terms_of(pricing, 3));
-    pto_charge_param(&charge, both_ways, PTO_SPACE_CPU, out_s >= in_s ? out_s : in_s);
-    pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other_s);
+    pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, in_is_longer ? in : out);
+    pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
 /* Add the costs so far to the actor's ledger. */
@@ -209,16 +210,16 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     charge_sharing(pricing, costs);
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
-    double out_s = pto_charge_seconds(&costs->out, pricing->machine, outflow);
-    double in_s = pto_charge_seconds(&costs->in, pricing->machine, outflow);
-    pto_charge_t *messages = out_s >= in_s ? &costs->out : &costs->in;
+    pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
+    pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
+    pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
     pto_charge_settle(messages, pricing->machine, outflow);
     if (pricing->in_lanes) {
-        pto_charge_settle(out_s >= in_s ? &costs->in : &costs->out, pricing->machine, outflow);
-        demand_messages(pricing, actor, costs, out_s, in_s);
+        pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
+        demand_messages(pricing, actor, costs, out, in);
     }
-    if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
+    if (!pto_ledger_add(mine, messages, pto_time_max(out, in)) ||
+        !pto_ledger_add(mine, &costs->other, pto_charge_time(&costs->other, pricing->machine, outflow)) ||
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
     pto_lane_ended(pricing, actor);
@@ -256,13 +257,13 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
     if (action->step->kind == PTO_STEP_COPY) {
         pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
-        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other_s);
+        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
         pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
     }
     pto_status_t status = charge_step(pricing, action, costs);
     pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
-                    costs->other.other_s);
-    before.other_s += costs->other.other_s;
+                    costs->other.other);
+    before.other = pto_time_add(before.other, costs->other.other);
     before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
     for (int i = 0; before.terms && i < pricing->terms[3].entry_count; i++)
         pto_charge_enter(&before, pricing->terms[3].entry[i]);
@@ -281,7 +282,8 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             continue;
         if (!pricing->in_lanes && !streams(pricing, step))
             pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE && costs.other.other_s > 0) {
+        if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
+            pto_time_positive(costs.other.other)) {
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
             begin_costs(pricing, stage, k, &costs);
         }
@@ -296,13 +298,24 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-/* The actors of each GPU in the order in which they come to a stage, which is that of their copies. */
-static void sort_by_arrival(pto_pricing_t *pricing) {
+static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++)
+        if (pto_step_queues(pricing->plan, pricing->machine,
+                            pto_plan_step(pricing->plan, stage->step_first + i)))
+            return true;
+    return false;
+}
+
+/* The actors of each GPU in the order in which they come to a stage, which is that of their copies. If none
+ * is queued, a tape need not keep that order. */
+static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->order;
+    bool matters = has_queued_copies(pricing, stage);
     for (int64_t i = 0; i < pricing->actor_count; i++) {
         int64_t at = i;
         for (; at % pricing->actors_per_gpu > 0; at--) {
-            if (pricing->before[order[at - 1]].seconds <= pricing->before[i].seconds)
+            pto_time_t other = pricing->before[order[at - 1]].time, own = pricing->before[i].time;
+            if (!(matters ? pto_time_less(own, other) : own.s < other.s))
                 break;
             order[at] = order[at - 1];
         }
@@ -331,15 +344,15 @@ static bool uses_memory(const pto_pricing_t *pricing, const pto_stage_t *stage, 
     return false;
 }
 
-static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, double taken_s,
-                      double longest_s) {
+static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
+                      pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
-    if (longest_s > 0)
-        memory.seconds *= taken_s / longest_s;
+    if (pto_time_positive(longest))
+        memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
     pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
-    pto_charge_busiest(&charge, &memory, taken_s);
-    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other_s))
+    pto_charge_busiest(&charge, &memory, taken);
+    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other))
         pricing->out_of_memory = true;
 }
 
@@ -348,19 +361,19 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
  * not.
  */
 static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    double *longest_s = pricing->loads.longest_s;
+    pto_time_t *longest = pricing->loads.longest;
     for (int64_t node = 0; node < pricing->loads.nodes; node++)
-        longest_s[node] = 0;
+        longest[node] = (pto_time_t){0};
     for (int pass = 0; pass < 2; pass++)
         for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
-            double taken_s = pricing->ledger[actor].seconds - pricing->before[actor].seconds;
+            pto_time_t taken = pto_time_subtract(pricing->ledger[actor].time, pricing->before[actor].time);
             int64_t node = pricing->actor[actor].place.node;
             if (!uses_memory(pricing, stage, actor, k))
                 continue;
             if (pass == 0)
-                longest_s[node] = taken_s > longest_s[node] ? taken_s : longest_s[node];
+                longest[node] = pto_time_max(longest[node], taken);
             else
-                slow_down(pricing, stage, actor, taken_s, longest_s[node]);
+                slow_down(pricing, stage, actor, taken, longest[node]);
         }
 }
 
@@ -372,9 +385,9 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
         pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
             pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
-            pto_charge_busiest(&charge, &memory, 0);
+            pto_charge_busiest(&charge, &memory, (pto_time_t){0});
         }
-        pto_lane_demand(pricing, actor, PTO_LANE_MEMORY, &charge, charge.other_s);
+        pto_lane_demand(pricing, actor, PTO_LANE_MEMORY, &charge, charge.other);
     }
 }
 
@@ -385,7 +398,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     if (memory && pricing->in_lanes)
         demand_memory(pricing, stage);
     pto_pricing_remember(pricing, pricing->before);
-    sort_by_arrival(pricing);
+    sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
@@ -410,7 +423,8 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     if (status != PTO_OK)
         return status;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (in_nccl(pricing, node, actor) && (!last || pricing->ledger[actor].seconds > last->seconds))
+        if (in_nccl(pricing, node, actor) &&
+            (!last || pto_time_less(last->time, pricing->ledger[actor].time)))
             last = &pricing->ledger[actor];
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_ledger_t *mine = &pricing->ledger[actor];
@@ -418,10 +432,10 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
         if (mine == last || !in_nccl(pricing, node, actor))
             continue;
         pto_pricing_follow(pricing, mine, last);
-        if (!pto_ledger_add(mine, &charge, charge.other_s))
+        if (!pto_ledger_add(mine, &charge, charge.other))
             pricing->out_of_memory = true;
     }
-    if (last && !pto_ledger_add(last, &charge, charge.other_s))
+    if (last && !pto_ledger_add(last, &charge, charge.other))
         pricing->out_of_memory = true;
     return status;
 }
@@ -515,9 +529,13 @@ static void release(pto_pricing_t *pricing) {
 static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
                                    pto_explanation_t *explanation) {
     const pto_ledger_t *slowest = pricing->ledger;
-    for (int64_t actor = 1; actor < pricing->actor_count; actor++)
-        if (pricing->ledger[actor].seconds > slowest->seconds)
+    pto_time_t last = slowest->time;
+    for (int64_t actor = 1; actor < pricing->actor_count; actor++) {
+        if (pricing->ledger[actor].time.s > slowest->time.s)
             slowest = &pricing->ledger[actor];
+        last = pto_time_max(last, pricing->ledger[actor].time);
+    }
+    pto_tape_result(last);
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 

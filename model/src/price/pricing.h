@@ -40,8 +40,8 @@ typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kin
 typedef struct {
     pto_links_t links;
     int64_t nodes;
-    double *bytes;     /* [kind][node][link] */
-    double *longest_s; /* per node: of the stage's copies and reductions */
+    double *bytes;       /* [kind][node][link] */
+    pto_time_t *longest; /* per node: of the stage's copies and reductions */
     const pto_fabric_t *fabric;
     double *fabric_bytes; /* of rank by rank's messages between nodes: [directed link]; NULL: unknown */
 } pto_link_loads_t;
@@ -121,12 +121,10 @@ typedef struct {
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
 
-/* Equal but for rounding. */
-bool pto_same_time(double a_s, double b_s);
-/* Whether all actors that have gained anything since `before` have gained the same, which is `*gain_s` then.
+/* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
  */
 bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
-                      double *gain_s);
+                      pto_time_t *gain);
 /* Shift the copies in the queues of GPUs as their actors are. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
@@ -144,7 +142,7 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 /* The resource of a step that is not a message, and the actor's use of a resource in the current lane. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
-                     const pto_charge_t *charge, double seconds);
+                     const pto_charge_t *charge, pto_time_t time);
 /* An actor has ended a stage, or a part of one, in a lane. */
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
@@ -203,7 +201,7 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action);
 
 /* The busiest of several links, and the time of its bytes. Zeroed: none. */
 typedef struct {
-    double seconds;
+    pto_time_t time;
     const pto_param_t *s_per_byte;
 } pto_busiest_t;
 
@@ -224,8 +222,8 @@ void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool 
 /* The busiest memory of an actor's node. */
 pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor);
 
-/* Charge what the busiest link takes beyond own_s, the time of the actor's own bytes. */
-void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, double own_s);
+/* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
+void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
 
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 

@@ -117,9 +117,10 @@ void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine,
 
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,
                                pto_explanation_t *explanation, pto_error_t *err) {
-    if (!isfinite(slowest->seconds))
+    double seconds = slowest->time.s;
+    if (!isfinite(seconds))
         return pto_error_set(err, PTO_ERR_RANGE, "the price is not a finite number of seconds");
-    pto_price_t made = {.seconds = slowest->seconds, .low_s = slowest->seconds, .high_s = slowest->seconds};
+    pto_price_t made = {.seconds = seconds, .low_s = seconds, .high_s = seconds};
     if (explanation) {
         carry_intervals(slowest, &made);
         pto_status_t status = explain(slowest, machine, explanation, err);

@@ -29,7 +29,8 @@ static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
                           [PTO_DATA_MESSAGES] = "each message",
                           [PTO_DATA_PAIR] = "the message",
                           [PTO_DATA_GRID] = "each cell",
-                          [PTO_DATA_GATHERED] = "from each owner"});
+                          [PTO_DATA_GATHERED] = "from each owner",
+                          [PTO_DATA_SCATTERED] = "to each owner"});
 
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;

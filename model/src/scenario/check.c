@@ -58,10 +58,11 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
     bool names_implementation = scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
                                 scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0;
     if (names_implementation &&
-        (pto_collective_is_vector(scenario->collective) || !pto_collective_is_in_mpi(scenario->collective)))
+        (pto_collective_is_vector(scenario->collective) || pto_collective_reduces(scenario->collective) ||
+         !pto_collective_is_in_mpi(scenario->collective)))
         return pto_scenario_refuse(
             scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
-            "implementation is for alltoall, alltoallv, allgather and halo only, not for %s",
+            "implementation is for alltoall, alltoallv, allgather, gather, scatter and halo only, not for %s",
             pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
@@ -211,8 +212,9 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
         peers = largest_of(&scenario->messages);
     else if (scenario->collective == PTO_COLLECTIVE_HALO)
         peers = pto_halo_cells(&scenario->halo);
-    else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
-        peers = pto_layout_owner_count(layout) * (scenario->counts.host ? 2 : 1);
+    else
+        peers = pto_collective_blocks_in(scenario->collective, pto_layout_owner_count(layout)) *
+                (scenario->counts.host ? 2 : 1);
     int64_t bytes = pto_counts_largest(&scenario->counts, largest_of(&scenario->bytes));
     return pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->procs_per_gpu);
 }

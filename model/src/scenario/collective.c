@@ -50,6 +50,21 @@ static const collective_t collectives[] = {
                              .data = PTO_DATA_GRID,
                              .in_mpi = true, /* MPI_Neighbor_alltoallw, for each phase */
                              .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_REDUCE_SCATTER] = {.name = "reduce_scatter",
+                                       .data = PTO_DATA_SCATTERED,
+                                       .reduces = true,
+                                       .in_mpi = true,
+                                       .nccl = PTO_NCCL_REDUCE_SCATTER},
+    [PTO_COLLECTIVE_GATHER] = {.name = "gather",
+                               .data = PTO_DATA_GATHERED,
+                               .to_root = true,
+                               .in_mpi = true,
+                               .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_SCATTER] = {.name = "scatter",
+                                .data = PTO_DATA_SCATTERED,
+                                .from_root = true,
+                                .in_mpi = true,
+                                .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 
@@ -67,6 +82,16 @@ bool pto_collective_reduces(pto_collective_t collective) { return row(collective
 
 bool pto_collective_is_vector(pto_collective_t collective) {
     return row(collective)->data == PTO_DATA_VECTOR;
+}
+
+int64_t pto_collective_blocks_in(pto_collective_t collective, int64_t owners) {
+    pto_data_t data = row(collective)->data;
+    return data == PTO_DATA_BLOCKS || data == PTO_DATA_SCATTERED ? owners : 1;
+}
+
+int64_t pto_collective_blocks_out(pto_collective_t collective, int64_t owners) {
+    pto_data_t data = row(collective)->data;
+    return data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED ? owners : 1;
 }
 
 bool pto_collective_is_addressed(pto_collective_t collective) {

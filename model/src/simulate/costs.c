@@ -27,9 +27,9 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
                                               (pto_level_t)message->level, message->bytes, 1, sim->err);
     pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
                             pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)message->step)));
-    cost->alpha_s = charge.alpha_s + charge.other_s;
-    cost->alone_s = charge.on_node_s + charge.off_node_s;
-    cost->bytes_s = cost->alone_s + (proc->walk.lanes < 0 ? 0 : pto_charge_staged(&charge, sim->machine));
+    cost->alpha_s = charge.alpha.s + charge.other.s;
+    cost->alone_s = charge.on_node.s + charge.off_node.s;
+    cost->bytes_s = cost->alone_s + (proc->walk.lanes < 0 ? 0 : pto_charge_staged(&charge, sim->machine).s);
     return status;
 }
 
@@ -64,7 +64,7 @@ static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messa
     pto_charge_begin(&charge, "", NULL);
     charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
-    return pto_charge_seconds(&charge, sim->machine, &outflow);
+    return pto_charge_time(&charge, sim->machine, &outflow).s;
 }
 
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step) {
@@ -105,7 +105,7 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_byt
     pto_status_t status = charge_copy(sim, proc, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
-    return charge.other_s;
+    return charge.other.s;
 }
 
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
@@ -127,7 +127,7 @@ double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64
     pto_charge_begin(&charge, "", NULL);
     pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
     pto_charge_rows(&charge, sim->machine, proc->copy_kind, proc->copy_rows);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc) {
@@ -135,40 +135,40 @@ pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t
 }
 
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return pto_copy_hold_s(sim->machine, queued_copy(proc));
+    return pto_copy_hold(sim->machine, queued_copy(proc)).s;
 }
 
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_queueing(&charge, sim->machine, kind);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_reduction_charge_one(sim->plan, sim->machine, action, &charge);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_kernel_bytes(&charge, sim->machine, bytes);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 double pto_sim_launch_s(const pto_sim_t *sim) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_launch(&charge, sim->machine);
-    return charge.other_s;
+    return charge.other.s;
 }
 
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_wait(&charge, sim->machine, step);
-    return charge.other_s;
+    return charge.other.s;
 }

@@ -17,7 +17,7 @@ static void start(pto_sim_t *sim, const pto_node_t *node) {
     sim->nccl_began_s = sim->now_s;
     for (uint32_t rank = 0; rank < sim->ranks; rank++)
         if (pto_collective_member(sim->plan, node, rank) >= 0)
-            pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + charge.other_s);
+            pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + charge.other.s);
 }
 
 void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank) {

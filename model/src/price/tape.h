@@ -1,0 +1,115 @@
+/* Seconds that depend on a machine's parameters, and a tape of how they were computed.
+ *
+ * A price is computed from parameters by few operations: multiples, sums, maxima, comparisons. While a tape
+ * records, every one of them is kept, each once however often it recurs. Replayed with other values of the
+ * same parameters, the same operations in the same order give the same price to the last bit, in a fraction
+ * of the time, as long as every comparison has the same result; otherwise the plan must be priced again. */
+#ifndef PTO_PRICE_TAPE_H
+#define PTO_PRICE_TAPE_H
+
+#include "machine/machine_internal.h"
+
+/* `node`: its place on the tape; 0: a number that depends on no parameter, or nothing records. */
+typedef struct {
+    double s;
+    int node;
+} pto_time_t;
+
+typedef struct pto_tape pto_tape_t;
+
+/* The tape that records in this thread; NULL: none. */
+extern _Thread_local pto_tape_t *pto_tape_recording;
+
+typedef enum {
+    PTO_TAPE_NUMBER, /* the operation's own */
+    PTO_TAPE_PARAM,  /* times the number */
+    PTO_TAPE_SCALE,
+    PTO_TAPE_ADD,
+    PTO_TAPE_SUBTRACT,
+    PTO_TAPE_MULTIPLY,
+    PTO_TAPE_DIVIDE,
+    PTO_TAPE_MAXIMUM,
+    PTO_TAPE_LESS, /* comparisons: they must have the same result */
+    PTO_TAPE_SAME
+} pto_tape_op_t;
+
+/* --- times ---------------------------------------------------------------------------------------------- */
+
+pto_time_t pto_tape_param(const pto_param_t *param, double count);
+pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
+pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s);
+void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds);
+
+/* `count` times a parameter. */
+static inline pto_time_t pto_time_of(const pto_param_t *param, double count) {
+    return pto_tape_recording ? pto_tape_param(param, count) : (pto_time_t){.s = count * param->value};
+}
+
+static inline pto_time_t pto_time_scale(pto_time_t time, double times) {
+    double s = times * time.s;
+    return time.node ? pto_tape_scale(time, times, s) : (pto_time_t){.s = s};
+}
+
+static inline pto_time_t pto_time_add(pto_time_t a, pto_time_t b) {
+    double s = a.s + b.s;
+    return a.node | b.node ? pto_tape_combine(PTO_TAPE_ADD, a, b, s) : (pto_time_t){.s = s};
+}
+
+static inline pto_time_t pto_time_subtract(pto_time_t a, pto_time_t b) {
+    double s = a.s - b.s;
+    return a.node | b.node ? pto_tape_combine(PTO_TAPE_SUBTRACT, a, b, s) : (pto_time_t){.s = s};
+}
+
+static inline pto_time_t pto_time_multiply(pto_time_t a, pto_time_t b) {
+    double s = a.s * b.s;
+    return a.node | b.node ? pto_tape_combine(PTO_TAPE_MULTIPLY, a, b, s) : (pto_time_t){.s = s};
+}
+
+static inline pto_time_t pto_time_divide(pto_time_t a, pto_time_t b) {
+    double s = a.s / b.s;
+    return a.node | b.node ? pto_tape_combine(PTO_TAPE_DIVIDE, a, b, s) : (pto_time_t){.s = s};
+}
+
+/* `a` if they are equal. */
+static inline pto_time_t pto_time_max(pto_time_t a, pto_time_t b) {
+    double s = b.s > a.s ? b.s : a.s;
+    return a.node | b.node ? pto_tape_combine(PTO_TAPE_MAXIMUM, a, b, s) : (pto_time_t){.s = s};
+}
+
+static inline bool pto_time_less(pto_time_t a, pto_time_t b) {
+    bool holds = a.s < b.s;
+    if (a.node | b.node)
+        pto_tape_compare(PTO_TAPE_LESS, a, b, holds);
+    return holds;
+}
+
+/* For a comparison that a tape need not keep. */
+static inline pto_time_t pto_time_off_tape(pto_time_t time) { return (pto_time_t){.s = time.s}; }
+
+static inline bool pto_time_positive(pto_time_t time) { return pto_time_less((pto_time_t){0}, time); }
+
+/* Equal but for rounding. */
+bool pto_time_same(pto_time_t a, pto_time_t b);
+
+/* --- tapes ---------------------------------------------------------------------------------------------- */
+
+/* Record the prices of this thread until pto_tape_end. NULL: out of memory. */
+pto_tape_t *pto_tape_begin(void);
+/* The tape can be replayed if a single plan was priced meanwhile, which took `seconds`. Otherwise it is
+ * freed, and the result is NULL. */
+pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
+void pto_tape_destroy(pto_tape_t *tape);
+
+/* A plan has been priced. */
+void pto_tape_result(pto_time_t price);
+/* A price depends on parameters by more than a tape can record. */
+void pto_tape_refuse(void);
+
+/* The price with the parameters' current values. The parameters recorded must be where they were, none added
+ * and none removed. False: a comparison has another result. */
+bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
+
+/* Number of operations, for tests of how a price's work grows. */
+int pto_tape_length(const pto_tape_t *tape);
+
+#endif

@@ -1,0 +1,310 @@
+/* A selection file for MPICH 4.0: its own tree (mpich_tree.h) with branches for the communicators that were
+ * priced. MPICH needs all of it; the branches end in what it had there.
+ *
+ * Its device ch4 (src/mpid/ch4/src/ch4_coll.h) splits broadcasts and reductions by node before they come to
+ * this tree, so that on communicators with several processes a node these stay as they are. Alltoalls and
+ * allgathers come to it whole. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "machine_folders.h"
+#include "mpich_tree.h"
+#include "portolan/units.h"
+
+/* The scattered alltoall posts MPIR_CVAR_ALLTOALL_THROTTLE (32) messages at once. Recursive doubling asserts
+ * that an allgather has a power of two of ranks. */
+static const pto_export_collective_t collectives[] = {
+    {.collective = PTO_COLLECTIVE_ALLGATHER,
+     .name = "allgather",
+     .strategy = "cuda_aware",
+     .total = true,
+     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
+                   {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},
+                   {.algorithm = "ring", .name = "ring"}}},
+    {.collective = PTO_COLLECTIVE_ALLREDUCE,
+     .name = "allreduce",
+     .strategy = "three_step",
+     .algorithm = {{.algorithm = "recursive_doubling", .name = "recursive_doubling"},
+                   {.algorithm = "rabenseifner", .name = "reduce_scatter_allgather"}}},
+    {.collective = PTO_COLLECTIVE_ALLTOALL,
+     .name = "alltoall",
+     .strategy = "cuda_aware",
+     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
+                   {.algorithm = "linear", .name = "scattered", .ranks_most = 32},
+                   {.algorithm = "pairwise", .name = "pairwise"}}},
+    {.collective = PTO_COLLECTIVE_BROADCAST,
+     .name = "bcast",
+     .strategy = "cuda_aware",
+     .algorithm = {{.algorithm = "binomial", .name = "binomial"}}},
+    {.collective = PTO_COLLECTIVE_REDUCE,
+     .name = "reduce",
+     .strategy = "three_step",
+     .algorithm = {{.algorithm = "binomial", .name = "binomial"}}},
+    {.name = NULL}};
+
+/* MPICH's name of the algorithms behind this is MPIR_Allreduce_intra_NAME. */
+static void name_of(const pto_export_collective_t *collective, const char *algorithm, char *name,
+                    size_t name_size) {
+    snprintf(name, name_size, "MPIR_%c%s_intra_%s", toupper((unsigned char)collective->name[0]),
+             collective->name + 1, algorithm);
+}
+
+static bool is_split_by_node(const pto_export_table_t *table) {
+    return table->ranks > table->nodes && table->collective->collective != PTO_COLLECTIVE_ALLGATHER &&
+           table->collective->collective != PTO_COLLECTIVE_ALLTOALL;
+}
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
+    static const char name[] = "mpich-4.0/generic.json";
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + sizeof name];
+    const char *generic = export->options.generic;
+    for (int i = 0; !generic && pto_library_folder(i, folder); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *found = fopen(path, "r");
+        generic = found ? path : NULL;
+        if (found)
+            fclose(found);
+    }
+    if (!generic)
+        return pto_error_set(err, PTO_ERR_IO,
+                             "cannot find libraries/%s beside the machine files; --generic names it", name);
+    return pto_mpich_read(generic, &export->own, err);
+}
+
+static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
+                                 const pto_export_table_t *table, int64_t bytes) {
+    pto_mpich_call_t call = {.collective = table->collective->name,
+                             .ranks = table->ranks,
+                             .nodes = table->nodes,
+                             .bytes = bytes,
+                             .count = bytes / pto_datatype_bytes(export->options.scenario.datatype)};
+    pto_export_rule_t rule = {.from_bytes = bytes};
+    const char *name = pto_mpich_algorithm(tree, &call);
+    char prefix[64];
+    name_of(table->collective, "", prefix, sizeof prefix);
+    if (strncmp(name, prefix, strlen(prefix)) == 0)
+        name += strlen(prefix);
+    const pto_export_algorithm_t *found = table->collective->algorithm;
+    while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    if (is_split_by_node(table))
+        snprintf(rule.unpriced, sizeof rule.unpriced, "split by node");
+    else if (found->name && (!found->ranks_most || table->ranks <= found->ranks_most))
+        rule.algorithm = found;
+    else
+        snprintf(rule.unpriced, sizeof rule.unpriced, "%s", name);
+    return rule;
+}
+
+static pto_export_rule_t own_rule(const pto_export_t *export, const pto_export_table_t *table,
+                                  int64_t bytes) {
+    return rule_of(export, export->own, table, bytes);
+}
+
+static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
+    json_t *tree;
+    pto_status_t status = pto_mpich_read(path, &tree, err);
+    if (status != PTO_OK)
+        return status;
+    for (int t = 0; t < export->table_count; t++) {
+        pto_export_table_t *table = &export->table[t];
+        table->rule_count = 0;
+        for (int64_t i = 0; i < export->bytes.count && table->rule_count < PTO_EXPORT_RULES_MAX; i++)
+            table->rule[table->rule_count++] = rule_of(export, tree, table, export->bytes.value[i]);
+    }
+    json_decref(tree);
+    return PTO_OK;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------- */
+
+/* {"KEY": child}, which takes the child. */
+static json_t *one(const char *key, json_t *child) {
+    json_t *node = json_object();
+    if (json_object_set_new(node, key, child) != 0) {
+        json_decref(node);
+        return NULL;
+    }
+    return node;
+}
+
+static json_t *algorithm_node(const pto_export_collective_t *collective,
+                              const pto_export_algorithm_t *algorithm, json_t *own) {
+    char key[96] = "algorithm=";
+    name_of(collective, algorithm->name, key + strlen(key), sizeof key - strlen(key));
+    json_t *node = one(key, json_object());
+    if (strcmp(algorithm->algorithm, "rabenseifner") != 0)
+        return node;
+    /* It cuts the vector: only a predefined operation is sure to work on its parts, one element at least. */
+    json_t *counts = json_object();
+    json_object_set(counts, "count<pow2", own);
+    json_object_set_new(counts, "count=any", node);
+    node = one("is_op_built_in=no", json_incref(own));
+    json_object_set_new(node, "is_op_built_in=yes", counts);
+    return node;
+}
+
+/* The rules of one communicator. MPICH keeps limits in an int. */
+static json_t *table_node(const pto_export_table_t *table, json_t *own) {
+    const char *size = table->collective->total ? "total_msg_size" : "avg_msg_size";
+    char key[64];
+    json_t *node = json_object();
+    bool fits = true;
+    for (int i = 0; i < table->rule_count && fits; i++) {
+        const pto_export_algorithm_t *algorithm = table->rule[i].algorithm;
+        int64_t below = i + 1 < table->rule_count ? pto_export_size(table, table->rule[i + 1].from_bytes) : 0;
+        fits = below <= INT_MAX;
+        if (below > 0)
+            snprintf(key, sizeof key, "%s<%" PRId64, size, fits ? below : INT_MAX);
+        else
+            snprintf(key, sizeof key, "%s=any", size);
+        json_object_set_new(node, key,
+                            algorithm ? algorithm_node(table->collective, algorithm, own) : json_incref(own));
+    }
+    if (!fits) {
+        snprintf(key, sizeof key, "%s=any", size);
+        json_object_set(node, key, own);
+    }
+    return node;
+}
+
+static bool has_rules(const pto_export_table_t *table) {
+    return table->rule_count > 1 || table->rule[0].algorithm;
+}
+
+/* The communicators that have rules, each between others that keep what MPICH does. It reads `comm_size<` as
+ * `<=` in places (mpich_tree.c). */
+static json_t *collective_node(const pto_export_t *export, const pto_export_collective_t *collective,
+                               json_t *own) {
+    char key[64];
+    int64_t last = 0;
+    json_t *node = json_object();
+    for (int i = 0; i < export->table_count; i++) {
+        const pto_export_table_t *table = &export->table[i];
+        if (table->collective != collective || !has_rules(table))
+            continue;
+        snprintf(key, sizeof key, "comm_size<=%" PRId64, table->ranks - 1);
+        if (table->ranks > last + 1)
+            json_object_set(node, key, own);
+        snprintf(key, sizeof key, "comm_size<=%" PRId64, table->ranks);
+        json_object_set_new(node, key, table_node(table, own));
+        last = table->ranks;
+    }
+    json_object_set(node, "comm_size=any", own);
+    return node;
+}
+
+/* An alltoall in place has algorithms of its own. */
+static pto_status_t patch(const pto_export_t *export, const pto_export_collective_t *collective, json_t *tree,
+                          pto_error_t *err) {
+    char name[64];
+    bool alltoall = collective->collective == PTO_COLLECTIVE_ALLTOALL;
+    snprintf(name, sizeof name, "collective=%s", collective->name);
+    json_t *parent = json_object_get(tree, name);
+    const char *key = "comm_type=intra";
+    if (alltoall) {
+        parent = json_object_get(parent, key);
+        key = "is_sendbuf_inplace=no";
+    }
+    json_t *own = json_object_get(parent, key);
+    if (!own)
+        return pto_error_set(err, PTO_ERR_SYNTAX, "%s%s: '%s' is missing: not the tree of MPICH 4.0", name,
+                             alltoall ? "/comm_type=intra" : "", key);
+    json_object_set_new(parent, key, collective_node(export, collective, own));
+    return PTO_OK;
+}
+
+/* What the tree says for the calls that were priced must be the rules, and MPICH's own choice elsewhere: its
+ * own branches, moved, could read `comm_size<` differently. */
+static pto_status_t verify(const pto_export_t *export, const pto_export_table_t *table, const json_t *tree,
+                           pto_error_t *err) {
+    for (int64_t i = 0; i < export->bytes.count; i++) {
+        int64_t bytes = export->bytes.value[i];
+        const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, bytes)->algorithm;
+        pto_export_rule_t own = own_rule(export, table, bytes), now = rule_of(export, tree, table, bytes);
+        if (!algorithm || pto_export_size(table, bytes) > INT_MAX)
+            algorithm = own.algorithm;
+        bool pieces =
+            algorithm && strcmp(algorithm->algorithm, "rabenseifner") == 0; /* for enough elements */
+        if (now.algorithm != algorithm && !(pieces && now.algorithm == own.algorithm))
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s on %" PRId64
+                                 " ranks: MPICH's own tree has a branch that cannot be moved",
+                                 table->collective->name, table->ranks);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    json_t *tree = json_deep_copy(export->own);
+    pto_status_t status = PTO_OK;
+    const pto_export_collective_t *collective = NULL;
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
+        if (has_rules(&export->table[i]) && export->table[i].collective != collective)
+            status = patch(export, collective = export->table[i].collective, tree, err);
+    }
+    if (status == PTO_OK)
+        status = pto_mpich_check(tree, NULL, err);
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
+        status = verify(export, &export->table[i], tree, err);
+    if (status == PTO_OK && json_dumpf(tree, stream, JSON_INDENT(1)) != 0)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        fputc('\n', stream);
+    json_decref(tree);
+    return status;
+}
+
+/* --- notes ---------------------------------------------------------------------------------------------- */
+
+static void write_rules(const pto_export_table_t *table, FILE *stream, const char *prefix) {
+    for (int i = 0; i + 1 < table->rule_count; i++)
+        if (table->rule[i].algorithm)
+            fprintf(stream, "%s%s on %" PRId64 " ranks, %" PRId64 " to %" PRId64 " bytes: %s\n", prefix,
+                    table->collective->name, table->ranks, table->rule[i].from_bytes,
+                    table->rule[i + 1].from_bytes - 1, table->rule[i].algorithm->name);
+}
+
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
+                                pto_error_t *err) {
+    fprintf(stream,
+            "%suse: mpirun -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE FILE, a whole path\n"
+            "%sfor MPICH 4.0; communicators of the same number of ranks on other nodes take these "
+            "rules too\n",
+            prefix, prefix);
+    bool any = false, split = false;
+    for (int i = 0; i < export->table_count; i++) {
+        any = any || has_rules(&export->table[i]);
+        split = split || is_split_by_node(&export->table[i]);
+        write_rules(&export->table[i], stream, prefix);
+    }
+    if (!any)
+        fprintf(stream, "%snothing to tell: what MPICH chooses is within the tolerance or has no price\n",
+                prefix);
+    fprintf(stream,
+            "%snot expressed:\n"
+            "%sscatter and allgather as a broadcast, other algorithms, and calls in place of alltoall: "
+            "portolan does not price them\n"
+            "%slimits above 2147483647 bytes (of all ranks for allgather)\n",
+            prefix, prefix, prefix);
+    if (split)
+        fprintf(stream,
+                "%sallreduce, bcast and reduce with several processes a node: MPICH splits them by node "
+                "before it reads this file\n",
+                prefix);
+    return pto_export_write_missed(export, NULL, stream, prefix, err);
+}
+
+const pto_export_target_t pto_export_mpich = {.name = "mpich-4.0",
+                                              .collective = collectives,
+                                              .own = own_rule,
+                                              .read_own = read_own,
+                                              .write = write_tree,
+                                              .write_notes = write_notes,
+                                              .read = read_file};

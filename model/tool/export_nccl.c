@@ -1,0 +1,125 @@
+/* Rules for the tuner plugin of tuner/: ring or tree, and the protocol, for allreduces on several nodes, by
+ * the structure that extrapolates NCCL's prices (model/src/price/nccl.c). At a number of GPUs and nodes that
+ * was measured, the times are those of NCCL's own choice, so that nothing is known to beat it. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "export.h"
+#include "machine/machine_internal.h"
+#include "price/nccl.h"
+
+/* `id` is a pto_nccl_algorithm_t times PTO_NCCL_PROTOCOL_COUNT and a pto_nccl_protocol_t. */
+#define ROW(algorithm_, protocol_, name_)                                                                    \
+    {                                                                                                        \
+        .id = PTO_NCCL_ALGORITHM_##algorithm_ * PTO_NCCL_PROTOCOL_COUNT + PTO_NCCL_PROTOCOL_##protocol_,     \
+        .name = (name_)                                                                                      \
+    }
+
+static const pto_export_collective_t collectives[] = {
+    {.collective = PTO_COLLECTIVE_ALLREDUCE,
+     .name = "allreduce",
+     .strategy = "nccl",
+     .algorithm = {ROW(RING, LL, "ring,ll"), ROW(RING, LL128, "ring,ll128"), ROW(RING, SIMPLE, "ring,simple"),
+                   ROW(TREE, LL, "tree,ll"), ROW(TREE, LL128, "tree,ll128"),
+                   ROW(TREE, SIMPLE, "tree,simple")}},
+    {.name = NULL}};
+
+/* Bytes between nodes without a price would make the cheaper of two sums a guess. */
+static bool has_network(const pto_machine_t *machine) {
+    return pto_param_known(&machine->injection_s_per_byte[PTO_SPACE_GPU]) ||
+           pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, 1);
+}
+
+static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
+                       pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
+    const pto_machine_t *machine = export->options.machine;
+    pto_nccl_job_t job = {table->ranks, table->nodes};
+    return table->nodes > 1 && has_network(machine) &&
+           pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
+}
+
+/* The protocol goes with the size. */
+static double price(const pto_export_t *export, const pto_export_table_t *table,
+                    const pto_export_algorithm_t *algorithm, int64_t bytes) {
+    pto_nccl_route_t route;
+    pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
+    if (!find_route(export, table, own, bytes, &route) ||
+        (int)route.protocol != algorithm->id % PTO_NCCL_PROTOCOL_COUNT)
+        return INFINITY;
+    return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route);
+}
+
+/* What NCCL would choose is not known. The slower of ring and tree stands for it, so that there is only a
+ * rule where they differ. */
+static pto_export_rule_t slower(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes) {
+    const pto_export_algorithm_t *algorithm = table->collective->algorithm;
+    pto_export_rule_t rule = {.from_bytes = bytes};
+    double most_s = 0;
+    for (; algorithm->name; algorithm++) {
+        double seconds = price(export, table, algorithm, bytes);
+        if (isfinite(seconds) && seconds > most_s) {
+            rule.algorithm = algorithm;
+            most_s = seconds;
+        }
+    }
+    return rule;
+}
+
+static pto_status_t write_rules(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    (void)err;
+    fprintf(stream, "#keep nvls,nvls_tree,collnet_direct,collnet_chain\n"
+                    "#collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n");
+    for (int t = 0; t < export->table_count; t++) {
+        const pto_export_table_t *table = &export->table[t];
+        for (int i = 0; i + 1 < table->rule_count; i++)
+            if (table->rule[i].algorithm)
+                fprintf(stream, "%s,%" PRId64 ",%" PRId64 ",%s,0,%" PRId64 ",%" PRId64 "\n",
+                        table->collective->name, table->rule[i].from_bytes, table->rule[i + 1].from_bytes - 1,
+                        table->rule[i].algorithm->name, table->nodes, table->ranks);
+    }
+    return PTO_OK;
+}
+
+static void write_reason(const pto_export_t *export, const pto_export_table_t *table, FILE *stream,
+                         const char *prefix) {
+    const pto_machine_t *machine = export->options.machine;
+    pto_nccl_route_t route;
+    const char *reason = NULL;
+    if (table->nodes == 1)
+        reason = "ring and tree are only compared between nodes";
+    else if (!has_network(machine))
+        reason = "the machine file has no cost of GPU messages between nodes";
+    else if (pto_machine_nccl(machine, PTO_NCCL_ALLREDUCE, table->ranks, table->nodes, 1))
+        reason = "was measured, with NCCL's own choice";
+    else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route))
+        reason = "the machine file has no NCCL allreduce, or no nccl.simple_bytes to extrapolate it by";
+    if (reason)
+        fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
+                table->collective->name, table->ranks, table->nodes, table->nodes > 1 ? "s" : "", reason);
+}
+
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
+                                pto_error_t *err) {
+    (void)err;
+    fprintf(stream,
+            "%suse: NCCL_TUNER_PLUGIN=libportolan-nccl-tuner.so NCCL_TUNER_CONFIG_FILE=FILE ./program\n"
+            "%scommunicators of as many ranks and nodes take these rules, others are NCCL's\n"
+            "%snot expressed:\n"
+            "%sNVLS, CollNet and PAT: they have no price; calls for which NCCL prefers them are left to it\n"
+            "%sother collectives: NCCL runs them by a ring, or by algorithms without a price, and alltoalls "
+            "without asking\n"
+            "%snumbers of channels, and the protocol where ring and tree cost the same\n",
+            prefix, prefix, prefix, prefix, prefix, prefix);
+    for (int i = 0; i < export->table_count; i++)
+        write_reason(export, &export->table[i], stream, prefix);
+    return PTO_OK;
+}
+
+const pto_export_target_t pto_export_nccl = {.name = "nccl",
+                                             .collective = collectives,
+                                             .has_comments = true,
+                                             .own = slower,
+                                             .price = price,
+                                             .write = write_rules,
+                                             .write_notes = write_notes};

@@ -1,0 +1,314 @@
+/* Read in the sources of MPICH 4.0.2 (src/mpi/coll/src/csel.c): an object's keys are conditions, of which the
+ * first that holds is entered, and a leaf names an algorithm. MPICH stops at a key that it does not know, and
+ * where no condition holds. Its own tree is maint/tuning/coll/mpir/generic.json. */
+#include "mpich_tree.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "portolan/units.h"
+
+enum { FILE_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_DIGITS_MAX = 10 };
+
+static const char leaf[] = "algorithm=";
+
+static const char *const collectives[] = {"bcast",
+                                          "allreduce",
+                                          "allgather",
+                                          "allgatherv",
+                                          "reduce",
+                                          "reduce_scatter",
+                                          "gather",
+                                          "scatter",
+                                          "gatherv",
+                                          "scatterv",
+                                          "scan",
+                                          "exscan",
+                                          "barrier",
+                                          "reduce_scatter_block",
+                                          "alltoall",
+                                          "alltoallv",
+                                          "alltoallw",
+                                          "neighbor_allgather",
+                                          "neighbor_allgatherv",
+                                          "neighbor_alltoall",
+                                          "neighbor_alltoallv",
+                                          "neighbor_alltoallw",
+                                          "ibarrier",
+                                          "iallreduce",
+                                          "iallgather",
+                                          "iallgatherv",
+                                          "ibcast",
+                                          "ireduce",
+                                          "ireduce_scatter",
+                                          "igather",
+                                          "iscatter",
+                                          "igatherv",
+                                          "iscatterv",
+                                          "iexscan",
+                                          "ialltoall",
+                                          "ialltoallv",
+                                          "ialltoallw",
+                                          "ireduce_scatter_block",
+                                          "iscan",
+                                          "ineighbor_allgather",
+                                          "ineighbor_allgatherv",
+                                          "ineighbor_alltoall",
+                                          "ineighbor_alltoallv",
+                                          "ineighbor_alltoallw"};
+
+/* What a condition is about: the values behind `=`, and whether there are numbers behind `<` and `<=`. The
+ * first two words exclude each other and leave nothing out if `any` is not among them. */
+typedef struct {
+    const char *name;
+    bool has_limits;
+    const char *word[6];
+} subject_t;
+
+static const subject_t subjects[] = {
+    {"is_multi_threaded", false, {"no", "yes"}},
+    {"is_node_consecutive", false, {"yes", "no"}},
+    {"is_sendbuf_inplace", false, {"no", "yes"}},
+    {"is_block_regular", false, {"yes", "no"}},
+    {"is_commutative", false, {"yes", "no"}},
+    {"is_op_built_in", false, {"yes", "no"}},
+    {"comm_type", false, {"intra", "inter"}},
+    {"comm_hierarchy", false, {"any", "parent", "flat", "node_roots", "node"}},
+    {"comm_size", true, {"any", "pow2", "node_comm_size"}},
+    {"comm_avg_ppn", true, {NULL}},
+    {"avg_msg_size", true, {"any"}},
+    {"total_msg_size", true, {"any"}},
+    {"count", true, {"any"}},
+    {.name = NULL}};
+
+/* A key, taken apart. */
+typedef struct {
+    const subject_t *subject;
+    char relation; /* '=', '<', or 'l' for `<=` */
+    const char *value;
+    int64_t limit;
+    bool below_power; /* `count<pow2` */
+} condition_t;
+
+static bool read_limit(const char *text, int64_t *limit) {
+    size_t length = strspn(text, "0123456789");
+    return length > 0 && length <= NUMBER_DIGITS_MAX && text[length] == '\0' &&
+           pto_int64_parse(text, limit, NULL) == PTO_OK && *limit <= INT_MAX;
+}
+
+static bool is_word(const subject_t *subject, const char *value) {
+    for (size_t i = 0; i < sizeof subject->word / sizeof *subject->word && subject->word[i]; i++)
+        if (strcmp(subject->word[i], value) == 0)
+            return true;
+    return false;
+}
+
+/* False: MPICH 4.0 does not know the key. It knows `comm_avg_ppn<=` alone. */
+static bool read_condition(const char *key, condition_t *condition) {
+    size_t length = strcspn(key, "<=");
+    const subject_t *subject = subjects;
+    while (subject->name && (strlen(subject->name) != length || strncmp(subject->name, key, length) != 0))
+        subject++;
+    if (!subject->name || !key[length])
+        return false;
+    bool has_equal = key[length] == '<' && key[length + 1] == '=';
+    *condition = (condition_t){.subject = subject,
+                               .relation = key[length] == '=' ? '='
+                                           : has_equal        ? 'l'
+                                                              : '<',
+                               .value = key + length + 1 + has_equal};
+    if (condition->relation == '=')
+        return is_word(subject, condition->value);
+    condition->below_power = strcmp(key, "count<pow2") == 0;
+    if (condition->below_power)
+        return true;
+    bool counts = strcmp(subject->name, "count") == 0 || strcmp(subject->name, "comm_avg_ppn") == 0;
+    return subject->has_limits && !(counts && condition->relation == '<') &&
+           read_limit(condition->value, &condition->limit);
+}
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *file;
+    char path[PATH_BYTES_MAX]; /* of the node, in keys */
+    pto_error_t *err;
+} reader_t;
+
+static pto_status_t refuse(const reader_t *reader, const char *format, const char *key) {
+    char message[PATH_BYTES_MAX];
+    snprintf(message, sizeof message, format, key);
+    return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->file, 0, 0, "%s: %s", reader->path, message);
+}
+
+/* Whether one of two conditions always holds: the last of an object's, and its opposite. */
+static bool has_opposite(const json_t *node, const condition_t *last) {
+    char other[64];
+    const char *const *word = last->subject->word;
+    if (last->relation != '=' || strcmp(word[0], "any") == 0)
+        return false;
+    snprintf(other, sizeof other, "%s=%s", last->subject->name,
+             word[strcmp(last->value, word[0]) == 0 ? 1 : 0]);
+    return json_object_get(node, other) != NULL;
+}
+
+static pto_status_t check_node(reader_t *reader, const json_t *node, int depth);
+
+static pto_status_t check_child(reader_t *reader, const char *key, const json_t *child, int depth) {
+    size_t used = strlen(reader->path);
+    snprintf(reader->path + used, sizeof reader->path - used, "/%s", key);
+    pto_status_t status = check_node(reader, child, depth + 1);
+    reader->path[used] = '\0';
+    return status;
+}
+
+static pto_status_t check_node(reader_t *reader, const json_t *node, int depth) {
+    const char *key;
+    json_t *child;
+    condition_t condition = {.relation = ' '};
+    bool complete = false;
+    pto_status_t status = PTO_OK;
+    if (depth > DEPTH_MAX)
+        return refuse(reader, "%s", "too deep");
+    if (!json_is_object(node) || json_object_size(node) == 0)
+        return refuse(reader, "%s", "no condition and no algorithm, where MPICH aborts");
+    json_object_foreach((json_t *)node, key, child) {
+        if (strncmp(key, leaf, strlen(leaf)) == 0)
+            return strncmp(key + strlen(leaf), "MPIR_", 5) == 0 && json_object_size(node) == 1
+                       ? PTO_OK
+                       : refuse(reader, "'%s' is not one algorithm of MPICH 4.0", key);
+        if (complete)
+            return refuse(reader, "'%s' comes after all cases", key);
+        if (!read_condition(key, &condition))
+            return refuse(reader, "MPICH 4.0 does not know '%s'", key);
+        status = check_child(reader, key, child, depth);
+        if (status != PTO_OK)
+            return status;
+        complete = condition.relation == '=' && strcmp(condition.value, "any") == 0;
+    }
+    return complete || has_opposite(node, &condition)
+               ? PTO_OK
+               : refuse(reader, "%s", "some calls meet none of its conditions, where MPICH aborts");
+}
+
+pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *err) {
+    enum { COUNT = (int)(sizeof collectives / sizeof *collectives) };
+    char key[64];
+    reader_t whole = {.file = path, .path = "the whole", .err = err};
+    if (!json_is_object(tree))
+        return refuse(&whole, "%s", "not an object");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(key, sizeof key, "collective=%s", collectives[i]);
+        const json_t *node = json_object_get(tree, key);
+        if (!node)
+            return refuse(&whole, "'%s' is missing, where MPICH 4.0 aborts", key);
+        reader_t inside = {.file = path, .err = err};
+        snprintf(inside.path, sizeof inside.path, "%s", key);
+        pto_status_t status = check_node(&inside, node, 0);
+        if (status != PTO_OK)
+            return status;
+    }
+    return json_object_size(tree) == COUNT ? PTO_OK
+                                           : refuse(&whole, "%s", "more than the collectives of MPICH 4.0");
+}
+
+pto_status_t pto_mpich_read(const char *path, json_t **tree, pto_error_t *err) {
+    char *text;
+    size_t size;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    json_error_t reason;
+    json_t *read = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+    free(text);
+    if (!read)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
+    status = pto_mpich_check(read, path, err);
+    if (status == PTO_OK)
+        *tree = read;
+    else
+        json_decref(read);
+    return status;
+}
+
+/* --- asking --------------------------------------------------------------------------------------------- */
+
+static int64_t power_below(int64_t n) {
+    int64_t power = 1;
+    while (power <= n / 2)
+        power *= 2;
+    return power;
+}
+
+static int64_t value_of(const pto_mpich_call_t *call, const subject_t *subject) {
+    if (strcmp(subject->name, "comm_size") == 0)
+        return call->ranks;
+    if (strcmp(subject->name, "comm_avg_ppn") == 0)
+        return call->ranks / call->nodes;
+    if (strcmp(subject->name, "count") == 0)
+        return call->count;
+    return strcmp(subject->name, "total_msg_size") == 0 ? call->bytes * call->ranks : call->bytes;
+}
+
+static bool is_so(const pto_mpich_call_t *call, const condition_t *condition) {
+    const char *value = condition->value;
+    bool split = call->ranks > call->nodes;
+    if (strcmp(value, "any") == 0)
+        return true;
+    if (strcmp(value, "pow2") == 0)
+        return power_below(call->ranks) == call->ranks;
+    if (strcmp(value, "node_comm_size") == 0)
+        return split && call->nodes == 1;
+    if (strcmp(condition->subject->name, "comm_hierarchy") == 0)
+        return strcmp(value, split ? "parent" : "flat") == 0;
+    return strcmp(value, condition->subject->word[0]) == 0;
+}
+
+/* What MPICH decides once for a communicator, up to the first condition that is about the call. */
+static bool is_of_communicator(const subject_t *subject) {
+    return strncmp(subject->name, "comm_", 5) == 0 || strcmp(subject->name, "is_node_consecutive") == 0;
+}
+
+/* 4.0.2 reads `comm_size<` as `<=` where it decides for each call (MPIR_Csel_search), otherwise not
+ * (prune_tree). */
+static bool holds(const pto_mpich_call_t *call, const char *key, bool *each_call) {
+    condition_t condition;
+    if (!read_condition(key, &condition))
+        return false;
+    bool of_communicator = is_of_communicator(condition.subject);
+    *each_call = *each_call || !of_communicator;
+    if (condition.relation == '=')
+        return is_so(call, &condition);
+    int64_t value = value_of(call, condition.subject);
+    if (condition.below_power)
+        return value < power_below(call->ranks);
+    if (condition.relation == 'l' || (of_communicator && *each_call))
+        return value <= condition.limit;
+    return value < condition.limit;
+}
+
+const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call) {
+    char collective[64];
+    snprintf(collective, sizeof collective, "collective=%s", call->collective);
+    const json_t *node = json_object_get(tree, collective);
+    bool each_call = false;
+    while (node) {
+        const char *key;
+        const json_t *next = NULL;
+        json_t *child;
+        json_object_foreach((json_t *)node, key, child) {
+            if (strncmp(key, leaf, strlen(leaf)) == 0)
+                return key + strlen(leaf);
+            if (holds(call, key, &each_call)) {
+                next = child;
+                break;
+            }
+        }
+        node = next;
+    }
+    return "";
+}

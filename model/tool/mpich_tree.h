@@ -1,0 +1,30 @@
+/* MPICH's tree of which algorithm it runs for a call, as its files of JSON hold it. */
+#ifndef PTO_MPICH_TREE_H
+#define PTO_MPICH_TREE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "portolan/status.h"
+
+/* One call, of a predefined operation on a communicator with equally many ranks on each node. */
+typedef struct {
+    const char *collective; /* MPICH's name */
+    int64_t ranks;
+    int64_t nodes;
+    int64_t bytes; /* of the vector, of a rank's block for allgather, to each rank for alltoall */
+    int64_t count; /* elements */
+} pto_mpich_call_t;
+
+/* Read a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
+ * The caller releases the tree with json_decref. Errors: those of reading a file; PTO_ERR_SYNTAX with line
+ * and column, or with the path of the node. */
+pto_status_t pto_mpich_read(const char *path, json_t **tree, pto_error_t *err);
+
+/* The same of a tree from `path`, or of one that was made (NULL). */
+pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *err);
+
+/* The name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */
+const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call);
+
+#endif

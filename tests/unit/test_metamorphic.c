@@ -1,0 +1,324 @@
+/* What must hold for the prices of any machine and scenario: random parameters around those of the machine
+ * files, random collectives and layouts, and the same question asked in two ways. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/pick.h"
+
+enum { CASES = 150, POINTS = 3, PARAMS_PER_CASE = 8, TEXT_MAX = 512 };
+
+typedef struct {
+    uint64_t state;
+    char text[TEXT_MAX]; /* the scenario's */
+    pto_machine_t *machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    bool applies;
+} case_t;
+
+/* --- random machines and scenarios ---------------------------------------------------------------------- */
+
+static uint64_t next(uint64_t *state) { /* splitmix64 */
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int64_t below(case_t *made, int64_t limit) { return (int64_t)(next(&made->state) % (uint64_t)limit); }
+
+static double factor(case_t *made) { return exp2(4 * (double)(next(&made->state) >> 11) * 0x1p-53 - 2); }
+
+static void scale(pto_param_t *param, double by) {
+    param->value *= by;
+    param->low *= by;
+    param->high *= by;
+}
+
+static bool is_time(const pto_machine_param_t *param) {
+    return param->param && pto_param_known(param->param) &&
+           (param->unit == PTO_UNIT_S || param->unit == PTO_UNIT_S_PER_BYTE);
+}
+
+static int list_params(case_t *made, pto_machine_param_t **param) {
+    int count = 0;
+    assert_int_equal(pto_machine_params(made->machine, param, &count, NULL), PTO_OK);
+    return count;
+}
+
+static void open_machine(case_t *made) {
+    static const char *const path[] = {"scenarios/machines/h200-x4.yaml",
+                                       "scenarios/machines/h200-x2-mps.yaml",
+                                       "scenarios/machines/h200-2x2-tcp.yaml",
+                                       "scenarios/machines/summit-spectrum.yaml",
+                                       "scenarios/machines/summit-spectrum-refit.yaml",
+                                       "scenarios/machines/lassen-spectrum-2020-refit.yaml"};
+    pto_error_t err = {0};
+    if (pto_machine_open(path[below(made, (int64_t)(sizeof path / sizeof *path))], &made->machine, &err) !=
+        PTO_OK)
+        fail_msg("%s", err.message);
+    pto_machine_param_t *param;
+    int count = list_params(made, &param);
+    for (int i = 0; i < count; i++)
+        if (is_time(&param[i]))
+            scale(param[i].param, factor(made));
+    free(param);
+}
+
+/* Sizes of whole doubles, increasing. */
+static void write_scenario(case_t *made) {
+    static const char *const collective[] = {"allreduce", "reduce",   "broadcast", "allgather", "alltoall",
+                                             "messages",  "alltoall", "pair",      "alltoallv", "halo"};
+    int64_t gpus = 1 + below(made, 4), owners = below(made, 3) == 0 ? 2 : 1;
+    int64_t bytes = 8 * (1 + below(made, (int64_t)1 << below(made, 14)));
+    const char *name = collective[below(made, (int64_t)(sizeof collective / sizeof *collective))];
+    bool pair = strcmp(name, "pair") == 0, halo = strcmp(name, "halo") == 0;
+    int64_t nodes = halo ? 2 : 1 + below(made, 5);
+    int length = snprintf(made->text, TEXT_MAX, "scenario: made\nmachine: m.yaml\ncollective: %s\n", name);
+    if (!pair)
+        length += snprintf(
+            made->text + length, TEXT_MAX - (size_t)length,
+            "layout: {nodes: %lld, gpus_per_node: %lld, procs_per_gpu: %lld, owners_per_gpu: %lld}\n",
+            (long long)nodes, (long long)gpus, (long long)(owners * (1 + below(made, 3))), (long long)owners);
+    length += snprintf(made->text + length, TEXT_MAX - (size_t)length, "bytes: [%lld, %lld, %lld]\n",
+                       (long long)bytes, (long long)(16 * bytes), (long long)(512 * bytes));
+    if (halo)
+        snprintf(made->text + length, TEXT_MAX - (size_t)length,
+                 "dims: [%lld, 2]\nwrap: [1, 1]\nextent: [8, 8]\n", (long long)(gpus * owners));
+    else if (pair)
+        snprintf(made->text + length, TEXT_MAX - (size_t)length, "distance: on_node\n");
+    else if (strcmp(name, "messages") == 0)
+        snprintf(made->text + length, TEXT_MAX - (size_t)length, "messages: %lld\n",
+                 (long long)(1 + below(made, 20)));
+    else if (strcmp(name, "alltoallv") == 0)
+        snprintf(made->text + length, TEXT_MAX - (size_t)length, "counts: {skew: 0.5, seed: 1}\n");
+}
+
+static void ask(const case_t *made, pto_scenario_t *scenario, pto_predictions_t *predictions, bool *applies) {
+    pto_error_t err = {0};
+    pto_status_t status = pto_predict(scenario, made->machine, false, predictions, &err);
+    if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE)
+        fail_msg("%s\n%s", err.message, made->text);
+    *applies = status == PTO_OK;
+}
+
+/* False: this machine has no such layout, or nothing applies. */
+static bool make_case(case_t *made, uint64_t seed) {
+    pto_error_t err = {0};
+    memset(made, 0, sizeof *made);
+    made->state = seed;
+    open_machine(made);
+    write_scenario(made);
+    if (pto_scenario_parse(made->text, strlen(made->text), "made.yaml", &made->scenario, &err) == PTO_OK &&
+        pto_scenario_bind(&made->scenario, made->machine, &err) == PTO_OK)
+        ask(made, &made->scenario, &made->predictions, &made->applies);
+    return made->applies;
+}
+
+static void free_case(case_t *made) {
+    if (made->applies)
+        pto_predictions_fini(&made->predictions);
+    pto_scenario_fini(&made->scenario);
+    pto_machine_destroy(made->machine);
+}
+
+/* --- asked in two ways ---------------------------------------------------------------------------------- */
+
+typedef void (*relation_t)(case_t *made);
+
+static void hold_for_all(relation_t relation) {
+    int applied = 0;
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        case_t made;
+        if (make_case(&made, 1000 + seed)) {
+            relation(&made);
+            applied++;
+        }
+        free_case(&made);
+    }
+    assert_true(applied > CASES / 2);
+}
+
+static void differ(const case_t *made, const char *what, const char *strategy, double before, double after) {
+    fail_msg("%s: %s, %.17g and %.17g s, on %s\n%s", what, strategy, before, after,
+             pto_machine_name(made->machine), made->text);
+}
+
+static void scale_times(case_t *made, double by) {
+    pto_machine_param_t *param;
+    int count = list_params(made, &param);
+    for (int i = 0; i < count; i++)
+        if (is_time(&param[i]))
+            scale(param[i].param, by);
+    free(param);
+}
+
+/* By 4: nothing is rounded. */
+static void compare_scaled(const case_t *made, const pto_predictions_t *before,
+                           const pto_predictions_t *now) {
+    for (int64_t i = 0; i < now->point_count * now->strategy_count; i++) {
+        const pto_prediction_t *a = &before->prediction[i], *b = &now->prediction[i];
+        double seconds[] = {a->applicable ? a->price.seconds : -1, b->applicable ? b->price.seconds : -4};
+        bool same_plan = !a->applicable || (a->algorithm == b->algorithm && a->chunks == b->chunks);
+        if (!same_plan || a->applicable != b->applicable ||
+            !(fabs(seconds[1] - 4 * seconds[0]) <= 1e-12 * fabs(seconds[1])))
+            differ(made, "four times the parameters", now->strategy[i % now->strategy_count]->name,
+                   seconds[0], seconds[1]);
+    }
+}
+
+static void scales_with_time(case_t *made) {
+    pto_predictions_t now;
+    bool applies;
+    scale_times(made, 4);
+    ask(made, &made->scenario, &now, &applies);
+    assert_true(applies);
+    compare_scaled(made, &made->predictions, &now);
+    pto_predictions_fini(&now);
+}
+
+static void prices_scale_with_their_unit(void **state) {
+    (void)state;
+    hold_for_all(scales_with_time);
+}
+
+static void simulation_scales(case_t *made) {
+    static const pto_simulate_options_t options = {.limit = 20000};
+    pto_predictions_t before, now;
+    pto_simulation_t *simulation, *again;
+    pto_error_t err = {0};
+    pto_status_t status =
+        pto_simulate_scenario(&made->scenario, made->machine, &options, &before, &simulation, &err);
+    if (status == PTO_ERR_TOO_LARGE)
+        return;
+    assert_int_equal(status, PTO_OK);
+    scale_times(made, 4);
+    assert_int_equal(pto_simulate_scenario(&made->scenario, made->machine, &options, &now, &again, &err),
+                     PTO_OK);
+    compare_scaled(made, &before, &now);
+    pto_predictions_fini(&before);
+    pto_predictions_fini(&now);
+    free(simulation);
+    free(again);
+}
+
+static void simulations_scale_with_their_unit(void **state) {
+    (void)state;
+    hold_for_all(simulation_scales);
+}
+
+static void check_not_cheaper(const case_t *made, const pto_predictions_t *now, const char *key) {
+    for (int64_t i = 0; i < now->point_count * now->strategy_count; i++) {
+        const pto_prediction_t *a = &made->predictions.prediction[i], *b = &now->prediction[i];
+        if (a->applicable && b->applicable && b->price.seconds < a->price.seconds * (1 - 1e-12))
+            differ(made, key, now->strategy[i % now->strategy_count]->name, a->price.seconds,
+                   b->price.seconds);
+    }
+}
+
+/* A slower part makes nothing faster, but for shared copies: rows that cross can (docs/model.md). */
+static void rises_with_parameters(case_t *made) {
+    pto_machine_param_t *param;
+    int count = list_params(made, &param);
+    for (int n = 0; n < PARAMS_PER_CASE; n++) {
+        int64_t i = below(made, count);
+        pto_predictions_t now;
+        bool applies;
+        if (!is_time(&param[i]) || strncmp(param[i].key, "copies.shared.", 14) == 0)
+            continue;
+        scale(param[i].param, 1.5);
+        ask(made, &made->scenario, &now, &applies);
+        assert_true(applies);
+        check_not_cheaper(made, &now, param[i].key);
+        pto_predictions_fini(&now);
+        scale(param[i].param, 1 / 1.5);
+    }
+    free(param);
+}
+
+static void slower_parameters_lower_no_price(void **state) {
+    (void)state;
+    hold_for_all(rises_with_parameters);
+}
+
+/* One point alone, one strategy alone. */
+static void stands_alone(case_t *made) {
+    pto_scenario_t *scenario = &made->scenario;
+    const pto_predictions_t *all = &made->predictions;
+    pto_series_t series = scenario->bytes;
+    for (int64_t point = 0; point < series.count; point++) {
+        pto_predictions_t now;
+        bool applies;
+        scenario->bytes = (pto_series_t){&series.value[point], 1};
+        ask(made, scenario, &now, &applies);
+        for (int i = 0; applies && i < now.strategy_count; i++) {
+            const pto_prediction_t *a = pto_prediction_at(all, point, i), *b = pto_prediction_at(&now, 0, i);
+            double before = a->applicable ? a->price.seconds : 0,
+                   after = b->applicable ? b->price.seconds : 0;
+            if (before < after || after < before)
+                differ(made, "a size alone", now.strategy[i]->name, before, after);
+        }
+        if (applies)
+            pto_predictions_fini(&now);
+    }
+    scenario->bytes = series;
+}
+
+static void prices_do_not_depend_on_the_other_sizes(void **state) {
+    (void)state;
+    hold_for_all(stands_alone);
+}
+
+static int winner_in_ranges(const pto_range_t *range, int64_t count, int64_t point) {
+    for (int64_t i = 0; i < count; i++)
+        if (range[i].point_first <= point && point < range[i].point_first + range[i].point_count)
+            return range[i].winner;
+    return -1;
+}
+
+static void picks_the_cheapest(case_t *made) {
+    const pto_predictions_t *all = &made->predictions;
+    pto_range_t *range;
+    int64_t count;
+    assert_int_equal(pto_pick(all, &range, &count, NULL), PTO_OK);
+    for (int64_t point = 0; point < all->point_count; point++) {
+        int winner = winner_in_ranges(range, count, point);
+        for (int i = 0; i < all->strategy_count; i++) {
+            const pto_prediction_t *other = pto_prediction_at(all, point, i);
+            if (!other->applicable)
+                continue;
+            if (winner < 0)
+                differ(made, "no winner", all->strategy[i]->name, 0, other->price.seconds);
+            const pto_prediction_t *won = pto_prediction_at(all, point, winner);
+            if (!won->applicable || won->price.seconds > other->price.seconds)
+                differ(made, "cheaper than the winner", all->strategy[i]->name, won->price.seconds,
+                       other->price.seconds);
+        }
+    }
+    free(range);
+}
+
+static void picks_agree_with_predictions(void **state) {
+    (void)state;
+    hold_for_all(picks_the_cheapest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_scale_with_their_unit),
+        cmocka_unit_test(simulations_scale_with_their_unit),
+        cmocka_unit_test(slower_parameters_lower_no_price),
+        cmocka_unit_test(prices_do_not_depend_on_the_other_sizes),
+        cmocka_unit_test(picks_agree_with_predictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* A price's tape, replayed with other parameters, gives what the plan costs with them, or says that it can't.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "made_machine.h"
+#include "portolan/plan.h"
+#include "portolan/price.h"
+#include "portolan/strategy.h"
+#include "price/tape.h"
+
+static const pto_layout_t layouts[] = {
+    {.nodes = 1, .gpus_per_node = 4, .owners_per_gpu = 2, .procs_per_gpu = 4, .gpus_per_socket = 2},
+    {.nodes = 2, .gpus_per_node = 4, .owners_per_gpu = 1, .procs_per_gpu = 4, .gpus_per_socket = 2},
+    {.nodes = 5, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 2, .gpus_per_socket = 2},
+};
+
+static const int64_t sizes_bytes[] = {8, 5000, 4 << 20};
+
+/* How far parameters move: nothing, a little, so that few comparisons change, and far. */
+static const double spreads[] = {0, 1e-3, 0.7};
+
+typedef struct {
+    const pto_machine_t *machine;
+    pto_machine_param_t *param;
+    double *kept;
+    int params;
+    uint64_t random;
+    int64_t recorded;
+    int64_t replayed[sizeof spreads / sizeof *spreads];
+} work_t;
+
+static double random_share(work_t *work) {
+    work->random = work->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(work->random >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static void move_params(work_t *work, double spread) {
+    for (int i = 0; i < work->params; i++)
+        if (work->param[i].param)
+            work->param[i].param->value = work->kept[i] * exp(spread * (2 * random_share(work) - 1));
+}
+
+static double price_of(const pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_price_t price = {0};
+    return pto_price(plan, machine, &price, NULL, NULL) == PTO_OK ? price.seconds : 0;
+}
+
+static void check_plan(work_t *work, const pto_plan_t *plan) {
+    double seconds = price_of(plan, work->machine), replayed_s;
+    if (seconds <= 0)
+        return;
+    pto_tape_t *tape = pto_tape_begin();
+    assert_non_null(tape);
+    assert_true(price_of(plan, work->machine) == seconds); /* recording changes nothing */
+    tape = pto_tape_end(tape, seconds);
+    work->recorded += tape != NULL;
+    if (!tape) /* NCCL beyond what was measured */
+        assert_string_equal(pto_plan_request(plan)->strategy->name, "nccl");
+    for (size_t s = 0; tape && s < sizeof spreads / sizeof *spreads; s++) {
+        move_params(work, spreads[s]);
+        bool fits = pto_tape_replay(tape, &replayed_s);
+        work->replayed[s] += fits;
+        double direct_s = price_of(plan, work->machine);
+        if (fits && fabs(replayed_s - direct_s) > 1e-12 * direct_s)
+            fail_msg("%s %s by %s, %lld bytes: %.17g replayed, %.17g direct",
+                     pto_collective_name(pto_plan_request(plan)->collective),
+                     pto_plan_request(plan)->strategy->name, pto_plan_request(plan)->algorithm->name,
+                     (long long)pto_plan_request(plan)->bytes, replayed_s, direct_s);
+    }
+    move_params(work, 0);
+    pto_tape_destroy(tape);
+}
+
+static void check_request(work_t *work, pto_request_t request) {
+    static const int64_t segments_bytes[] = {0, 32768};
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
+        for (size_t b = 0; b < sizeof sizes_bytes / sizeof *sizes_bytes; b++)
+            for (int chunked = 0; chunked < 2; chunked++) {
+                pto_plan_t *plan = NULL;
+                request.layout = layouts[l];
+                request.bytes = sizes_bytes[b];
+                request.messages = request.collective == PTO_COLLECTIVE_MESSAGES ? 10 : 0;
+                request.segment_bytes = request.algorithm->segmented ? segments_bytes[chunked] : 0;
+                request.chunks = chunked && request.strategy->chunked ? 200 : 0;
+                if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                    continue;
+                check_plan(work, plan);
+                pto_plan_destroy(plan);
+            }
+}
+
+static void check_machine(pto_machine_t *machine, work_t *work) {
+    *work = (work_t){.machine = machine, .random = 1};
+    assert_int_equal(pto_machine_params(machine, &work->param, &work->params, NULL), PTO_OK);
+    work->kept = calloc((size_t)work->params + 1, sizeof *work->kept);
+    assert_non_null(work->kept);
+    for (int i = 0; i < work->params; i++)
+        work->kept[i] = work->param[i].param ? work->param[i].param->value : 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++) {
+                pto_request_t request = {.collective = (pto_collective_t)c,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .by_library = true,
+                                         .staged = s % 2 == 0,
+                                         .strategy = pto_strategy_at(s)};
+                if (pto_algorithm_find(pto_algorithm_at(a)->name, request.collective, &request.algorithm,
+                                       NULL) == PTO_OK)
+                    check_request(work, request);
+            }
+    free(work->param);
+    free(work->kept);
+}
+
+/* Every parameter is known, so every term is on a tape, and every comparison. */
+static void replays_are_prices_where_every_term_counts(void **state) {
+    (void)state;
+    work_t work;
+    pto_machine_t machine = made_machine();
+    check_machine(&machine, &work);
+    pto_machine_fini(&machine);
+    assert_true(work.recorded > 1000);
+    assert_true(work.replayed[0] == work.recorded);
+    assert_true(work.replayed[1] * 10 > work.recorded * 9);
+}
+
+static void replays_are_prices_on_summit(void **state) {
+    (void)state;
+    work_t work;
+    pto_machine_t *machine = NULL;
+    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
+                     PTO_OK);
+    check_machine(machine, &work);
+    pto_machine_destroy(machine);
+    assert_true(work.replayed[0] == work.recorded);
+    assert_true(work.replayed[2] > 0);
+}
+
+/* Two plans, or a choice between them, are not one function of the parameters. */
+static void a_tape_holds_one_price(void **state) {
+    (void)state;
+    pto_tape_t *tape = pto_tape_begin();
+    assert_non_null(tape);
+    pto_tape_result((pto_time_t){.s = 1});
+    pto_tape_result((pto_time_t){.s = 2});
+    assert_null(pto_tape_end(tape, 2));
+    assert_null(pto_tape_recording);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_are_prices_where_every_term_counts),
+        cmocka_unit_test(replays_are_prices_on_summit),
+        cmocka_unit_test(a_tape_holds_one_price),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

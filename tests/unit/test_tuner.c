@@ -1,0 +1,305 @@
+/* The tuner plugin for NCCL, opened and called as NCCL does it. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nccl_tuner.h"
+
+enum { BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE };
+enum { TREE, RING, COLLNET_DIRECT, COLLNET_CHAIN, NVLS, NVLS_TREE, PAT };
+enum { LL, LL128, SIMPLE };
+enum { CELLS = NCCL_ALGORITHMS * NCCL_PROTOCOLS };
+
+static const nccl_tuner_v4_t *v4;
+static const nccl_tuner_v5_t *v5;
+static const nccl_tuner_v6_t *v6;
+static char path[] = "/tmp/test_tuner.XXXXXX";
+
+static int open_plugin(void **state) {
+    (void)state;
+    const char *build = getenv("BUILD");
+    char name[256];
+    snprintf(name, sizeof name, "%s/libportolan-nccl-tuner.so", build && *build ? build : "build");
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    int file = mkstemp(path);
+    if (!library || file < 0)
+        return -1;
+    close(file);
+    v4 = dlsym(library, "ncclTunerPlugin_v4");
+    v5 = dlsym(library, "ncclTunerPlugin_v5");
+    v6 = dlsym(library, "ncclTunerPlugin_v6");
+    return v4 && v5 && v6 ? setenv("NCCL_TUNER_CONFIG_FILE", path, 1) : -1;
+}
+
+static int close_plugin(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static char logged[512];
+static int logged_level;
+
+static void log_line(int level, unsigned long subsystems, const char *file, int line, const char *format,
+                     ...) {
+    va_list arguments;
+    assert_true(subsystems == NCCL_SUBSYSTEM_TUNING && file && line > 0);
+    va_start(arguments, format);
+    vsnprintf(logged, sizeof logged, format, arguments);
+    va_end(arguments);
+    logged_level = level;
+}
+
+static void write_file(const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A communicator of so many ranks and nodes, under the rules of a text. */
+static void *begin(const char *text, size_t ranks, size_t nodes) {
+    void *context = &context;
+    write_file(text);
+    logged[0] = '\0';
+    assert_int_equal(v5->init(&context, 7, ranks, nodes, log_line, NULL, NULL), 0);
+    return context;
+}
+
+/* As NCCL asks: its own estimates, of which -1 are impossible, and 0 channels. */
+typedef struct {
+    float cost[CELLS];
+    int channels;
+} table_t;
+
+static table_t estimates(void) {
+    table_t table = {.channels = 0};
+    for (int i = 0; i < CELLS; i++)
+        table.cost[i] = i / NCCL_PROTOCOLS >= COLLNET_DIRECT ? -1 : 10 + (float)i;
+    return table;
+}
+
+static table_t ask_registered(void *context, int function, size_t bytes, int pipe_operations, int registered,
+                              table_t table) {
+    assert_int_equal(v5->get_coll_info(context, function, bytes, pipe_operations,
+                                       (float **)(void *)table.cost, NCCL_ALGORITHMS, NCCL_PROTOCOLS,
+                                       registered, &table.channels),
+                     0);
+    return table;
+}
+
+static table_t ask(void *context, int function, size_t bytes) {
+    return ask_registered(context, function, bytes, 1, 0, estimates());
+}
+
+static void assert_same(const table_t *a, const table_t *b) {
+    for (int i = 0; i < CELLS; i++)
+        assert_true(a->cost[i] == b->cost[i]);
+    assert_int_equal(a->channels, b->channels);
+}
+
+static void assert_left_alone(const table_t *table) {
+    table_t own = estimates();
+    assert_same(table, &own);
+}
+
+/* The chosen cell is 0, all others are as before. */
+static void assert_chosen(const table_t *table, int algorithm, int protocol, int channels) {
+    table_t wanted = estimates();
+    wanted.cost[algorithm * NCCL_PROTOCOLS + protocol] = 0;
+    wanted.channels = channels;
+    assert_same(table, &wanted);
+}
+
+#define RULES                                                                                                \
+    "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n"                             \
+    "allreduce, 0, 65536, tree, ll, 0, 2, 16\r\n\n"                                                          \
+    "allreduce,65537,8589934592,ring,simple,8,2,16,-1,-1 # large\n"                                          \
+    "allgather,0,1000,nvls,simple,-1,-1,-1\nallgather,0,1000,ring,ll128,-1,-1,-1,2,1\n"
+
+static void a_rule_applies_within_its_bytes_ranks_and_nodes(void **state) {
+    (void)state;
+    void *context = begin(RULES, 16, 2), *others[] = {begin(RULES, 16, 4), begin(RULES, 8, 2)};
+    assert_non_null(context);
+    assert_int_equal(logged_level, NCCL_LOG_INFO);
+    assert_non_null(strstr(logged, "4 rules"));
+    table_t table = ask(context, ALL_REDUCE, 65536);
+    assert_chosen(&table, TREE, LL, 0);
+    table = ask(context, ALL_REDUCE, 65537);
+    assert_chosen(&table, RING, SIMPLE, 8);
+    table = ask(context, ALL_REDUCE, (size_t)8 << 30);
+    assert_chosen(&table, RING, SIMPLE, 8);
+    table = ask(context, ALL_REDUCE, ((size_t)8 << 30) + 1);
+    assert_left_alone(&table);
+    table = ask(context, REDUCE, 100);
+    assert_left_alone(&table);
+    for (int i = 0; i < 2; i++) {
+        table = ask(others[i], ALL_REDUCE, 100);
+        assert_left_alone(&table);
+        assert_int_equal(v5->finalize(others[i]), 0);
+    }
+    assert_int_equal(v5->finalize(context), 0);
+}
+
+static void what_nccl_cannot_run_falls_to_the_next_rule(void **state) {
+    (void)state;
+    void *context = begin(RULES, 4, 1);
+    table_t table = ask_registered(context, ALL_GATHER, 10, 2, 1, estimates());
+    assert_chosen(&table, RING, LL128, 0);
+    table = ask_registered(context, ALL_GATHER, 10, 1, 1, estimates());
+    assert_left_alone(&table);
+    table = ask_registered(context, ALL_GATHER, 10, 2, 0, estimates());
+    assert_left_alone(&table);
+    table_t with_nvls = estimates();
+    with_nvls.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] = 99;
+    table = ask_registered(context, ALL_GATHER, 10, 1, 0, with_nvls);
+    assert_true(table.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] == 0);
+    table_t none = estimates();
+    for (int i = 0; i < CELLS; i++)
+        none.cost[i] = -1;
+    table = ask_registered(context, ALL_GATHER, 10, 2, 1, none);
+    assert_same(&table, &none);
+    v5->finalize(context);
+}
+
+static void calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone(void **state) {
+    (void)state;
+    void *context = begin("#keep nvls,nvls_tree\nallreduce,0,99,ring,ll,0,-1,-1\n", 8, 1);
+    table_t table = ask(context, ALL_REDUCE, 10), nvls = estimates();
+    assert_chosen(&table, RING, LL, 0);
+    nvls.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] = 1;
+    table = ask_registered(context, ALL_REDUCE, 10, 1, 0, nvls);
+    assert_same(&table, &nvls);
+    v5->finalize(context);
+}
+
+/* Version 4 has other arguments, version 6 one function more, which NCCL does without. */
+static void all_versions_take_the_same_rules(void **state) {
+    (void)state;
+    void *context = NULL;
+    table_t table = estimates();
+    write_file(RULES);
+    assert_int_equal(v4->init(16, 2, log_line, &context), 0);
+    assert_int_equal(v4->get_coll_info(context, ALL_REDUCE, 100, 1, (float **)(void *)table.cost,
+                                       NCCL_ALGORITHMS, NCCL_PROTOCOLS, 0, &table.channels),
+                     0);
+    assert_chosen(&table, TREE, LL, 0);
+    assert_int_equal(v4->destroy(context), 0);
+    assert_int_equal(v6->init(&context, 1, 16, 2, log_line, NULL, NULL), 0);
+    table = estimates();
+    assert_int_equal(v6->get_coll_info(context, ALL_REDUCE, 100, 1, (float **)(void *)table.cost,
+                                       NCCL_ALGORITHMS, NCCL_PROTOCOLS, 0, &table.channels),
+                     0);
+    assert_chosen(&table, TREE, LL, 0);
+    assert_int_equal(v6->finalize(context), 0);
+    assert_null(v6->get_chunk_size);
+    assert_string_equal(v4->name, "portolan");
+    assert_string_equal(v5->name, "portolan");
+    assert_string_equal(v6->name, "portolan");
+}
+
+/* An NCCL that knows fewer algorithms. */
+static void smaller_tables_are_not_overrun(void **state) {
+    (void)state;
+    void *context = begin("allgather,0,99,pat,simple,0,-1,-1\nallgather,0,99,ring,simple,0,-1,-1\n", 2, 2);
+    float cost[2 * 2] = {5, 6, 7, 8};
+    int channels = 0;
+    assert_int_equal(
+        v5->get_coll_info(context, ALL_GATHER, 10, 1, (float **)(void *)cost, 2, 2, 0, &channels), 0);
+    assert_true(cost[0] == 5 && cost[1] == 6 && cost[2] == 7 && cost[3] == 8);
+    v5->finalize(context);
+}
+
+static void a_line_that_is_not_right_switches_it_off_with_a_warning(void **state) {
+    static const struct {
+        const char *text, *warning;
+    } wrong[] = {
+        {"allreduce,0,1,ring,ll,0,1,2\nallreduse,0,1,ring,ll,0,1,2\n", ":2: unknown collective 'allreduse'"},
+        {"allreduce,0,1,rings,ll,0,1,2\n", ":1: unknown algorithm 'rings'"},
+        {"allreduce,0,1,ring,LL,0,1,2\n", ":1: unknown protocol 'LL'"},
+        {"allreduce,0,1,ring,ll,0,1\n", ":1: 7 columns"},
+        {"allreduce,0,1,ring,ll,0,1,2,3,1,5\n", ":1: more than 10 columns"},
+        {"allreduce,0,1k,ring,ll,0,1,2\n", ":1: the largest size: '1k' is not"},
+        {"allreduce,0,-1,ring,ll,0,1,2\n", ":1: the largest size: '-1' is not"},
+        {"allreduce,0,99999999999999999999,ring,ll,0,1,2\n", ":1: the largest size"},
+        {"allreduce,9,1,ring,ll,0,1,2\n", ":1: the least size is above the largest"},
+        {"allreduce,,1,ring,ll,0,1,2\n", ":1: the least size: '' is not"},
+        {"allreduce,0,1,ring,ll,65,1,2\n", ":1: channels: '65' is not"},
+        {"allreduce,0,1,ring,ll,0,0,2\n", ":1: nodes: '0' is not"},
+        {"allreduce,0,1,ring,ll,0,1,-2\n", ":1: ranks: '-2' is not"},
+        {"allreduce,0,1,ring,ll,0,1,2,-1,2\n", ":1: registered buffers: '2' is not"},
+        {"broadcast,0,1,tree,ll,0,1,2\n", ":1: NCCL has no broadcast by tree"},
+        {"allreduce,0,1,pat,simple,0,1,2\n", ":1: NCCL has no allreduce by pat"},
+        {"allreduce,0,1,nvls,ll,0,1,2\n", ":1: NCCL runs nvls with protocol simple only"},
+        {"#keep nvls,all\n", ":1: unknown algorithm 'all'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        void *context = begin(wrong[i].text, 2, 1);
+        table_t table = ask(context, ALL_REDUCE, 1);
+        assert_null(context);
+        assert_left_alone(&table);
+        assert_int_equal(logged_level, NCCL_LOG_WARN);
+        if (!strstr(logged, wrong[i].warning) || !strstr(logged, path))
+            fail_msg("'%s' instead of '%s'", logged, wrong[i].warning);
+        assert_int_equal(v5->finalize(context), 0);
+    }
+}
+
+static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
+    (void)state;
+    char line[400];
+    memset(line, ' ', sizeof line);
+    memcpy(line, "allreduce,0,1,ring,ll,0,1,2", strlen("allreduce,0,1,ring,ll,0,1,2"));
+    line[sizeof line - 1] = '\0';
+    assert_null(begin(line, 2, 1));
+    assert_non_null(strstr(logged, ":1: a line of more than"));
+    setenv("NCCL_TUNER_CONFIG_FILE", "/nonexistent", 1);
+    assert_null(begin("", 2, 1));
+    assert_non_null(strstr(logged, "cannot be read"));
+    unsetenv("NCCL_TUNER_CONFIG_FILE");
+    assert_null(begin("", 2, 1));
+    assert_non_null(strstr(logged, "names no file"));
+    setenv("NCCL_TUNER_CONFIG_FILE", path, 1);
+}
+
+/* The first of its outputs. */
+static void it_reads_what_portolan_exports(void **state) {
+    (void)state;
+    FILE *golden = fopen("tests/golden/export-nccl.out", "r");
+    char text[4096] = "", line[256];
+    assert_non_null(golden);
+    while (fgets(line, sizeof line, golden) && (!*text || strncmp(line, "# portolan", 10) != 0))
+        strncat(text, line, sizeof text - strlen(text) - 1);
+    fclose(golden);
+    void *context = begin(text, 16, 8);
+    assert_non_null(context);
+    assert_non_null(strstr(logged, "portolan: 8 rules"));
+    table_t table = ask(context, ALL_REDUCE, 1 << 20), nvls = estimates();
+    assert_chosen(&table, TREE, LL, 0);
+    nvls.cost[NVLS_TREE * NCCL_PROTOCOLS + SIMPLE] = 1;
+    table = ask_registered(context, ALL_REDUCE, 1 << 20, 1, 0, nvls);
+    assert_same(&table, &nvls);
+    v5->finalize(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rule_applies_within_its_bytes_ranks_and_nodes),
+        cmocka_unit_test(what_nccl_cannot_run_falls_to_the_next_rule),
+        cmocka_unit_test(calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone),
+        cmocka_unit_test(all_versions_take_the_same_rules),
+        cmocka_unit_test(smaller_tables_are_not_overrun),
+        cmocka_unit_test(a_line_that_is_not_right_switches_it_off_with_a_warning),
+        cmocka_unit_test(it_reads_what_portolan_exports),
+        cmocka_unit_test(a_long_line_and_a_missing_file_switch_it_off_too),
+    };
+    return cmocka_run_group_tests(tests, open_plugin, close_plugin);
+}

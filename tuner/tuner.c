@@ -1,0 +1,116 @@
+/* A tuner plugin for NCCL: it reads the rules that `portolan export --for nccl` writes (rules.h) from the
+ * file that NCCL_TUNER_CONFIG_FILE names. A file that is not right switches it off, with a warning in NCCL's
+ * log; NCCL then decides as it does without it. NCCL opens it with dlopen, as NCCL_TUNER_PLUGIN says. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rules.h"
+
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+typedef struct {
+    size_t ranks;
+    size_t nodes;
+    tuner_rules_t rules;
+} tuner_t;
+
+/* NULL: it cannot be read, or is too large. The caller frees it. */
+static char *read_text(const char *path, size_t *size) {
+    FILE *file = fopen(path, "r");
+    char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
+    *size = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
+    if (text && (ferror(file) || *size > FILE_BYTES_MAX)) {
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+/* False: with a reason in the log. */
+static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
+    const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
+    size_t size;
+    tuner_fault_t fault;
+    if (!path || !*path) {
+        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
+            "portolan: off, as NCCL_TUNER_CONFIG_FILE names no file");
+        return false;
+    }
+    char *text = read_text(path, &size);
+    if (!text) {
+        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
+            "portolan: off, as %s cannot be read, or has more than %d bytes", path, FILE_BYTES_MAX);
+        return false;
+    }
+    bool right = tuner_rules_read(text, size, &tuner->rules, &fault);
+    free(text);
+    if (right)
+        log(NCCL_LOG_INFO, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
+            "portolan: %d rules from %s, %zu ranks on %zu nodes", tuner->rules.count, path, tuner->ranks,
+            tuner->nodes);
+    else
+        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, "portolan: off, as %s:%d: %s", path,
+            fault.line, fault.message);
+    return right;
+}
+
+/* A context of NULL has no rules. Errors would be the application's. */
+static int begin(size_t ranks, size_t nodes, nccl_logger_t *log, void **context) {
+    tuner_t *tuner = calloc(1, sizeof *tuner);
+    *context = NULL;
+    if (!tuner)
+        return NCCL_SUCCESS;
+    tuner->ranks = ranks;
+    tuner->nodes = nodes;
+    if (read_rules(tuner, log))
+        *context = tuner;
+    else
+        free(tuner);
+    return NCCL_SUCCESS;
+}
+
+static int begin_v5(void **context, uint64_t communicator, size_t ranks, size_t nodes, nccl_logger_t *log,
+                    void *nvlink_domain, void *constants) {
+    (void)communicator, (void)nvlink_domain, (void)constants;
+    return begin(ranks, nodes, log, context);
+}
+
+static int get_coll_info(void *context, int function, size_t bytes, int pipe_operations, float **costs,
+                         int algorithms, int protocols, int registered, int *channels) {
+    const tuner_t *tuner = context;
+    float *cost = (float *)costs; /* as NCCL means it */
+    if (!tuner)
+        return NCCL_SUCCESS;
+    tuner_call_t call = {.function = function,
+                         .bytes = bytes,
+                         .ranks = (int64_t)tuner->ranks,
+                         .nodes = (int64_t)tuner->nodes,
+                         .pipe_operations = pipe_operations,
+                         .registered = registered};
+    const tuner_rule_t *rule = tuner_rules_find(&tuner->rules, &call, cost, algorithms, protocols);
+    if (!rule)
+        return NCCL_SUCCESS;
+    cost[rule->algorithm * protocols + rule->protocol] = 0;
+    if (rule->channels > 0)
+        *channels = rule->channels;
+    return NCCL_SUCCESS;
+}
+
+static int end(void *context) {
+    tuner_t *tuner = context;
+    if (tuner)
+        tuner_rules_fini(&tuner->rules);
+    free(tuner);
+    return NCCL_SUCCESS;
+}
+
+#define EXPORTED extern __attribute__((visibility("default")))
+EXPORTED const nccl_tuner_v4_t ncclTunerPlugin_v4;
+EXPORTED const nccl_tuner_v5_t ncclTunerPlugin_v5;
+EXPORTED const nccl_tuner_v6_t ncclTunerPlugin_v6;
+
+const nccl_tuner_v4_t ncclTunerPlugin_v4 = {"portolan", begin, get_coll_info, end};
+const nccl_tuner_v5_t ncclTunerPlugin_v5 = {"portolan", begin_v5, get_coll_info, end};
+const nccl_tuner_v6_t ncclTunerPlugin_v6 = {"portolan", begin_v5, get_coll_info, end, NULL};
