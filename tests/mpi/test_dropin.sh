@@ -44,13 +44,6 @@ for n in $processes; do
     check "$calls random calls of $n processes" takes $((calls / 8)) under "$n" "$program" random "$calls" "$seed"
 done
 last=${n:-2}
-takes_all() {
-    local routine
-    for routine in Allreduce Reduce Bcast Allgather Alltoall Alltoallv; do
-        grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
-    done
-}
-check "all collectives among them" takes_all
 check "with agreement by messages" \
     takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
 if ! is_mpich; then
@@ -61,6 +54,14 @@ check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 
 check "with little memory" under "$last" PORTOLAN_MEMORY=4000 "$program" random "$calls" "$seed"
 check "where all memory is taken as a GPU's" \
     takes $((calls / 4)) under "$last" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
+takes_all() {
+    local routine
+    for routine in Allreduce Reduce Bcast Allgather Alltoall Alltoallv; do
+        grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
+    done
+}
+check "the same calls each time" under "$last" PORTOLAN_ASSUME=device "$program" random 200 1
+check "all collectives are taken among them" takes_all
 check "what must be left to MPI" under "$last" "$program" special
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
