@@ -46,8 +46,8 @@ static bool some_lines(const pto_kernel_program_t *program, int first, int count
 
 /* Lines' own addresses allow what is needed. */
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    const unsigned most =
-        some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_PART_UNIT_BYTES);
+    const unsigned most = some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES)
+                                                                    : unsigned(PTO_PART_UNIT_BYTES);
     const bool rows = some_rows(program, op);
     uintptr_t all = 0;
     for (int i = 0; i < op->count; i++) {
