@@ -3,6 +3,7 @@ rates() { portolan predict --machine h200-x4 --nodes 1 --procs-per-gpu 1 "$@" | 
 for kind in algorithm bus; do
     rates --collective allreduce --bytes 1GiB --strategy gas_split --bandwidth $kind
     rates --collective alltoall --bytes 256MiB --strategy gas_read --bandwidth $kind
+    rates --collective reduce_scatter --bytes 256MiB --strategy gas_split --bandwidth $kind
     rates --collective broadcast --bytes 1MiB --strategy gas_tree --bandwidth $kind --ci
 done
 portolan predict --machine h200-x4 --nodes 1 --procs-per-gpu 1 --collective allreduce --bytes 1GiB --strategy gas_split --format csv | tail -n 1

@@ -271,6 +271,45 @@ static void a_ring_among_many_nodes_is_priced_at_once(void **state) {
     }
 }
 
+/* With as many chunks as `chunks` says, or as are cheapest: 0. */
+static double ring_price(const pto_machine_t *on, pto_collective_t collective, int64_t bytes,
+                         int64_t chunks) {
+    pto_scenario_t scenario;
+    pto_plan_t *plan = NULL;
+    pto_price_t price = {0};
+    int64_t nodes = 2;
+    const pto_strategy_t *ring = NULL;
+    assert_int_equal(pto_strategy_find("split_ring", &ring, NULL), PTO_OK);
+    pto_scenario_init(&scenario);
+    scenario.collective = collective;
+    scenario.chunks = chunks;
+    scenario.layout =
+        (pto_layout_t){.nodes = nodes, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 2};
+    scenario.nodes = (pto_series_t){.value = &nodes, .count = 1};
+    scenario.bytes = (pto_series_t){.value = &bytes, .count = 1};
+    assert_int_equal(pto_scenario_bind(&scenario, on, NULL), PTO_OK);
+    assert_int_equal(pto_plan_choose(&scenario, on, 0, ring, &plan, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static void the_search_ends_behind_the_cheapest_number_of_chunks(void **state) {
+    (void)state;
+    static const char *const path[] = {"scenarios/machines/summit-spectrum-refit.yaml",
+                                       "scenarios/machines/h200-2x2-tcp.yaml"};
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
+    for (int64_t bytes = 16384, i = 0; bytes <= 64 << 20; bytes *= 8, i++) {
+        pto_machine_t *on = NULL;
+        assert_int_equal(pto_machine_open(path[i % 2], &on, NULL), PTO_OK);
+        for (size_t c = 0; c < sizeof collective / sizeof *collective; c++) {
+            double picked_s = ring_price(on, collective[c], bytes, 0);
+            for (int64_t chunks = 1; chunks <= 1024 && chunks * 4096 * 4 <= bytes; chunks *= 2)
+                assert_true(picked_s <= ring_price(on, collective[c], bytes, chunks));
+        }
+        pto_machine_destroy(on);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_chunk_is_the_plan_without_chunks),
@@ -286,6 +325,7 @@ int main(void) {
         cmocka_unit_test(a_ring_of_partial_sums_costs_its_closed_formula),
         cmocka_unit_test(a_ring_has_no_more_in_progress_than_a_part_has_chunks),
         cmocka_unit_test(a_ring_among_many_nodes_is_priced_at_once),
+        cmocka_unit_test(the_search_ends_behind_the_cheapest_number_of_chunks),
     };
     return cmocka_run_group_tests(tests, read_machine, free_machine);
 }

@@ -76,8 +76,9 @@ static void open_machine(case_t *made) {
 
 /* Sizes of whole doubles, increasing. */
 static void write_scenario(case_t *made) {
-    static const char *const collective[] = {"allreduce", "reduce",   "broadcast", "allgather", "alltoall",
-                                             "messages",  "alltoall", "pair",      "alltoallv", "halo"};
+    static const char *const collective[] = {
+        "allreduce", "reduce",    "broadcast", "allgather",      "alltoall", "messages", "alltoall",
+        "pair",      "alltoallv", "halo",      "reduce_scatter", "gather",   "scatter"};
     int64_t gpus = 1 + below(made, 4), owners = below(made, 3) == 0 ? 2 : 1;
     int64_t bytes = 8 * (1 + below(made, (int64_t)1 << below(made, 14)));
     const char *name = collective[below(made, (int64_t)(sizeof collective / sizeof *collective))];

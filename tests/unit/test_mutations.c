@@ -217,9 +217,11 @@ static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
         action.peer = action.ordinal = j;
         action.peer_rank = messages ? -1 : pto_group_rank(plan, group, rank, j);
         add_deed(deeds, slices->in.buffer);
-        pto_slice_visit(plan, &slices->in, &action, add_range, deeds);
+        if (vector || action.me == 0 || !pto_collective_is_from_root(node->collective))
+            pto_slice_visit(plan, &slices->in, &action, add_range, deeds);
         add_deed(deeds, slices->out.buffer);
-        pto_slice_visit(plan, &slices->out, &action, add_range, deeds);
+        if (vector || action.me == 0 || !pto_collective_is_to_root(node->collective))
+            pto_slice_visit(plan, &slices->out, &action, add_range, deeds);
     }
 }
 
@@ -349,7 +351,8 @@ static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutatio
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
- * brings everybody what he has already; what one brings a chunk too early is overwritten. */
+ * brings everybody what he has already; what one brings a chunk too early is overwritten. A gather may send
+ * the longest edge's blocks twice. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (is_of_call(mutation))
@@ -361,9 +364,11 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
     if (is_sent_from_device(plan, index, mutation))
         return true;
     bool begins_too_early = is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1;
+    bool sends_subtree_again = request->collective == PTO_COLLECTIVE_GATHER && is_inside(plan, "binomial") &&
+                               strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation) ||
-               begins_too_early;
+               begins_too_early || sends_subtree_again;
     bool has_both =
         strcmp(request->strategy->name, "cuda_aware") == 0 ||
         ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
@@ -510,7 +515,8 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                     request.counts = NULL;
                 }
                 request.layout = (pto_layout_t){1, 4, 2, 3, 2};
-                if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER)
+                if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER ||
+                    collective == PTO_COLLECTIVE_REDUCE_SCATTER)
                     mutate_plan(request); /* among 2^k processes an algorithm may take another way */
                 static const pto_staged_t staged[] = {{1, 1}, {4, 0}, {0, 3}, {7, 5}};
                 bool fixed = request.strategy->stages && !request.strategy->fixed;

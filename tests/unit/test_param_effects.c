@@ -112,15 +112,19 @@ static bool changes_request(const request_t *asked) {
     return !same;
 }
 
-/* Both ways: of two costs of which the larger or the smaller counts, one may hide the other. */
+/* Both ways: of two costs of which the larger or the smaller counts, one may hide the other. The request that
+ * showed the last parameter's effect shows most of its neighbors' too. */
 static bool has_effect(pto_param_t *param) {
     static const double factor[] = {1000, 1e-3};
+    static int shown_by;
     pto_param_t kept = *param;
     bool changes = false;
     for (size_t i = 0; i < sizeof factor / sizeof *factor && !changes; i++) {
         param->value = factor[i] * kept.value;
-        for (int j = 0; j < request_count && !changes; j++)
-            changes = changes_request(&request[j]);
+        for (int j = 0, first = shown_by; j < request_count && !changes; j++) {
+            shown_by = (first + j) % request_count;
+            changes = changes_request(&request[shown_by]);
+        }
     }
     *param = kept;
     return changes;

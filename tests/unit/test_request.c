@@ -276,6 +276,21 @@ static void the_version_is_that_of_the_header(void **state) {
     assert_string_equal(PTO_VERSION_TEXT, text);
 }
 
+/* Of a million processes' inputs of a million blocks each, in one buffer. */
+static void a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large(void **state) {
+    (void)state;
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", "linear", 1000000, 1, 1, 1 << 30);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "'received' of more bytes than can be counted"));
+    assert_null(plan);
+    request.bytes = 4;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    pto_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negative_sizes_are_refused),
@@ -283,6 +298,7 @@ int main(void) {
         cmocka_unit_test(values_outside_an_enum_are_rejected),
         cmocka_unit_test(a_matrix_of_another_order_is_refused),
         cmocka_unit_test(more_bytes_than_can_be_counted_are_refused),
+        cmocka_unit_test(a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large),
         cmocka_unit_test(every_plan_at_its_most_bytes_is_priced_and_proved),
         cmocka_unit_test(registered_strategies_and_algorithms_are_found_and_priced),
         cmocka_unit_test(unusable_strategies_are_not_registered),

@@ -267,7 +267,8 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
          PTO_ERR_KEY,
          6,
          17,
-         {"implementation is for alltoall, alltoallv, allgather and halo only, not for allreduce"}},
+         {"implementation is for alltoall, alltoallv, allgather, gather, scatter and halo only, not for "
+          "allreduce"}},
         {ALLREDUCE REST "counts: equal\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "counts: {skew: 0.1}\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},
@@ -504,10 +505,12 @@ static void every_collective_has_a_row(void **state) {
     for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++) {
         pto_collective_t collective = (pto_collective_t)i;
         assert_non_null(pto_collective_name(collective));
-        bool rooted = pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
-        assert_true(!rooted || pto_collective_is_vector(collective));
-        assert_true(!pto_collective_is_by_pair(collective) ||
-                    pto_collective_data(collective) == PTO_DATA_BLOCKS);
+        pto_data_t data = pto_collective_data(collective);
+        assert_true(!pto_collective_is_from_root(collective) || data == PTO_DATA_VECTOR ||
+                    data == PTO_DATA_SCATTERED);
+        assert_true(!pto_collective_is_to_root(collective) || data == PTO_DATA_VECTOR ||
+                    data == PTO_DATA_GATHERED);
+        assert_true(!pto_collective_is_by_pair(collective) || data == PTO_DATA_BLOCKS);
         if (pto_collective_nccl(collective) != PTO_NCCL_COUNT && !pto_collective_is_by_pair(collective))
             assert_string_equal(pto_nccl_name(pto_collective_nccl(collective)),
                                 pto_collective_name(collective));

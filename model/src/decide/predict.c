@@ -259,8 +259,11 @@ typedef struct {
     pto_price_t price;
 } cheapest_t;
 
+/* From twice the cheapest price on, the starts of the chunks are most of it, and double with them. */
+static const double hopeless = 2;
+
 /* Set the number to the cheapest of its values; of equal ones, to the least. Values from one on that
- * does not apply, or whose plan is too large, are not tried. */
+ * does not apply, or whose plan is too large, are not tried, nor numbers of chunks beyond a hopeless one. */
 static pto_status_t price_values(const pto_machine_t *machine, const choice_t *choice, int64_t *number,
                                  pto_request_t *request, cheapest_t *best, pto_error_t *err) {
     int64_t cheapest = choice->first;
@@ -276,6 +279,8 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
         bool cheaper = !any || price.seconds < best->price.seconds;
         any = true;
         pto_plan_destroy(cheaper ? best->plan : made);
+        if (!cheaper && choice->doubles && price.seconds > hopeless * best->price.seconds)
+            break;
         if (!cheaper)
             continue;
         *best = (cheapest_t){made, price};

@@ -429,6 +429,18 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
+/* An algorithm may need room for the data of all members of all. */
+static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
+    for (int b = 0; b < plan->buffers.count; b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        if (!pto_bytes_countable(buffer->block_bytes, buffer->block_count, 1))
+            return pto_error_set(
+                err, PTO_ERR_NOT_APPLICABLE, "%s by %s needs a buffer '%s' of more bytes than can be counted",
+                pto_collective_name(plan->request.collective), plan->request.algorithm->name, buffer->name);
+    }
+    return PTO_OK;
+}
+
 static pto_status_t create_fixed(pto_plan_t *plan, pto_error_t *err) {
     pto_request_t request = plan->request;
     request.strategy = request.strategy->fixed;
@@ -461,7 +473,9 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         pto_plan_destroy(made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     }
-    status = pto_lanes_check(made, err);
+    status = check_buffers(made, err);
+    if (status == PTO_OK)
+        status = pto_lanes_check(made, err);
     if (status == PTO_OK && request->strategy->fixed)
         status = create_fixed(made, err);
     if (status != PTO_OK) {
