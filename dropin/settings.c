@@ -50,9 +50,11 @@ static bool is_word(const char *name, const char *word) {
     return text && strcmp(text, word) == 0;
 }
 
+enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
+
 /* Handles of another MPI library than that of this build mean nothing here. */
 static bool is_own_mpi(void) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    static char version[VERSION_MAX];
     int length = 0, (*get_version)(char *, int *);
     preload_next("MPI_Get_library_version", &get_version, sizeof get_version);
     if (!get_version || get_version(version, &length) != MPI_SUCCESS)
@@ -155,12 +157,28 @@ static pto_status_t find_nodes(pto_error_t *err) {
     return status == PTO_OK ? PTO_MPI(MPI_Comm_group(MPI_COMM_WORLD, &drop.world), err) : status;
 }
 
+/* Pointers, as Open MPI's handles are, do not fit in MPICH's: such a program could not even pass on its
+ * calls. */
+static bool may_pass_on(void) { return sizeof(MPI_Comm) >= sizeof(void *); }
+
+static void refuse_mpi(void) {
+    if (may_pass_on())
+        return;
+    fputs("portolan: this libportolan-mpi.so was built for MPICH, and the program runs another MPI library\n",
+          stderr);
+    exit(1);
+}
+
 void drop_begin(void) {
     bool has_gpu = false;
     int mine, any = 0;
     pto_error_t err = {0};
-    if (drop.on || drop.size > 0 || !is_own_mpi())
+    if (drop.on || drop.size > 0)
         return;
+    if (!is_own_mpi()) {
+        refuse_mpi();
+        return;
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
     drop.began_s = drop_now_s();

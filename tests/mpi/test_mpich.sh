@@ -14,5 +14,12 @@ timeout 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:
 echo "ok   random cases"
 tests/mpi/test_profile.sh
 tests/mpi/test_dropin.sh
+foreign=${BUILD%/mpich}/libportolan-mpi.so # built for another MPI library
+if [ -e "$foreign" ]; then
+    check "under another MPI library the drop-in does nothing" quietly timeout 60 $MPIRUN -n 2 \
+        env LD_PRELOAD="$(readlink -f "$foreign")" PORTOLAN_MACHINE=h200-x4 PORTOLAN_DEVICE=host PORTOLAN_EXPLAIN=1 \
+        "$BUILD/tests/test_dropin" random 50 1
+    check "and prints nothing" lacks portolan
+fi
 tests/mpi/test_install.sh
 finish
