@@ -300,7 +300,7 @@ static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
         {"copies.h2d.on_socket.alpha_s=*-2", PTO_ERR_RANGE, 0, 0, {"factor"}},
         {"copies.h2d.on_socket.alpha_s=/0", PTO_ERR_RANGE, 0, 0, {"factor"}},
         {"node.cores=*1e300", PTO_ERR_RANGE, 0, 0, {"8e+300", "whole"}},
-        {"copies.h2d.on_socket.alpha_s=1us", PTO_ERR_TYPE, 0, 0, {"1us"}},
+        {"copies.h2d.on_socket.alpha_s=1usec", PTO_ERR_TYPE, 0, 0, {"1us"}},
         {"signals.flag_s=*2", PTO_ERR_RANGE, 0, 0, {"no signals.flag_s"}},
         {"nodes=0", PTO_ERR_RANGE, 0, 0, {"1 or more"}},
         {"nodes=/3", PTO_ERR_RANGE, 0, 0, {"1.33333", "whole"}},

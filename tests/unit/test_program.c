@@ -244,16 +244,16 @@ static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
 
 static void parts_cover_a_piece_once_in_whole_units(void **state) {
     (void)state;
-    for (int64_t bytes = 0; bytes < 40 * PTO_UNIT_BYTES; bytes++)
+    for (int64_t bytes = 0; bytes < 40 * PTO_PART_UNIT_BYTES; bytes++)
         for (int blocks = 1; blocks <= 7; blocks++) {
             int64_t next = 0;
             for (int block = 0; block < blocks; block++) {
                 pto_part_t part = pto_part(bytes, blocks, block);
                 assert_int_equal(part.offset_bytes, next);
-                assert_int_equal(part.offset_bytes % PTO_UNIT_BYTES, 0);
+                assert_int_equal(part.offset_bytes % PTO_PART_UNIT_BYTES, 0);
                 assert_true(part.bytes >= 0);
                 if (block < blocks - 1)
-                    assert_int_equal(part.bytes % PTO_UNIT_BYTES, 0);
+                    assert_int_equal(part.bytes % PTO_PART_UNIT_BYTES, 0);
                 next += part.bytes;
             }
             assert_int_equal(next, bytes);
@@ -263,10 +263,10 @@ static void parts_cover_a_piece_once_in_whole_units(void **state) {
 static void parts_differ_by_at_most_a_unit_and_the_remainder(void **state) {
     (void)state;
     for (int blocks = 1; blocks <= 7; blocks++) {
-        int64_t bytes = 1000 * PTO_UNIT_BYTES + 5, least = pto_part(bytes, blocks, blocks - 1).bytes - 5;
+        int64_t bytes = 1000 * PTO_PART_UNIT_BYTES + 5, least = pto_part(bytes, blocks, blocks - 1).bytes - 5;
         for (int block = 0; block < blocks; block++) {
             int64_t over = block == blocks - 1 ? 5 : 0, own = pto_part(bytes, blocks, block).bytes - over;
-            assert_true(own == least || own == least + PTO_UNIT_BYTES);
+            assert_true(own == least || own == least + PTO_PART_UNIT_BYTES);
         }
     }
 }
@@ -274,7 +274,8 @@ static void parts_differ_by_at_most_a_unit_and_the_remainder(void **state) {
 static void a_piece_below_a_unit_is_the_last_parts(void **state) {
     (void)state;
     for (int block = 0; block < 3; block++)
-        assert_int_equal(pto_part(PTO_UNIT_BYTES - 1, 3, block).bytes, block == 2 ? PTO_UNIT_BYTES - 1 : 0);
+        assert_int_equal(pto_part(PTO_PART_UNIT_BYTES - 1, 3, block).bytes,
+                         block == 2 ? PTO_PART_UNIT_BYTES - 1 : 0);
 }
 
 int main(void) {
