@@ -393,7 +393,7 @@ BENCH_SHORT ?=
 PASSED_ON := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: accuracy
-accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes minutes
+accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes a minute
 	@BUILD=$(BUILD) tools/accuracy.sh
 
 .PHONY: bench
