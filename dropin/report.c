@@ -68,7 +68,9 @@ static int64_t bytes_of(const drop_call_t *call, int procs) {
     MPI_Type_size(type, &size);
     if (call->collective != PTO_COLLECTIVE_ALLTOALLV) {
         int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
-        return call->collective == PTO_COLLECTIVE_ALLTOALL ? bytes * procs : bytes;
+        bool by_block =
+            call->collective == PTO_COLLECTIVE_ALLTOALL || call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+        return by_block ? bytes * procs : bytes;
     }
     for (int i = 0; i < procs; i++)
         sum += drop_row_count(rows, i) * size;

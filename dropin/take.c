@@ -177,11 +177,11 @@ static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const 
 }
 
 /* MPI gets copies in host memory instead of the program's buffers. In place stays in place, as the arguments
- * for the input may be garbage. */
+ * for the input may be garbage; a reduce_scatter has none, and a copy of its output that is too small. */
 static pto_status_t stage(drop_taken_t *taken, pto_error_t *err) {
     const drop_call_t *given = &taken->given;
     const drop_route_t *route = taken->route;
-    bool in_place = given->in == MPI_IN_PLACE;
+    bool in_place = given->in == MPI_IN_PLACE && given->collective != PTO_COLLECTIVE_REDUCE_SCATTER;
     const char *from = input_of(given, taken->comm, route);
     char *to = route->own[in_place ? 1 : 0];
     pto_status_t status = PTO_OK;

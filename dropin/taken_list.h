@@ -1,12 +1,14 @@
 /* The collectives that are taken: TAKE(name, parameters up to the communicator, arguments, declarations, what
- * to take). For each_count.h. A call that is staged replaces `in` and `out`. Reduce_scatter, gather and
- * scatter have their place here once portolan has plans for them. */
+ * to take). For each_count.h. A call that is staged replaces `in` and `out`. */
 TAKE(Allreduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
      (in, out, count, type, op), (void)0,
      {.collective = PTO_COLLECTIVE_ALLREDUCE, VECTOR, .op = op, .root = -1})
 TAKE(Reduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op, int root),
      (in, out, count, type, op, root), (void)0,
      {.collective = PTO_COLLECTIVE_REDUCE, VECTOR, .op = op, .root = root})
+TAKE(Reduce_scatter_block, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
+     (in, out, count, type, op), (void)0,
+     {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, VECTOR, .op = op, .root = -1})
 TAKE(Allgather,
      (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
       MPI_Datatype out_type),

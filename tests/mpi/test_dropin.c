@@ -80,7 +80,7 @@ static bool holds(const type_t *type, const void *at, int i, int number) {
 
 /* --- a call --------------------------------------------------------------------------------------------- */
 
-typedef enum { ALLREDUCE, REDUCE, BCAST, ALLGATHER, ALLTOALL, ALLTOALLV, KINDS } kind_t;
+typedef enum { ALLREDUCE, REDUCE, BCAST, ALLGATHER, ALLTOALL, ALLTOALLV, REDUCE_SCATTER, KINDS } kind_t;
 
 typedef struct {
     kind_t kind;
@@ -111,14 +111,16 @@ static int combine(MPI_Op op, int a, int b) {
                             : (a | b);
 }
 
-static int reduced(const call_t *call, int i) {
-    int all = value(call->number, 0, 0, i);
+static int reduced(const call_t *call, int block, int i) {
+    int all = value(call->number, 0, block, i);
     for (int from = 1; from < call->size; from++)
-        all = combine(call->op, all, value(call->number, from, 0, i));
+        all = combine(call->op, all, value(call->number, from, block, i));
     return all;
 }
 
-static bool by_block(kind_t kind) { return kind == ALLTOALL || kind == ALLTOALLV; }
+static bool by_block(kind_t kind) { return kind == ALLTOALL || kind == ALLTOALLV || kind == REDUCE_SCATTER; }
+
+static bool sends_blocks(kind_t kind) { return kind == ALLGATHER || kind == ALLTOALL || kind == ALLTOALLV; }
 
 /* The blocks of a buffer: counts, and places with a gap behind each block at times. */
 typedef struct {
@@ -151,10 +153,12 @@ static void check(const call_t *call, const rows_t *rows, const void *out) {
     bool right = true;
     if (call->kind == ALLREDUCE || (call->kind == REDUCE && call->rank == call->root))
         for (int i = 0; i < call->count; i++)
-            right &= holds(&call->type, out, i, reduced(call, i));
+            right &= holds(&call->type, out, i, reduced(call, 0, i));
+    for (int i = 0; i < call->count && call->kind == REDUCE_SCATTER; i++)
+        right &= holds(&call->type, out, i, reduced(call, call->rank, i));
     for (int i = 0; i < call->count && call->kind == BCAST; i++)
         right &= holds(&call->type, out, i, value(call->number, call->root, 0, i));
-    for (int from = 0; from < call->size && (call->kind == ALLGATHER || by_block(call->kind)); from++)
+    for (int from = 0; from < call->size && sends_blocks(call->kind); from++)
         for (int i = 0; i < rows->counts[from]; i++)
             right &= holds(&call->type, out, rows->places[from] + i,
                            value(call->number, from, by_block(call->kind) ? call->rank : 0, i));
@@ -184,6 +188,9 @@ static void perform(const call_t *call, const void *in, void *out, const rows_t 
         break;
     case ALLTOALL:
         MPI_Alltoall(given, call->count, type, out, call->count, type, call->comm);
+        break;
+    case REDUCE_SCATTER:
+        MPI_Reduce_scatter_block(given, out, call->count, type, call->op, call->comm);
         break;
     case ALLTOALLV:
     case KINDS:
@@ -229,7 +236,7 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     call_t call = {.kind = (kind_t)below(random, KINDS), .number = number};
     call.comm = comms[below(random, COMMS)];
     int type = below(random, 5), op = below(random, 5), kinds = below(random, 4);
-    bool reduces = call.kind == ALLREDUCE || call.kind == REDUCE;
+    bool reduces = call.kind == ALLREDUCE || call.kind == REDUCE || call.kind == REDUCE_SCATTER;
     call.type = types[reduces && type == 4 ? 2 : type];
     call.op = ops[op == 4 && call.type.real ? 0 : op];
     call.count = below(random, 8) ? below(random, 40) : below(random, COUNT_MAX);

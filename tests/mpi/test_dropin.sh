@@ -56,7 +56,7 @@ check "where all memory is taken as a GPU's" \
     takes $((calls / 4)) under "$last" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
 takes_all() {
     local routine
-    for routine in Allreduce Reduce Bcast Allgather Alltoall Alltoallv; do
+    for routine in Allreduce Reduce Reduce_scatter_block Bcast Allgather Alltoall Alltoallv; do
         grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
     done
 }
