@@ -134,9 +134,9 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
 
 static void print_us(double seconds) {
     if (seconds > 0)
-        fprintf(stderr, " %12.2f", 1e6 * seconds);
+        fprintf(stderr, " %10.2f", 1e6 * seconds);
     else
-        fprintf(stderr, " %12s", "-");
+        fprintf(stderr, " %10s", "-");
 }
 
 static int by_time(const void *one, const void *other) {
@@ -146,12 +146,12 @@ static int by_time(const void *one, const void *other) {
 
 static void explain(void) {
     fprintf(stderr, "# portolan: collectives of process 0, times in us\n");
-    fprintf(stderr, "%-14s %6s %12s %9s %12s %12s %12s  %s\n", "Routine", "Procs", "Bytes", "Calls", "Mean",
+    fprintf(stderr, "%-24s %5s %10s %7s %10s %10s %10s  %s\n", "Routine", "Procs", "Bytes", "Calls", "Mean",
             "Predicted", "MPI", "Route");
     qsort(row, (size_t)row_count, sizeof *row, by_time);
     for (int i = 0; i < row_count; i++) {
         const row_t *r = &row[i];
-        fprintf(stderr, "%-14s %6d %12lld %9lld %12.2f", r->routine, r->procs, (long long)r->bytes,
+        fprintf(stderr, "%-24s %5d %10lld %7lld %10.2f", r->routine, r->procs, (long long)r->bytes,
                 (long long)r->calls, 1e6 * r->seconds / (double)r->calls);
         print_us(r->predicted_s);
         print_us(r->library_s);

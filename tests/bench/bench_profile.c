@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     find_functions(both);
     bool on_gpu = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    if (size > 2 || (on_gpu && !memory_use_cuda()))
+    if (size > 2 || (on_gpu && !memory_use_cuda(0)))
         MPI_Abort(MPI_COMM_WORLD, 1);
     compare_in(MEMORY_CPU, BYTES, both, on_gpu ? " heap," : "");
     if (on_gpu) {

@@ -36,6 +36,8 @@
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
+#            dropin        programs under libportolan-mpi.so: random calls with known results, and the times of
+#                          collectives without and with it, 8 B to 64 MiB, one process a GPU (two minutes)
 #            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
 #                          alone; needs root (as many pairs of patterns as fit into three minutes)
@@ -53,7 +55,7 @@
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
 # staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; tuner.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt; tuner.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -334,6 +336,21 @@ profile_costs() {
     done >>"$OUT/profile.txt"
 }
 
+dropin_run() { # SECONDS COMMAND...
+    local cuda=cuda limit=$1
+    shift
+    [ "$DEVICE" = cuda ] || cuda=
+    host_run "${GPUS:-$(nvidia-smi -L | wc -l)}" timeout "$limit" "$@" $cuda
+}
+dropin_random() { # SEED
+    dropin_run 50 env LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
+        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml "$BUILD/tests/test_dropin" random 300 "$1" >>"$OUT/dropin.txt" 2>&1
+}
+dropin_times() { # VARIABLE=VALUE...
+    echo "# ${*:-without}" >>"$OUT/dropin.txt"
+    dropin_run 60 env "$@" "$BUILD/tests/test_dropin" times 67108864 >>"$OUT/dropin.txt" 2>&1
+}
+
 # Two choices that NCCL would not make at these sizes, then a file that is not right. The log of rank 0 names the
 # algorithm and the protocol of every call. Without a GPU, what NCCL would ask is asked by the unit test.
 tuner() {
@@ -385,10 +402,18 @@ wrong_usage() {
     exit 2
 }
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
+part_dropin() {
+    local seed
+    for seed in 1 2 3; do step 60 dropin_random $seed; done
+    step 60 dropin_times
+    step 60 dropin_times LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
+        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml
+}
+
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
-        chunks | profile | tuner | tree) ;;
+        chunks | profile | dropin | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -585,10 +610,18 @@ part_profile() {
     cat "$OUT/profile.txt"
 }
 
+part_dropin() {
+    local seed
+    for seed in 1 2 3; do step 60 dropin_random $seed; done
+    step 60 dropin_times
+    step 60 dropin_times LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
+        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile "$BUILD"/tests/test_{exec,profile} "$BUILD"/bench/bench_{exec,profile} \
+    build) step 150 compile "$BUILD"/tests/test_{exec,profile,dropin} "$BUILD"/bench/bench_{exec,profile} \
         "$BUILD/tests/fake_cuda/libcuda.so.1" || break ;;
     check) step 300 check ;;
     bench) step 60 bench ;;
@@ -604,6 +637,7 @@ for part in "${@:3}"; do
     kernels) part_kernels ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
+    dropin) part_dropin ;;
     tuner) step 60 tuner ;;
     tree) as_far_as 195 placed ;;
     esac

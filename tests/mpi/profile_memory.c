@@ -31,7 +31,7 @@ static bool find(void *library, const char *name, void *function, size_t size) {
     return symbol != NULL;
 }
 
-bool memory_use_cuda(void) {
+bool memory_use_cuda(int ordinal) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
     int device;
     has_cuda = find(library, "cuInit", &cuda.init, sizeof cuda.init) &&
@@ -43,8 +43,8 @@ bool memory_use_cuda(void) {
                find(library, "cuMemAllocHost_v2", &cuda.allocate_host, sizeof cuda.allocate_host) &&
                find(library, "cuMemFree_v2", &cuda.free, sizeof cuda.free) &&
                find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) && cuda.init(0) == 0 &&
-               cuda.get_device(&device, 0) == 0 && cuda.retain(&context, device) == 0 &&
-               cuda.set_current(context) == 0;
+               (cuda.get_device(&device, ordinal) == 0 || cuda.get_device(&device, 0) == 0) &&
+               cuda.retain(&context, device) == 0 && cuda.set_current(context) == 0;
     return has_cuda;
 }
 

@@ -11,8 +11,10 @@ enum { MEMORY_CPU, MEMORY_GPU, MEMORY_MANAGED, MEMORY_SPACES };
 
 extern const char *const memory_names[MEMORY_SPACES];
 
-/* Load and initialize the driver; false if there is none. */
-bool memory_use_cuda(void);
+/* Load and initialize the driver, and use this GPU, or the first one if there are fewer; false if there is
+ * none.
+ */
+bool memory_use_cuda(int ordinal);
 /* The number of spaces that memory_allocate has. */
 int memory_spaces(void);
 /* Zeros. NULL: none. */

@@ -7,7 +7,12 @@
  *   test_dropin repeat COUNT BYTES  the same allreduce of GPU memory
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
  *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
- *   test_dropin killed              process 1 dies between two calls */
+ *   test_dropin killed              process 1 dies between two calls
+ *   test_dropin times BYTES         medians of calls of GPU memory, from 8 bytes up to these a process; as
+ * CSV
+ *
+ * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r (random, repeat,
+ * comms, killed, times). */
 #define _DEFAULT_SOURCE /* usleep */
 #include <dirent.h>
 #include <mpi.h>
@@ -210,17 +215,23 @@ static void run(const call_t *call) {
     size_t in_bytes = (size_t)(from.total + call->count + 1) * (size_t)call->type.bytes;
     size_t out_bytes = (size_t)(to.total + call->count + 1) * (size_t)call->type.bytes;
     char *in = memory_allocate(call->in_space, in_bytes), *out = memory_allocate(call->out_space, out_bytes);
-    if (!in || !out) {
+    char *own_in = malloc(in_bytes), *own_out = malloc(out_bytes);
+    if (!in || !out || !own_in || !own_out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
-        return;
+        abort();
     }
-    memset(in, 0x55, in_bytes);
-    memset(out, 0x55, out_bytes);
-    fill(call, &from, starts_in_out(call) ? out : in);
+    memset(own_in, 0x55, in_bytes);
+    memset(own_out, 0x55, out_bytes);
+    fill(call, &from, starts_in_out(call) ? own_out : own_in);
+    memory_copy(in, own_in, in_bytes);
+    memory_copy(out, own_out, out_bytes);
     perform(call, in, out, &from, &to);
-    check(call, &to, out);
+    memory_copy(own_out, out, out_bytes);
+    check(call, &to, own_out);
     memory_free(call->in_space, in);
     memory_free(call->out_space, out);
+    free(own_in);
+    free(own_out);
 }
 
 /* --- random calls --------------------------------------------------------------------------------------- */
@@ -553,6 +564,61 @@ static void run_killed(void) {
     run_repeat(20, 4096);
 }
 
+/* --- times ---------------------------------------------------------------------------------------------- */
+
+enum { TIMED = 50, UNTIMED = 5 };
+
+static int by_value(const void *one, const void *other) {
+    const double *a = one, *b = other;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The median of what the slowest process takes. */
+static double median_s(const call_t *call, const void *in, void *out) {
+    double seconds[TIMED], slowest[TIMED];
+    for (int i = -UNTIMED; i < TIMED; i++) {
+        MPI_Barrier(call->comm);
+        double began = MPI_Wtime();
+        perform(call, in, out, NULL, NULL);
+        if (i >= 0)
+            seconds[i] = MPI_Wtime() - began;
+    }
+    MPI_Allreduce(seconds, slowest, TIMED, MPI_DOUBLE, MPI_MAX, call->comm);
+    qsort(slowest, TIMED, sizeof *slowest, by_value);
+    return slowest[TIMED / 2];
+}
+
+static void run_times(size_t bytes_max) {
+    static const struct {
+        const char *name;
+        kind_t kind;
+        bool blocks;
+    } timed[] = {{"allreduce", ALLREDUCE, false}, {"reduce", REDUCE, false},
+                 {"broadcast", BCAST, false},     {"alltoall", ALLTOALL, true},
+                 {"allgather", ALLGATHER, true},  {"reduce_scatter", REDUCE_SCATTER, true}};
+    char *in = memory_allocate(MEMORY_GPU, bytes_max), *out = memory_allocate(MEMORY_GPU, bytes_max);
+    if (!in || !out)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (rank == 0)
+        printf("collective,bytes,seconds\n");
+    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
+        for (size_t bytes = 8; bytes <= bytes_max; bytes *= 8) {
+            size_t own = timed[i].blocks ? bytes / (size_t)size : bytes;
+            call_t call = {.kind = timed[i].kind,
+                           .comm = MPI_COMM_WORLD,
+                           .rank = rank,
+                           .size = size,
+                           .type = {MPI_FLOAT, 4, true},
+                           .op = MPI_SUM,
+                           .count = (int)(own / 4)};
+            double seconds = own < 4 ? 0 : median_s(&call, in, out);
+            if (rank == 0 && seconds > 0)
+                printf("%s,%zu,%.3e\n", timed[i].name, bytes, seconds);
+        }
+    memory_free(MEMORY_GPU, in);
+    memory_free(MEMORY_GPU, out);
+}
+
 int main(int argc, char **argv) {
     int provided, all = 0;
     const char *what = argc > 1 ? argv[1] : "";
@@ -561,6 +627,10 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(argv[argc - 1], "cuda") == 0 && !memory_use_cuda(rank)) {
+        fprintf(stderr, "test_dropin: CUDA's driver cannot be used\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     if (strcmp(what, "random") == 0)
         run_random(count, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     else if (strcmp(what, "special") == 0)
@@ -573,6 +643,8 @@ int main(int argc, char **argv) {
         run_threads(count);
     else if (strcmp(what, "killed") == 0)
         run_killed();
+    else if (strcmp(what, "times") == 0)
+        run_times(argc > 2 ? strtoull(argv[2], NULL, 10) : 1 << 20);
     else
         wrong = 1;
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -461,7 +461,7 @@ int main(int argc, char **argv) {
     if (size > RANKS_MAX)
         return 2;
     bool plans = strcmp(argv[1], "plans") == 0;
-    if (!plans && argc > 5 && strcmp(argv[5], "cuda") == 0 && !memory_use_cuda()) {
+    if (!plans && argc > 5 && strcmp(argv[5], "cuda") == 0 && !memory_use_cuda(0)) {
         fprintf(stderr, "test_profile: no CUDA driver\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
