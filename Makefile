@@ -275,6 +275,9 @@ $(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
+$(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
 # A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
@@ -334,10 +337,10 @@ demo: ## install build dependencies (after announcing it), build, and answer the
 demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 
 .PHONY: test
-test: ## build and run the unit, golden and header tests, JOBS at a time
+test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@$(TEST) unit golden headers
+	@$(TEST) unit golden headers oracle
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
@@ -346,7 +349,7 @@ deps: ## install everything that any target needs (apt-get as root or through su
 # --- single checks -------------------------------------------------------------------------------------------
 
 TEST = BUILD=$(BUILD) CC=$(CC) CXX=$(CXX) JOBS=$(JOBS) tools/test.sh
-.PHONY: unit-programs check-unit check-golden check-headers golden-update
+.PHONY: unit-programs check-unit check-golden check-headers check-oracle golden-update
 unit-programs: $(UNIT) $(UNIT_CXX)
 
 check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
@@ -357,6 +360,9 @@ check-golden: $(TOOL) ## compare the output of commands with tests/golden and th
 
 check-headers: ## compile every public header on its own, as C11 and as C++17
 	@$(TEST) headers
+
+check-oracle: $(TOOL) ## compare ORACLE_CASES (100) random prices with those of tests/oracle, which shares no code
+	@$(TEST) oracle
 
 golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; read the diff
 	@$(TEST) golden-update
@@ -433,10 +439,15 @@ sanitize: ## run the unit tests and the executor on the host device under Addres
 check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
 	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec)
 
-.PHONY: fuzz fuzz-run
-fuzz: ## run each libFuzzer target for FUZZ_SECONDS (30)
+.PHONY: fuzz fuzz-run fuzz-commands
+fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O1 -g' \
 		EXTRA='-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all' fuzz-run
+
+# FUZZ_TOOL may be built with sanitizers: FUZZ_SANITIZED=1 FUZZ_TOOL=build/sanitize/portolan.
+FUZZ_TOOL ?= $(TOOL)
+fuzz-commands: $(FUZZ_TOOL)
+	python3 -B tests/fuzz/commands.py $(FUZZ_TOOL) $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 # fuzz_X starts from tests/fuzz/corpus/X and stores new inputs in the build folder.
 fuzz-run: $(FUZZ)
@@ -444,6 +455,21 @@ fuzz-run: $(FUZZ)
 		mkdir -p "$$corpus"; [ -d "$$seeds" ] || seeds=; \
 		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
 		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
+
+# What the tests do not notice: AREA is model, fit, impl, calibrate or validate.
+AREA ?= model
+MUTANTS ?= 60
+.PHONY: mutants soak
+mutants: build unit-programs ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that cover them
+	@BUILD=$(BUILD) python3 -B tools/mutants.py $(AREA) $(MUTANTS) $(MUTANTS_SEED)
+
+soak: ## the random tests of all kinds, for hours (docs/reliability.md)
+	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
+	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
+	@for area in model fit impl calibrate validate; do \
+		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
+	done
 
 .PHONY: format
 format: ## format every C file in place

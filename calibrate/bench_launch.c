@@ -91,7 +91,9 @@ static void list_graph(const job_t *job, case_list_t *list) {
 static void *open_graph(const work_t *work) {
     (void)work;
     void *graph = NULL;
-    GPU_DO(gpu.bench->graph_create(gpu.stream, &graph, &gpu_error));
+    GPU_DO(gpu.bench->graph_begin(gpu.stream, &gpu_error));
+    GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
+    GPU_DO(gpu.bench->graph_end(gpu.stream, &graph, &gpu_error));
     return graph;
 }
 

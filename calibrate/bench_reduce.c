@@ -13,23 +13,31 @@ typedef struct {
     const work_t *work;
     pto_datatype_t datatype;
     pto_op_t op;
+    pto_mpi_reduction_t by;
     void *source;
     void *target;
 } state_t;
 
+static void list_case(pto_space_t space, pto_op_t op, pto_datatype_t datatype, case_list_t *list) {
+    case_t *added = case_add(list, "reduce", 1);
+    added->space = pto_space_name(space);
+    added->buffers = space;
+    added->least_bytes = pto_datatype_bytes(datatype);
+    snprintf(added->pair, sizeof added->pair, "%s-%s", pto_op_name(op), pto_datatype_name(datatype));
+    added->detail[0] = (int)datatype;
+    added->detail[1] = (int)op;
+    added->member[0] = 0;
+}
+
+/* The types that MPI reduces with arithmetic of the CPU; on a GPU also sums of 16-bit floating point. */
 static void list_space(pto_space_t space, case_list_t *list) {
-    for (pto_op_t op = 0; op < PTO_OP_COUNT; op++) {
-        for (pto_datatype_t datatype = PTO_DATATYPE_INT32; datatype < PTO_DATATYPE_COUNT; datatype++) {
-            case_t *added = case_add(list, "reduce", 1);
-            added->space = pto_space_name(space);
-            added->buffers = space;
-            added->least_bytes = pto_datatype_bytes(datatype);
-            snprintf(added->pair, sizeof added->pair, "%s-%s", pto_op_name(op), pto_datatype_name(datatype));
-            added->detail[0] = (int)datatype;
-            added->detail[1] = (int)op;
-            added->member[0] = 0;
-        }
-    }
+    for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_MAX; op++)
+        for (pto_datatype_t datatype = PTO_DATATYPE_INT32; datatype <= PTO_DATATYPE_DOUBLE; datatype++)
+            list_case(space, op, datatype, list);
+    if (space != PTO_SPACE_GPU)
+        return;
+    list_case(space, PTO_OP_SUM, PTO_DATATYPE_HALF, list);
+    list_case(space, PTO_OP_SUM, PTO_DATATYPE_BFLOAT16, list);
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -45,6 +53,8 @@ static void *open_case(const work_t *work) {
     state->work = work;
     state->datatype = (pto_datatype_t)work->what->detail[0];
     state->op = (pto_op_t)work->what->detail[1];
+    if (pto_mpi_reduction(state->datatype, state->op, &state->by, NULL) != PTO_OK)
+        die("no operation of MPI for a reduction");
     state->source = buffer_zeroed(work->what->buffers, work->most_bytes);
     state->target = buffer_zeroed(work->what->buffers, work->most_bytes);
     return state;
@@ -53,8 +63,6 @@ static void *open_case(const work_t *work) {
 static double trial(void *opaque, int64_t bytes, int iterations) {
     state_t *state = opaque;
     int64_t count = bytes / pto_datatype_bytes(state->datatype);
-    MPI_Datatype type = pto_mpi_datatype(state->datatype);
-    MPI_Op op = pto_mpi_op(state->op);
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         if (state->work->what->buffers == PTO_SPACE_GPU) {
@@ -62,7 +70,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
                                       gpu.stream, &gpu_error));
             GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         } else {
-            MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, type, op));
+            MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, state->by.type, state->by.op));
         }
     }
     return now_s() - start;
@@ -72,6 +80,7 @@ static void close_case(void *opaque) {
     state_t *state = opaque;
     buffer_free(state->work->what->buffers, state->source);
     buffer_free(state->work->what->buffers, state->target);
+    pto_mpi_reduction_free(&state->by);
     free(state);
 }
 

@@ -28,36 +28,85 @@ static int64_t plain_bytes(MPI_Datatype type) {
     return size;
 }
 
-static bool is_among(MPI_Datatype type, const MPI_Datatype *list, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (type == list[i])
-            return true;
-    return false;
-}
-#define AMONG(type, ...)                                                                                     \
-    is_among(type, (const MPI_Datatype[]){__VA_ARGS__},                                                      \
-             sizeof((const MPI_Datatype[]){__VA_ARGS__}) / sizeof(MPI_Datatype))
+/* Open MPI lacks these where it was built without Fortran. */
+#ifndef MPI_REAL4
+#define MPI_REAL4 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_REAL8
+#define MPI_REAL8 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER1
+#define MPI_INTEGER1 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER2
+#define MPI_INTEGER2 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER4
+#define MPI_INTEGER4 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER8
+#define MPI_INTEGER8 MPI_DATATYPE_NULL
+#endif
 
-/* How a reduction reads a datatype; PTO_DATATYPE_COUNT: it is none that the devices reduce. */
-static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes) {
-    if (AMONG(type, MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8))
-        return bytes == (int64_t)sizeof(float)    ? PTO_DATATYPE_FLOAT
-               : bytes == (int64_t)sizeof(double) ? PTO_DATATYPE_DOUBLE
-                                                  : PTO_DATATYPE_COUNT;
-    if (AMONG(type, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT32_T, MPI_INT64_T, MPI_INTEGER, MPI_INTEGER4,
-              MPI_INTEGER8))
-        return bytes == (int64_t)sizeof(int32_t)   ? PTO_DATATYPE_INT32
-               : bytes == (int64_t)sizeof(int64_t) ? PTO_DATATYPE_INT64
-                                                   : PTO_DATATYPE_COUNT;
-    return PTO_DATATYPE_COUNT;
+/* MPI's datatypes that hold the same numbers as the devices' of their size, and the operations that MPI has
+ * for them. MPI_LOGICAL is left out: what is true need not be 1 in Fortran. */
+enum { LOGICAL = 1, OTHERS = 2, ALIKE_MAX = 9 };
+typedef struct {
+    pto_number_t number;
+    int ops;
+    MPI_Datatype type[ALIKE_MAX];
+} alike_t;
+
+static const alike_t *find_alike(MPI_Datatype type) {
+    static const alike_t list[] = {
+        {PTO_NUMBER_REAL,
+         OTHERS,
+         {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8}},
+        {PTO_NUMBER_SIGNED,
+         LOGICAL | OTHERS,
+         {MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_SHORT, MPI_SIGNED_CHAR, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
+          MPI_INT64_T}},
+        {PTO_NUMBER_UNSIGNED,
+         LOGICAL | OTHERS,
+         {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UNSIGNED_SHORT, MPI_UNSIGNED_CHAR,
+          MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}},
+        {PTO_NUMBER_SIGNED, OTHERS, {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}},
+        {PTO_NUMBER_COMPLEX,
+         OTHERS,
+         {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX}},
+        {PTO_NUMBER_UNSIGNED, LOGICAL, {MPI_C_BOOL}},
+        {PTO_NUMBER_BYTE, OTHERS, {MPI_BYTE}},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        for (int j = 0; j < ALIKE_MAX; j++)
+            if (list[i].type[j] == type)
+                return &list[i];
+    return NULL;
 }
 
 static pto_op_t known_op(MPI_Op op) {
-    return op == MPI_SUM    ? PTO_OP_SUM
-           : op == MPI_PROD ? PTO_OP_PROD
-           : op == MPI_MIN  ? PTO_OP_MIN
-           : op == MPI_MAX  ? PTO_OP_MAX
-                            : PTO_OP_COUNT;
+    const MPI_Op known[PTO_OP_COUNT] = {
+        [PTO_OP_SUM] = MPI_SUM,   [PTO_OP_PROD] = MPI_PROD,   [PTO_OP_MIN] = MPI_MIN,
+        [PTO_OP_MAX] = MPI_MAX,   [PTO_OP_AVG] = MPI_OP_NULL, /* MPI has none */
+        [PTO_OP_LAND] = MPI_LAND, [PTO_OP_LOR] = MPI_LOR,     [PTO_OP_LXOR] = MPI_LXOR,
+        [PTO_OP_BAND] = MPI_BAND, [PTO_OP_BOR] = MPI_BOR,     [PTO_OP_BXOR] = MPI_BXOR};
+    pto_op_t found = PTO_OP_SUM;
+    while (found < PTO_OP_COUNT && known[found] != op)
+        found++;
+    return found;
+}
+
+/* How a reduction reads a datatype; PTO_DATATYPE_COUNT: the devices do not combine it like MPI. */
+static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes, pto_op_t op) {
+    const alike_t *alike = find_alike(type);
+    bool logical = op == PTO_OP_LAND || op == PTO_OP_LOR || op == PTO_OP_LXOR;
+    pto_datatype_t datatype = PTO_DATATYPE_BYTE;
+    if (!alike || !(alike->ops & (logical ? LOGICAL : OTHERS)))
+        return PTO_DATATYPE_COUNT;
+    while (datatype < PTO_DATATYPE_COUNT &&
+           (pto_datatype_number(datatype) != alike->number || pto_datatype_bytes(datatype) != bytes))
+        datatype++;
+    return pto_op_takes(op, datatype, NULL) == PTO_OK ? datatype : PTO_DATATYPE_COUNT;
 }
 
 /* --- buffers -------------------------------------------------------------------------------------------- */
@@ -94,16 +143,29 @@ int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer) {
     return place * plain_bytes(type);
 }
 
-static uint64_t mix(uint64_t digest, int64_t number) {
-    return ((digest ^ (uint64_t)number) * 0x100000001b3u) ^ digest >> 29;
+bool drop_call_packed(const drop_call_t *call, int side, int size) {
+    const drop_rows_t *rows = side == 0 ? &call->in_rows : &call->out_rows;
+    MPI_Datatype type = side == 0 ? call->in_type : call->out_type;
+    int64_t at = 0;
+    if (call->collective != PTO_COLLECTIVE_ALLTOALLV)
+        return true;
+    if (side == 0 && call->in == MPI_IN_PLACE)
+        return false;
+    for (int i = 0; i < size; i++) {
+        int64_t bytes = drop_row_bytes(rows, type, i);
+        if (bytes > 0 && drop_row_place(rows, type, i) != at)
+            return false;
+        at += bytes;
+    }
+    return true;
 }
 
 static uint64_t counts_digest(const drop_call_t *call, int size) {
-    uint64_t digest = 0xcbf29ce484222325u;
+    uint64_t digest = drop_digest;
     for (int i = 0; i < size; i++) {
         if (call->in != MPI_IN_PLACE)
-            digest = mix(digest, drop_row_bytes(&call->in_rows, call->in_type, i));
-        digest = mix(digest, drop_row_bytes(&call->out_rows, call->out_type, i));
+            digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->in_rows, call->in_type, i));
+        digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->out_rows, call->out_type, i));
     }
     return digest | 1;
 }
@@ -116,6 +178,15 @@ static bool moves_whole_blocks(const drop_call_t *call, int rank, int64_t bytes)
     return call->in_count * plain_bytes(call->in_type) == bytes;
 }
 
+/* Only a reduce_scatter has counts without places; those of MPI_Reduce_scatter may differ. */
+static bool equal_counts(const drop_call_t *call, int size) {
+    const drop_rows_t *rows = &call->out_rows;
+    for (int i = 1; rows->counts && !rows->places && i < size; i++)
+        if (drop_row_count(rows, i) != drop_row_count(rows, 0))
+            return false;
+    return true;
+}
+
 static bool plain_types(const drop_call_t *call, int rank) {
     return (!has_in(call, rank) || plain_bytes(call->in_type) > 0) && plain_bytes(call->out_type) > 0;
 }
@@ -126,7 +197,8 @@ static bool has_root(pto_collective_t collective) {
 
 bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why) {
     bool reads = has_in(call, rank), writes = has_out(call, rank);
-    bool on_gpu = (reads || writes) && (!reads || is_on_gpu(call->in)) && (!writes || is_on_gpu(call->out));
+    bool on_gpu = (reads || writes) && (!reads || is_on_gpu(call->in)) &&
+                  (!writes || (reads && call->out == call->in) || is_on_gpu(call->out));
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};
     if (has_root(call->collective) && (call->root < 0 || call->root >= size))
@@ -142,15 +214,16 @@ bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *ce
         cell->counts = counts_digest(call, size);
     else
         cell->bytes = call->out_count * element_bytes;
+    cell->in_place = call->collective == PTO_COLLECTIVE_ALLREDUCE && call->in == MPI_IN_PLACE;
     if (call->op != MPI_OP_NULL) {
-        cell->datatype = number_type(call->out_type, element_bytes);
         cell->op = known_op(call->op);
+        cell->datatype = number_type(call->out_type, element_bytes, cell->op);
     }
     if (cell->op == PTO_OP_COUNT || cell->datatype == PTO_DATATYPE_COUNT)
         *why = "an operation or datatype that is not reduced on GPUs";
     else if (cell->counts == 0 && cell->bytes <= 0)
         *why = "no data";
-    else if (!moves_whole_blocks(call, rank, cell->bytes))
+    else if (!equal_counts(call, size) || !moves_whole_blocks(call, rank, cell->bytes))
         *why = "blocks of different sizes";
     return !*why;
 }

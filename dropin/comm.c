@@ -4,6 +4,7 @@
 
 #include "dropin.h"
 #include "job.h"
+#include "ranks.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 /* That of the last call. */
@@ -58,25 +59,18 @@ bool drop_comms_begin(void) {
  * that the program has started. */
 static bool read_members(drop_comm_t *comm) {
     MPI_Group group;
-    bool inside = true;
-    int *own = calloc((size_t)comm->size, sizeof *own);
     comm->node = calloc((size_t)comm->size, sizeof *comm->node);
-    if (!own || !comm->node) {
-        free(own);
+    if (!comm->node)
         return false;
-    }
-    for (int i = 0; i < comm->size; i++)
-        own[i] = i;
     MPI_Comm_group(comm->comm, &group);
-    MPI_Group_translate_ranks(group, comm->size, own, drop.world, comm->node);
+    bool inside = preload_world_ranks(group, comm->size, comm->node);
     MPI_Group_free(&group);
-    comm->id = 0xcbf29ce484222325u;
+    comm->id = drop_digest;
     for (int i = 0; i < comm->size && inside; i++) {
         inside = comm->node[i] != MPI_UNDEFINED;
-        comm->id = (comm->id ^ (uint32_t)comm->node[i]) * 0x100000001b3u;
+        comm->id = drop_mix(comm->id, (uint64_t)comm->node[i]);
         comm->node[i] = inside ? drop.node_of[comm->node[i]] : 0;
     }
-    free(own);
     return inside;
 }
 

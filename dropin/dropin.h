@@ -3,7 +3,7 @@
  * goes on to MPI untouched.
  *
  * A call goes through these steps:
- *   intercept.c  stands in front of MPI's functions
+ *   intercept.c  wraps MPI's functions
  *   call.c       what this process can tell of the call by itself
  *   comm.c       the communicator: its nodes and GPUs, its plans
  *   agree.c      whether all processes of the communicator can take the call
@@ -34,7 +34,6 @@ typedef struct {
     int rank;          /* in MPI_COMM_WORLD */
     int size;
     int *node_of; /* by that rank: the lowest rank on its node */
-    MPI_Group world;
     const pto_device_t *device;
     pto_machine_t *machine;
     char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
@@ -47,6 +46,13 @@ extern drop_settings_t drop;
 void drop_begin(void);
 
 double drop_now_s(void);
+
+/* A digest of what processes compare begins with this number, and takes up one after another. */
+static const uint64_t drop_digest = 0xcbf29ce484222325u;
+static inline uint64_t drop_mix(uint64_t digest, uint64_t number) {
+    return (digest ^ number) * 0x9e3779b97f4a7c15u ^ digest >> 31;
+}
+uint64_t drop_mix_text(uint64_t digest, const char *text);
 
 /* Print a line to standard error, once for the job. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -83,6 +89,7 @@ typedef struct {
     pto_op_t op;
     int root;
     int64_t bytes;   /* as in a scenario; of an alltoallv 0 */
+    bool in_place;   /* of an allreduce: on all processes */
     uint64_t counts; /* of an alltoallv: a digest of this process's counts, which may differ from others';
                         else 0 */
 } drop_cell_t;
@@ -96,6 +103,8 @@ int64_t drop_call_bytes(const drop_call_t *call);
 int64_t drop_row_count(const drop_rows_t *rows, int peer);
 int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
 int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer);
+/* Whether a side's blocks lie one after the other, as an executor has them. */
+bool drop_call_packed(const drop_call_t *call, int side, int size);
 
 /* --- agree.c: all processes or none --------------------------------------------------------------------- */
 
@@ -137,8 +146,12 @@ struct drop_route {
     pto_scenario_t scenario;
     pto_plan_t *plan;
     pto_exec_t *exec;
-    void *own[2]; /* the executor's input and output, or host memory to stage in */
+    void *own[2]; /* input and output of the executor, or host memory to stage in; a broadcast's root and
+                     an allreduce in place have one for both */
     int64_t own_bytes[2];
+    bool direct[2];    /* the executor can use the program's buffer itself: no other process accesses it */
+    const void *bound; /* what it uses now */
+    void *bound_out;
     void *stream;
 };
 

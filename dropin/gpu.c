@@ -1,10 +1,10 @@
 /* The context of a GPU's memory, by CUDA's driver: the executor works on the GPU that the program's buffers
  * are on, and leaves the program's own choice of a GPU as it was. The host device has neither. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dropin.h"
+#include "spaces.h"
 
 /* Of cuda.h, which need not be installed. */
 enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9, BUS_ID_MAX = 32 };
@@ -14,33 +14,19 @@ static int (*push)(void *context);
 static int (*pop)(void **context);
 static int (*get_bus_id)(char *text, int length, int device);
 
-static bool find(void *library, const char *name, void *function) {
-    void *symbol = library ? dlsym(library, name) : NULL;
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
 static bool find_driver(void) {
     static bool looked, found;
     if (looked)
         return found;
     looked = true;
-    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    found = find(library, "cuPointerGetAttributes", (void *)&get_attributes) &&
-            find(library, "cuCtxPushCurrent_v2", (void *)&push) &&
-            find(library, "cuCtxPopCurrent_v2", (void *)&pop) &&
-            find(library, "cuDeviceGetPCIBusId", (void *)&get_bus_id);
+    found = preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes) &&
+            preload_find_in_driver("cuCtxPushCurrent_v2", &push, sizeof push) &&
+            preload_find_in_driver("cuCtxPopCurrent_v2", &pop, sizeof pop) &&
+            preload_find_in_driver("cuDeviceGetPCIBusId", &get_bus_id, sizeof get_bus_id);
     return found;
 }
 
 static bool is_host(void) { return strcmp(drop.device->name, "host") == 0; }
-
-static uint64_t digest_of(const char *text) {
-    uint64_t digest = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        digest = (digest ^ (unsigned char)*text) * 0x100000001b3u;
-    return digest;
-}
 
 /* As bench_host.c counts them; without a number, each process has one of its own. */
 static uint64_t emulated_gpu(void) {
@@ -71,7 +57,7 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     if (device != last_device && get_bus_id(bus, BUS_ID_MAX, device) != 0)
         return false;
     if (device != last_device)
-        last_gpu = digest_of(bus);
+        last_gpu = drop_mix_text(drop_digest, bus);
     last_device = device;
     *gpu = last_gpu;
     return push(context) == 0;

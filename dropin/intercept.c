@@ -12,17 +12,10 @@ static void begin(int code) {
     depth--;
 }
 
-#define INIT(prefix)                                                                                         \
-    PRELOAD_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                \
-    PRELOAD_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                \
-                 (argc, argv, required, provided), (void)0, begin(code))
-INIT(MPI_)
-INIT(PMPI_)
+PRELOAD_PASS_INIT(begin(code))
 
 /* Attributes that MPI deletes within these end plans, whose processes meet in collectives. */
-#define ENDS(name, params, args)                                                                             \
-    PRELOAD_PASS(MPI_##name, params, args, depth++, depth--)                                                 \
-    PRELOAD_PASS(PMPI_##name, params, args, depth++, depth--)
+#define ENDS(name, params, args) PRELOAD_PASS_BOTH(name, params, args, depth++, depth--)
 ENDS(Finalize, (void), ())
 ENDS(Comm_free, (MPI_Comm * comm), (comm))
 ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))

@@ -1,7 +1,7 @@
 /* What is done with a cell: every strategy is priced on the communicator's layout, and the cheapest one that
- * can be made here is kept. Executors have buffers of their own on the GPU, and each call copies the
- * program's data in and out: other processes then never open the program's memory, which it may free at any
- * time, and a plan serves calls with any buffers, in place or not. */
+ * can be made here is kept. Other processes never open the program's memory, which it may free at any time: a
+ * buffer that they access is the executor's own, and each call copies the program's data in or out. These
+ * copies are priced too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +51,7 @@ static pto_status_t fill_scenario(const drop_comm_t *comm, const drop_cell_t *ce
     bool room = one_value(comm->nodes, &scenario->nodes);
     scenario->collective = cell->collective;
     scenario->datatype = cell->datatype;
+    scenario->in_place = cell->in_place || cell->collective == PTO_COLLECTIVE_BROADCAST;
     scenario->layout.nodes = comm->nodes;
     scenario->layout.gpus_per_node = comm->gpus_per_node;
     scenario->layout.owners_per_gpu = comm->procs_per_gpu;
@@ -78,6 +79,8 @@ static int64_t own_bytes(const pto_plan_t *plan, int64_t logical, int side) {
 
 static void release(drop_route_t *route) {
     bool staged = route->way == DROP_STAGED;
+    if (route->own[1] == route->own[0])
+        route->own[1] = NULL;
     for (int side = 0; side < 2; side++)
         if (route->own[side])
             (staged ? drop.device->release_staging : drop.device->release)(route->own[side], NULL);
@@ -93,7 +96,9 @@ static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *
     pto_status_t status = drop.device->stream_create(&route->stream, err);
     for (int side = 0; side < 2 && status == PTO_OK; side++) {
         size_t bytes = (size_t)(route->own_bytes[side] = own_bytes(route->plan, logical, side));
-        if (bytes > 0)
+        if (side == 1 && bytes > 0 && route->scenario.in_place && !staged && route->own[0])
+            route->own[1] = route->own[0];
+        else if (bytes > 0)
             status = (staged ? drop.device->allocate_staging : drop.device->allocate)(bytes,
                                                                                       &route->own[side], err);
     }
@@ -119,9 +124,31 @@ static drop_way_t way_of(const pto_strategy_t *strategy, pto_collective_t collec
     return copies_whole ? DROP_STAGED : DROP_BY_PLAN;
 }
 
+/* Collective. */
+static void unmake(drop_route_t *route) {
+    pto_exec_destroy(route->exec);
+    route->exec = NULL;
+    release(route);
+}
+
+/* Collective. A process that lacks a buffer does not know that others' are accessed. */
+static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                                pto_error_t *err) {
+    int direct[2], all[2];
+    for (int side = 0; side < 2; side++)
+        direct[side] = drop_call_packed(call, side, comm->size) &&
+                       pto_exec_user_is_private(route->exec, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
+    route->bound = route->own[0];
+    route->bound_out = route->own[1];
+    pto_status_t status = PTO_MPI(MPI_Allreduce(direct, all, 2, MPI_INT, MPI_MIN, comm->comm), err);
+    for (int side = 0; side < 2; side++)
+        route->direct[side] = status == PTO_OK && all[side];
+    return status;
+}
+
 /* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
-static pto_status_t make(const drop_comm_t *comm, drop_route_t *route, const pto_strategy_t *strategy,
-                         pto_error_t *err) {
+static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                         const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
     int64_t *table = calloc((size_t)comm->size, sizeof *table);
     pto_price_t price;
@@ -144,12 +171,34 @@ static pto_status_t make(const drop_comm_t *comm, drop_route_t *route, const pto
         status = pto_exec_create(route->plan, comm->comm, drop.device, route->own[0], route->own[1],
                                  route->cell.op, &options, &route->exec, err);
     free(table);
+    if (status == PTO_OK && route->exec)
+        status = find_direct(comm, call, route, err);
     if (status != PTO_OK)
-        release(route);
+        unmake(route);
     return status;
 }
 
+/* Of the buffers that the executor cannot use directly, on the process that holds most. */
+static double copies_s(const drop_route_t *route) {
+    static const char *const key[] = {"copies.d2d.on_socket.alpha_s", "copies.d2d.on_socket.beta_s_per_byte"};
+    double cost[2] = {0, 0}, seconds = 0;
+    int64_t count = pto_layout_rank_count(&pto_plan_request(route->plan)->layout);
+    for (int i = 0; i < 2; i++)
+        if (pto_machine_get(drop.machine, key[i], &cost[i], NULL) != PTO_OK)
+            cost[i] = 0;
+    for (int side = 0; side < 2 && route->exec; side++) {
+        int64_t most = 0;
+        for (int64_t rank = 0; rank < count; rank++)
+            most = own_bytes(route->plan, rank, side) > most ? own_bytes(route->plan, rank, side) : most;
+        if (!route->direct[side] && most > 0)
+            seconds += cost[0] + cost[1] * (double)most;
+    }
+    return seconds;
+}
+
 /* --- the pick ------------------------------------------------------------------------------------------- */
+
+enum { STRATEGIES_MAX = 256 }; /* of which copies are priced */
 
 static int cheapest(const pto_predictions_t *predictions) {
     int best = -1;
@@ -169,9 +218,12 @@ static void leave_to_mpi(drop_route_t *route) {
     route->held_bytes = 0;
 }
 
-/* Collective: in the order of their prices, the first strategy that can be made. */
-static void make_cheapest(const drop_comm_t *comm, drop_route_t *route, pto_predictions_t *predictions) {
+/* Collective: in the order of their prices, the first strategy that can be made. Once it is made, its copies
+ * are known, and with them another one may be cheaper. */
+static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                          pto_predictions_t *predictions) {
     pto_error_t err;
+    bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
     for (int i = 0; i < predictions->strategy_count; i++)
         if (way_of(predictions->strategy[i], route->cell.collective) == DROP_BY_MPI)
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
@@ -179,11 +231,18 @@ static void make_cheapest(const drop_comm_t *comm, drop_route_t *route, pto_pred
         pto_prediction_t *prediction = &predictions->prediction[best];
         if (way_of(predictions->strategy[best], route->cell.collective) == DROP_BY_MPI)
             break;
-        pto_status_t status = make(comm, route, predictions->strategy[best], &err);
+        pto_status_t status = make(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
+            if (best < STRATEGIES_MAX && !has_copies[best])
+                prediction->price.seconds += copies_s(route);
+            if (best < STRATEGIES_MAX)
+                has_copies[best] = true;
             route->name = predictions->strategy[best]->name;
             route->predicted_s = prediction->price.seconds;
-            return;
+            if (cheapest(predictions) == best)
+                return;
+            unmake(route);
+            continue;
         }
         if (status != PTO_ERR_NOT_APPLICABLE || drop.strategy)
             drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->cell.collective),
@@ -225,7 +284,7 @@ drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call
         status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);
     status = pto_agree(comm->comm, status, &err);
     if (status == PTO_OK)
-        make_cheapest(comm, made, &predictions);
+        make_cheapest(comm, call, made, &predictions);
     pto_predictions_fini(&predictions);
     return made;
 }

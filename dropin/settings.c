@@ -22,6 +22,13 @@ double drop_now_s(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+uint64_t drop_mix_text(uint64_t digest, const char *text) {
+    do
+        digest = drop_mix(digest, (unsigned char)*text);
+    while (*text++);
+    return digest;
+}
+
 void drop_say(const char *format, ...) {
     va_list arguments;
     if (drop.rank != 0)
@@ -131,11 +138,13 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
 /* What must be equal on all processes; the machine file is compared plan by plan. */
 static uint64_t settings_digest(void) {
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE")};
-    uint64_t all = (uint64_t)drop.plans_max * 31 + (uint64_t)drop.bytes_max * 4 +
-                   (uint64_t)drop.assumes_gpu * 2 + drop.by_messages;
+    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max, drop.assumes_gpu,
+                               drop.by_messages};
+    uint64_t all = drop_digest;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        all = drop_mix(all, number[i]);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
-        for (const char *at = text[i] ? text[i] : ""; *at; at++)
-            all = (all ^ (unsigned char)*at) * 0x100000001b3u;
+        all = drop_mix_text(all, text[i] ? text[i] : "");
     return all;
 }
 
@@ -154,7 +163,7 @@ static pto_status_t find_nodes(pto_error_t *err) {
         status = PTO_MPI(MPI_Allgather(&mine, 1, MPI_INT, drop.node_of, 1, MPI_INT, MPI_COMM_WORLD), err);
     if (node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
-    return status == PTO_OK ? PTO_MPI(MPI_Comm_group(MPI_COMM_WORLD, &drop.world), err) : status;
+    return status;
 }
 
 /* Pointers, as Open MPI's handles are, do not fit in MPICH's: such a program could not even pass on its

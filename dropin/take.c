@@ -7,16 +7,16 @@
 
 static uint64_t cell_digest(const drop_cell_t *cell) {
     const uint64_t fields[] = {(uint64_t)cell->collective, (uint64_t)cell->datatype, (uint64_t)cell->op,
-                               (uint64_t)cell->root, (uint64_t)cell->bytes};
-    uint64_t digest = 0xcbf29ce484222325u;
+                               (uint64_t)cell->root,       (uint64_t)cell->bytes,    cell->in_place};
+    uint64_t digest = drop_digest;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        digest = (digest ^ fields[i]) * 0x9e3779b97f4a7c15u ^ digest >> 31;
+        digest = drop_mix(digest, fields[i]);
     return digest | 1;
 }
 
 static bool is_same(const drop_cell_t *a, const drop_cell_t *b) {
     return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
-           a->root == b->root && a->bytes == b->bytes && a->counts == b->counts;
+           a->root == b->root && a->bytes == b->bytes && a->in_place == b->in_place && a->counts == b->counts;
 }
 
 static drop_route_t *find_route(const drop_comm_t *comm, const drop_cell_t *cell) {
@@ -164,16 +164,47 @@ static bool is_root_of_bcast(const drop_call_t *call, const drop_comm_t *comm) {
     return call->collective == PTO_COLLECTIVE_BROADCAST && call->root == comm->rank;
 }
 
-static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
+/* What the executor reads and writes: the program's buffers where it can, and else its own. In place, blocks
+ * must be read before they are overwritten. */
+static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
+                           const void **in, void **out) {
+    bool one_buffer = route->own[0] && route->own[0] == route->own[1];
+    bool direct = route->direct[0] && route->direct[1];
+    bool reads_in = one_buffer ? direct : route->direct[0] && call->in != MPI_IN_PLACE;
+    bool writes_out = one_buffer ? direct : route->direct[1];
+    *in = route->own[0] && reads_in && drop_call_packed(call, 0, comm->size) ? input_of(call, comm, route)
+                                                                             : route->own[0];
+    *out = route->own[1] && writes_out && drop_call_packed(call, 1, comm->size) ? call->out : route->own[1];
+}
+
+static pto_status_t bind(drop_route_t *route, const void *in, void *out, pto_error_t *err) {
+    if (in == route->bound && out == route->bound_out)
+        return PTO_OK;
+    pto_status_t status = pto_exec_rebind_private(route->exec, in, out, err);
+    if (status == PTO_OK) {
+        route->bound = in;
+        route->bound_out = out;
+    }
+    return status;
+}
+
+static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, drop_route_t *route,
                         pto_error_t *err) {
-    pto_status_t status = copy_in(call, comm, route, err);
-    if (status == PTO_OK)
+    const void *in;
+    void *out;
+    choose_buffers(call, comm, route, &in, &out);
+    bool copies_in = in && in == route->own[0];
+    bool copies_out = out && out == route->own[1] && !is_root_of_bcast(call, comm);
+    pto_status_t status = bind(route, in, out, err);
+    if (status == PTO_OK && copies_in)
+        status = copy_in(call, comm, route, err);
+    if (status == PTO_OK && copies_in)
         status = pto_exec_follow(route->exec, route->stream, err);
     if (status == PTO_OK)
         status = pto_exec_run(route->exec, err);
-    if (status == PTO_OK && !is_root_of_bcast(call, comm))
+    if (status == PTO_OK && copies_out)
         status = copy_out(call, comm, route, err);
-    return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
+    return status == PTO_OK && copies_out ? drop.device->finish(route->stream, err) : status;
 }
 
 /* MPI gets copies in host memory instead of the program's buffers. In place stays in place, as the arguments
@@ -208,6 +239,17 @@ static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
     bool by_in = call->in != MPI_IN_PLACE && call->collective != PTO_COLLECTIVE_BROADCAST;
     return by_in && (call->collective != PTO_COLLECTIVE_REDUCE || comm->rank != call->root) ? call->in
                                                                                             : call->out;
+}
+
+/* A call that this process knows to be MPI's is, whatever the others can do: it does not wait for them. */
+static bool is_known_as_mpis(drop_comm_t *comm, const drop_cell_t *cell, drop_taken_t *taken) {
+    drop_route_t *route = find_route(comm, cell);
+    if (!route || route->way != DROP_BY_MPI)
+        return false;
+    bool have_plan;
+    agree(comm, &taken->given, false, (drop_offer_t){0}, &have_plan);
+    taken->route = route;
+    return true;
 }
 
 static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, bool can, uint64_t gpu,
@@ -268,6 +310,8 @@ void drop_take(drop_taken_t *taken) {
         taken->why = "counts not seen before";
         can = false;
     }
+    if (can && is_known_as_mpis(comm, &cell, taken))
+        return;
     if (can && !enter_gpu(taken, &gpu)) {
         taken->why = "memory of another GPU or of none";
         can = false;

@@ -9,6 +9,13 @@ TAKE(Reduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op 
 TAKE(Reduce_scatter_block, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
      (in, out, count, type, op), (void)0,
      {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, VECTOR, .op = op, .root = -1})
+TAKE(Reduce_scatter, (const void *in, void *out, const COUNT counts[], MPI_Datatype type, MPI_Op op),
+     (in, out, counts, type, op), COUNT count = counts ? counts[0] : 0,
+     {.collective = PTO_COLLECTIVE_REDUCE_SCATTER,
+      VECTOR,
+      .out_rows = {counts, NULL, sizeof *counts > sizeof(int)},
+      .op = op,
+      .root = -1})
 TAKE(Allgather,
      (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
       MPI_Datatype out_type),

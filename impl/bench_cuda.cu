@@ -124,17 +124,14 @@ static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph) {
 #endif
 }
 
-/* The capture is ended even if the launch failed: otherwise the stream would stay in capture mode. */
-static pto_status_t cuda_graph_create(void *stream, void **graph, pto_error_t *err) {
+static pto_status_t cuda_graph_begin(void *stream, pto_error_t *err) {
+    return CUDA_DO(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal), err);
+}
+
+static pto_status_t cuda_graph_end(void *stream, void **graph, pto_error_t *err) {
     cudaGraph_t captured = nullptr;
     cudaGraphExec_t made = nullptr;
-    pto_status_t status =
-        CUDA_DO(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal), err);
-    if (status != PTO_OK)
-        return status;
-    pto_status_t launched = cuda_launch_empty(stream, err);
-    cudaError_t ended = cudaStreamEndCapture(as_stream(stream), &captured);
-    status = launched != PTO_OK ? launched : check(ended, "cudaStreamEndCapture", err);
+    pto_status_t status = CUDA_DO(cudaStreamEndCapture(as_stream(stream), &captured), err);
     if (status == PTO_OK)
         status = CUDA_DO(instantiate(&made, captured), err);
     if (captured != nullptr)
@@ -439,7 +436,8 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_move,
     cuda_store_all,
     cuda_ping_pong,
-    cuda_graph_create,
+    cuda_graph_begin,
+    cuda_graph_end,
     cuda_graph_destroy,
     cuda_graph_launch,
     cuda_sum,

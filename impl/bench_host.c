@@ -149,28 +149,10 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- empty kernels and graphs: there is nothing to do, and it is done at once --------------------------- */
-
-static char nothing;
+/* --- empty kernels: there is nothing to do, and it is done at once -------------------------------------- */
 
 static pto_status_t host_launch_empty(void *stream, pto_error_t *err) {
     return pto_host_stream_finish(stream, err);
-}
-
-static pto_status_t host_graph_create(void *stream, void **graph, pto_error_t *err) {
-    *graph = &nothing;
-    return pto_host_stream_finish(stream, err);
-}
-
-static pto_status_t host_graph_launch(void *graph, void *stream, pto_error_t *err) {
-    (void)graph;
-    return pto_host_stream_finish(stream, err);
-}
-
-static pto_status_t host_graph_destroy(void *graph, pto_error_t *err) {
-    (void)graph;
-    (void)err;
-    return PTO_OK;
 }
 
 static pto_status_t host_sum(double *target, const double *source, size_t count, void *stream,
@@ -212,9 +194,10 @@ const pto_device_bench_t pto_device_bench_host = {
     .move = host_move,
     .store_all = host_store_all,
     .ping_pong = host_ping_pong,
-    .graph_create = host_graph_create,
-    .graph_destroy = host_graph_destroy,
-    .graph_launch = host_graph_launch,
+    .graph_begin = pto_host_graph_begin,
+    .graph_end = pto_host_graph_end,
+    .graph_destroy = pto_host_stream_destroy,
+    .graph_launch = pto_host_graph_launch,
     .sum = host_sum,
     .stencil = host_stencil,
 };

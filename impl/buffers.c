@@ -198,6 +198,17 @@ static pto_status_t bind_host(pto_exec_t *exec, int b, pto_role_t role, pto_erro
                      pto_buffer_bytes(exec->plan, b, exec->job.logical), err);
 }
 
+/* A result that is divided has a substitute, since other processes may still read it when this one divides.
+ */
+static pto_status_t bind_divided(pto_exec_t *exec, int b, void *out, pto_error_t *err) {
+    int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
+    pto_memory_handle_t handle;
+    pto_status_t status = bind_user(exec, b, out, true, &exec->shadow_out, err);
+    if (status != PTO_OK || bytes == 0 || exec->device->export_memory(out, &handle, NULL) == PTO_OK)
+        return status;
+    return pto_exec_user_allocate(exec->plan, exec->device, PTO_ROLE_OUT, bytes, &exec->quotient, err);
+}
+
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     bool in_place = in == out;
     bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
@@ -214,7 +225,8 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
         else if (role == PTO_ROLE_IN)
             status = bind_user(exec, b, in, shadow, &exec->shadow_in, err);
         else
-            status = bind_user(exec, b, out, false, &exec->shadow_out, err);
+            status = exec->divisor != 0 ? bind_divided(exec, b, out, err)
+                                        : bind_user(exec, b, out, false, &exec->shadow_out, err);
     }
     return status;
 }
@@ -296,6 +308,27 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     return NULL;
 }
 
+pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
+                                  char **memory, pto_error_t *err) {
+    const pto_opened_t *known = exec->opened.item;
+    for (int i = 0; i < exec->opened.count; i++)
+        if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
+            *memory = (char *)known[i].start + handle->offset_bytes;
+            return PTO_OK;
+        }
+    pto_opened_t *opened = pto_vector_add(&exec->opened, sizeof *opened);
+    if (!opened)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *opened = (pto_opened_t){.rank = rank, .handle = *handle};
+    opened->handle.offset_bytes = 0;
+    pto_status_t status = exec->device->open_memory(&opened->handle, &opened->start, err);
+    if (status == PTO_OK)
+        *memory = (char *)opened->start + handle->offset_bytes;
+    else
+        exec->opened.count--;
+    return status;
+}
+
 /* Open another process's buffer, unless it is already open. */
 static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
                                pto_error_t *err) {
@@ -317,9 +350,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
         reached->memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;
     }
-    pto_status_t status = exec->device->open_memory(&offer->handle, &reached->opened, err);
-    reached->memory = reached->opened;
-    return status;
+    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->memory, err);
 }
 
 /* Open everything that an action accesses in other processes. */
@@ -504,10 +535,11 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_erro
 }
 
 void pto_exec_unbind(pto_exec_t *exec) {
-    const pto_reached_t *reached = exec->reached.item;
-    for (int i = 0; i < exec->reached.count; i++)
-        if (reached[i].opened)
-            exec->device->close_memory(reached[i].opened, NULL);
+    const pto_opened_t *opened = exec->opened.item;
+    for (int i = 0; i < exec->opened.count; i++)
+        exec->device->close_memory(opened[i].start, NULL);
+    free(exec->opened.item);
+    free(exec->offered.item);
     free(exec->reached.item);
     /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)
@@ -515,6 +547,7 @@ void pto_exec_unbind(pto_exec_t *exec) {
     leave_segment(exec);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->shadow_in);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->shadow_out);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->quotient);
     exec->device->release(exec->kernel_flags, NULL);
     exec->device->release(exec->device_arena, NULL);
     exec->device->release_staging(exec->staging_arena, NULL);

@@ -8,6 +8,10 @@
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 void pto_exec_unbind(pto_exec_t *exec);
 
+/* Address of what another process exported. Every allocation is opened once. */
+pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
+                                  char **memory, pto_error_t *err);
+
 /* Address of a logical rank's buffer in this process; NULL if it is not accessible. */
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
 

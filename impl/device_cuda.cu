@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include "device_cuda.h"
+#include "lanes.cuh"
 #if __has_include(<mpi-ext.h>)
 #include <mpi.h>
 /* Needs what mpi.h defines. */
@@ -115,13 +116,7 @@ static pto_status_t cuda_event_follow(void *event, void *stream, pto_error_t *er
 
 /* --- between processes --------------------------------------------------------------------------------- */
 
-/* An IPC handle names a whole allocation. */
-typedef struct {
-    cudaIpcMemHandle_t whole;
-    uint64_t offset_bytes;
-} place_t;
-
-static_assert(sizeof(place_t) <= PTO_HANDLE_BYTES, "a place must fit into a handle");
+static_assert(sizeof(cudaIpcMemHandle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
 /* What was opened here: where the caller's place lies, and where its allocation begins. */
 typedef struct opened {
@@ -159,32 +154,32 @@ static pto_status_t cuda_export(const void *memory, pto_memory_handle_t *handle,
     if (status == PTO_OK && attributes.type != cudaMemoryTypeDevice)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "memory that is not a GPU's");
     CUdeviceptr start = 0;
-    place_t place;
-    memset(&place, 0, sizeof place);
+    cudaIpcMemHandle_t whole = {};
     if (status == PTO_OK)
         status = start_of(memory, &start, err);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaIpcGetMemHandle(&place.whole, reinterpret_cast<void *>(start)), err);
+        status = CUDA_DO(cudaIpcGetMemHandle(&whole, reinterpret_cast<void *>(start)), err);
     if (status != PTO_OK)
         return status;
-    place.offset_bytes = reinterpret_cast<CUdeviceptr>(memory) - start;
-    memcpy(handle->byte, &place, sizeof place);
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle->byte, &whole, sizeof whole);
+    handle->offset_bytes = reinterpret_cast<CUdeviceptr>(memory) - start;
     return PTO_OK;
 }
 
 static pto_status_t cuda_open(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
-    place_t place;
-    memcpy(&place, handle->byte, sizeof place);
+    cudaIpcMemHandle_t whole;
+    memcpy(&whole, handle->byte, sizeof whole);
     opened_t *note = static_cast<opened_t *>(calloc(1, sizeof *note));
     if (note == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     pto_status_t status =
-        CUDA_DO(cudaIpcOpenMemHandle(&note->whole, place.whole, cudaIpcMemLazyEnablePeerAccess), err);
+        CUDA_DO(cudaIpcOpenMemHandle(&note->whole, whole, cudaIpcMemLazyEnablePeerAccess), err);
     if (status != PTO_OK) {
         free(note);
         return status;
     }
-    note->place = static_cast<char *>(note->whole) + place.offset_bytes;
+    note->place = static_cast<char *>(note->whole) + handle->offset_bytes;
     note->next = opened_here;
     opened_here = note;
     *memory = note->place;
@@ -206,42 +201,44 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
 
 /* --- reductions ---------------------------------------------------------------------------------------- */
 
-enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
-
-/* Four independent elements a turn keep enough loads in flight to fill the memory's bandwidth. */
-template <typename T, typename Op>
-__global__ void combine(T *__restrict__ target, const T *__restrict__ source, size_t count, Op op) {
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    for (; i + (IN_FLIGHT - 1) * step < count; i += IN_FLIGHT * step) {
-        T value[IN_FLIGHT];
-#pragma unroll
-        for (int j = 0; j < IN_FLIGHT; j++)
-            value[j] = source[i + j * step];
-#pragma unroll
-        for (int j = 0; j < IN_FLIGHT; j++)
-            target[i + j * step] = op(target[i + j * step], value[j]);
-    }
-    for (; i < count; i += step)
-        target[i] = op(target[i], source[i]);
-}
+enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8 };
 
 /* As many sources as a kernel's parameters hold; more take several kernels. */
 enum { SOURCES_MAX = 32 };
 
-template <typename T> struct sources { const T *at[SOURCES_MAX]; };
+struct sources {
+    const char *at[SOURCES_MAX];
+    unsigned count;
+    __device__ const char *operator()(unsigned k) const { return at[k]; }
+};
 
-/* One pass over all sources. No source may be the target, but at the same place. */
+static __device__ size_t first_item() { return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+static __device__ size_t item_step() { return static_cast<size_t>(gridDim.x) * blockDim.x; }
+
+/* One pass over all sources, of which one may be the target: `units` of 16 bytes, then single elements. Two
+ * units at a time keep enough loads in flight to fill the memory's bandwidth. */
 template <typename T, typename Op>
-__global__ void combine_many(T *target, sources<T> source, int source_count, size_t count, Op op) {
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-        T value = source.at[0][i];
-#pragma unroll 4
-        for (int j = 1; j < source_count; j++)
-            value = op(value, source.at[j][i]);
-        target[i] = value;
+__global__ void combine(char *target, sources source, size_t units, size_t bytes, chosen by) {
+    const Op op = operation<Op>(by);
+    const size_t step = item_step(), element = element_size<T>(op);
+    for (size_t i = first_item(); i < units; i += 2 * step) {
+        const bool two = i + step < units;
+        wide_lanes<T, 4> value[2] = {widened(load_unit<T>(source(0), i)), {}};
+        if (two)
+            value[1] = widened(load_unit<T>(source(0), i + step));
+#pragma unroll 2
+        for (unsigned k = 1; k < source.count; k++) {
+            const lanes<T, 4> other = load_unit<T>(source(k), i);
+            if (two)
+                combine_into(value[1], load_unit<T>(source(k), i + step), op);
+            combine_into(value[0], other, op);
+        }
+        store_unit<T>(target, i, narrowed<T, 4>(value[0]));
+        if (two)
+            store_unit<T>(target, i + step, narrowed<T, 4>(value[1]));
     }
+    for (size_t i = units * sizeof(uint4) / element + first_item(); i < bytes / element; i += step)
+        reduce_element<T>(target, source, source.count, i, op);
 }
 
 static pto_status_t blocks_for(size_t count, unsigned *blocks, pto_error_t *err) {
@@ -255,124 +252,125 @@ static pto_status_t blocks_for(size_t count, unsigned *blocks, pto_error_t *err)
     return status;
 }
 
-template <typename T, typename Op>
-static pto_status_t launch(void *target, const void *source, size_t count, cudaStream_t stream, Op op,
-                           pto_error_t *err) {
-    unsigned blocks = 0;
-    if (count == 0)
-        return PTO_OK;
-    pto_status_t status = blocks_for(count, &blocks, err);
-    if (status != PTO_OK)
-        return status;
-    combine<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(target), static_cast<const T *>(source), count,
-                                            op);
-    return check(cudaGetLastError(), "launch of a reduction", err);
+static bool all_aligned(const void *target, const sources &source) {
+    uintptr_t all = reinterpret_cast<uintptr_t>(target);
+    for (unsigned k = 0; k < source.count; k++)
+        all |= reinterpret_cast<uintptr_t>(source.at[k]);
+    return all % sizeof(uint4) == 0;
 }
 
-/* What one reduction combines, whatever its type. */
+/* What one reduction combines. */
 struct reduction {
     void *target;
     bool fresh;
     const void *const *source;
     int source_count;
     size_t count;
+    pto_datatype_t datatype;
+    pto_op_t op;
+    cudaStream_t stream;
+    pto_error_t *err;
+    template <typename T, typename Op> pto_status_t of() const;
+    template <typename T, typename Op> pto_status_t launch(const sources &some) const;
 };
 
-template <typename T, typename Op>
-static pto_status_t launch_many(const reduction &all, cudaStream_t stream, Op op, pto_error_t *err) {
+template <typename T, typename Op> pto_status_t reduction::launch(const sources &some) const {
+    const size_t element = static_cast<size_t>(pto_datatype_bytes(datatype)), bytes = count * element;
+    const size_t units = all_aligned(target, some) ? bytes / sizeof(uint4) : 0;
     unsigned blocks = 0;
-    if (all.count == 0)
-        return PTO_OK;
-    pto_status_t status = blocks_for(all.count, &blocks, err);
-    bool fresh = all.fresh;
-    for (int done = 0; done < all.source_count && status == PTO_OK; fresh = false) {
-        sources<T> some;
-        int count = 0;
-        if (!fresh)
-            some.at[count++] = static_cast<const T *>(all.target);
-        while (count < SOURCES_MAX && done < all.source_count)
-            some.at[count++] = static_cast<const T *>(all.source[done++]);
-        combine_many<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(all.target), some, count, all.count,
-                                                     op);
-        status = check(cudaGetLastError(), "launch of a reduction", err);
+    pto_status_t status = blocks_for(units > 0 ? units : count, &blocks, err);
+    if (status != PTO_OK)
+        return status;
+    const chosen by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(op)};
+    combine<T, Op><<<blocks, THREADS, 0, stream>>>(static_cast<char *>(target), some, units, bytes, by);
+    return check(cudaGetLastError(), "launch of a reduction", err);
+}
+
+template <typename T, typename Op> pto_status_t reduction::of() const {
+    pto_status_t status = PTO_OK;
+    bool first = fresh;
+    for (int done = 0; done < source_count && status == PTO_OK && count > 0; first = false) {
+        sources some = {};
+        if (!first)
+            some.at[some.count++] = static_cast<const char *>(target);
+        while (some.count < SOURCES_MAX && done < source_count)
+            some.at[some.count++] = static_cast<const char *>(source[done++]);
+        status = launch<T, Op>(some);
     }
     return status;
-}
-
-/* Sums and products of integers are those of their unsigned twins (`Wraps`), so that they wrap round. */
-template <typename T, typename Wraps>
-static pto_status_t reduce_as(void *target, const void *source, size_t count, pto_op_t op,
-                              cudaStream_t stream, pto_error_t *err) {
-    switch (op) {
-    case PTO_OP_SUM:
-        return launch<Wraps>(target, source, count, stream, sum(), err);
-    case PTO_OP_PROD:
-        return launch<Wraps>(target, source, count, stream, product(), err);
-    case PTO_OP_MIN:
-        return launch<T>(target, source, count, stream, minimum(), err);
-    case PTO_OP_MAX:
-        return launch<T>(target, source, count, stream, maximum(), err);
-    case PTO_OP_COUNT:
-        break;
-    }
-    return pto_error_set(err, PTO_ERR_RANGE, "no such operation");
-}
-
-static pto_status_t cuda_reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
-                                pto_op_t op, void *stream, pto_error_t *err) {
-    cudaStream_t on = static_cast<cudaStream_t>(stream);
-    switch (datatype) {
-    case PTO_DATATYPE_INT32:
-        return reduce_as<int32_t, uint32_t>(target, source, count, op, on, err);
-    case PTO_DATATYPE_INT64:
-        return reduce_as<int64_t, uint64_t>(target, source, count, op, on, err);
-    case PTO_DATATYPE_FLOAT:
-        return reduce_as<float, float>(target, source, count, op, on, err);
-    case PTO_DATATYPE_DOUBLE:
-        return reduce_as<double, double>(target, source, count, op, on, err);
-    case PTO_DATATYPE_BYTE:
-    case PTO_DATATYPE_COUNT:
-        break;
-    }
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced");
-}
-
-template <typename T, typename Wraps>
-static pto_status_t reduce_many_as(const reduction &all, pto_op_t op, cudaStream_t stream, pto_error_t *err) {
-    switch (op) {
-    case PTO_OP_SUM:
-        return launch_many<Wraps>(all, stream, sum(), err);
-    case PTO_OP_PROD:
-        return launch_many<Wraps>(all, stream, product(), err);
-    case PTO_OP_MIN:
-        return launch_many<T>(all, stream, minimum(), err);
-    case PTO_OP_MAX:
-        return launch_many<T>(all, stream, maximum(), err);
-    case PTO_OP_COUNT:
-        break;
-    }
-    return pto_error_set(err, PTO_ERR_RANGE, "no such operation");
 }
 
 static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const *source, int source_count,
                                      size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                      pto_error_t *err) {
+    return with_operation(datatype, op,
+                          reduction{target, fresh, source, source_count, count, datatype, op,
+                                    static_cast<cudaStream_t>(stream), err});
+}
+
+static pto_status_t cuda_reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                pto_op_t op, void *stream, pto_error_t *err) {
+    return cuda_reduce_many(target, false, &source, 1, count, datatype, op, stream, err);
+}
+
+/* --- averages ------------------------------------------------------------------------------------------ */
+
+/* Integers divide by one of at least 32 bits, since the divisor need not fit into theirs. */
+template <typename T, typename By>
+__global__ void divide(T *target, const T *source, size_t count, By divisor) {
+    for (size_t i = first_item(); i < count; i += item_step())
+        narrow(static_cast<typename wide<T>::type>(widen(source[i]) / divisor), target[i]);
+}
+
+template <typename T, typename By>
+static pto_status_t divide_as(void *target, const void *source, size_t count, int64_t divisor,
+                              cudaStream_t stream, pto_error_t *err) {
+    unsigned blocks = 0;
+    pto_status_t status = blocks_for(count, &blocks, err);
+    if (status != PTO_OK || count == 0)
+        return status;
+    divide<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(target), static_cast<const T *>(source), count,
+                                           static_cast<By>(divisor));
+    return check(cudaGetLastError(), "launch of a division", err);
+}
+
+static pto_status_t cuda_divide(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                int64_t divisor, void *stream, pto_error_t *err) {
     cudaStream_t on = static_cast<cudaStream_t>(stream);
-    const reduction all = {target, fresh, source, source_count, count};
     switch (datatype) {
-    case PTO_DATATYPE_INT32:
-        return reduce_many_as<int32_t, uint32_t>(all, op, on, err);
-    case PTO_DATATYPE_INT64:
-        return reduce_many_as<int64_t, uint64_t>(all, op, on, err);
+    case PTO_DATATYPE_FLOAT_COMPLEX:
+        return divide_as<float, float>(target, source, 2 * count, divisor, on, err);
     case PTO_DATATYPE_FLOAT:
-        return reduce_many_as<float, float>(all, op, on, err);
+        return divide_as<float, float>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_DOUBLE_COMPLEX:
+        return divide_as<double, double>(target, source, 2 * count, divisor, on, err);
     case PTO_DATATYPE_DOUBLE:
-        return reduce_many_as<double, double>(all, op, on, err);
+        return divide_as<double, double>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_HALF:
+        return divide_as<pto_half_t, float>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_BFLOAT16:
+        return divide_as<pto_bfloat16_t, float>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_INT8:
+        return divide_as<int8_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_UINT8:
+        return divide_as<uint8_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_INT16:
+        return divide_as<int16_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_UINT16:
+        return divide_as<uint16_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_INT32:
+        return divide_as<int32_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_UINT32:
+        return divide_as<uint32_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_INT64:
+        return divide_as<int64_t, int64_t>(target, source, count, divisor, on, err);
+    case PTO_DATATYPE_UINT64:
+        return divide_as<uint64_t, uint64_t>(target, source, count, divisor, on, err);
     case PTO_DATATYPE_BYTE:
     case PTO_DATATYPE_COUNT:
         break;
     }
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced");
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes have no average");
 }
 
 /* In device.h's order: C++17 has no designators. */
@@ -397,6 +395,7 @@ const pto_device_t pto_device_cuda = {
     cuda_copy,
     cuda_reduce,
     cuda_reduce_many,
+    cuda_divide,
     cuda_finish,
     cuda_poll,
     cuda_event_create,

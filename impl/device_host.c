@@ -19,12 +19,7 @@ typedef struct piece {
     pto_shared_handle_t handle;
 } piece_t;
 
-typedef struct {
-    pto_shared_handle_t shared;
-    uint64_t offset_bytes;
-} place_t;
-
-_Static_assert(sizeof(place_t) <= PTO_HANDLE_BYTES, "a place must fit into a handle");
+_Static_assert(sizeof(pto_shared_handle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
 /* Provided by the profiler if it is preloaded: this memory counts as a GPU's (docs/profiling.md). */
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
@@ -116,33 +111,32 @@ static pto_status_t host_reduce(void *target, const void *source, size_t count, 
 }
 
 static pto_status_t host_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
-    place_t place = {0};
+    memset(handle, 0, sizeof *handle);
     pthread_mutex_lock(&pieces_lock);
     const piece_t *piece = *find(memory);
     if (piece) {
-        place.shared = piece->handle;
-        place.offset_bytes = (uint64_t)((const char *)memory - piece->memory);
+        memcpy(handle->byte, &piece->handle, sizeof piece->handle);
+        handle->offset_bytes = (uint64_t)((const char *)memory - piece->memory);
     }
     pthread_mutex_unlock(&pieces_lock);
     if (!piece)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "memory that the host device did not allocate");
-    memcpy(handle->byte, &place, sizeof place);
     return PTO_OK;
 }
 
 static pto_status_t host_open(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
-    place_t place;
+    pto_shared_handle_t shared;
     void *opened = NULL;
-    memcpy(&place, handle->byte, sizeof place);
-    pto_status_t status = pto_shared_open(&place.shared, &opened, err);
+    memcpy(&shared, handle->byte, sizeof shared);
+    pto_status_t status = pto_shared_open(&shared, &opened, err);
     if (status != PTO_OK)
         return status;
-    status = keep(opened, false, &place.shared, err);
+    status = keep(opened, false, &shared, err);
     if (status != PTO_OK) {
-        pto_shared_close(opened, &place.shared);
+        pto_shared_close(opened, &shared);
         return status;
     }
-    *memory = (char *)opened + place.offset_bytes;
+    *memory = (char *)opened + handle->offset_bytes;
     return PTO_OK;
 }
 
@@ -164,6 +158,7 @@ const pto_device_t pto_device_host = {
     .copy = pto_host_stream_copy,
     .reduce = host_reduce,
     .reduce_many = pto_host_stream_reduce,
+    .divide = pto_host_stream_divide,
     .finish = pto_host_stream_finish,
     .poll = pto_host_stream_poll,
     .event_create = pto_host_event_create,

@@ -104,7 +104,22 @@ static void set_next(pto_exec_t *exec, int next) {
         atomic_store_explicit(&exec->lane[i].next, next, memory_order_relaxed);
 }
 
+/* Enqueued runs fail without the host, which finds out in its next call. */
+static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
+    if (exec->failed || !pto_kernels_gave_up(exec))
+        return PTO_OK;
+    pto_error_set(
+        err, PTO_ERR_TIMEOUT,
+        "an enqueued run waited %g s for another process's kernel and gave up; its results and those "
+        "of later runs are wrong",
+        exec->watchdog.timeout_s);
+    return fail(exec, 0, PTO_ERR_TIMEOUT, err);
+}
+
 static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = check_enqueued(exec, err);
+    if (status != PTO_OK)
+        return status;
     if (exec->under_way || exec->failed)
         return pto_error_set(err, PTO_ERR_RANGE,
                              exec->failed ? "an earlier run failed" : "a run is already active");
@@ -123,7 +138,7 @@ pto_status_t pto_exec_start(pto_exec_t *exec, pto_error_t *err) {
 
 pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     *finished = !exec->under_way;
-    return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
+    return exec->under_way ? advance(exec, false, finished, err) : check_enqueued(exec, err);
 }
 
 static int tasks_done(const pto_exec_t *exec) {
@@ -160,7 +175,7 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
     pto_error_t ignored;
     if (!exec->under_way)
-        return PTO_OK;
+        return check_enqueued(exec, err);
     if (exec->options.wait == PTO_WAIT_SLEEP ||
         (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN))
         return poll_until_done(exec, err ? err : &ignored);
@@ -186,11 +201,20 @@ static pto_queue_t queue_of(const pto_exec_t *exec) {
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
 }
 
-/* Collective: agree on whether all processes can queue runs. */
+static bool needs_cpu(const pto_exec_t *exec) {
+    const pto_vector_t *tasks = &exec->lane[0].tasks;
+    bool needs = exec->lane_count > 1;
+    for (int i = 0; i < tasks->count; i++)
+        needs = needs || !pto_task_is_stream_ordered(exec, (const pto_task_t *)tasks->item + i);
+    return needs;
+}
+
+/* Collective: agree on whether all processes can queue runs, and whether all can enqueue them. */
 static pto_status_t agree_on_queueing(pto_exec_t *exec, pto_error_t *err) {
-    int mine = (int)queue_of(exec), most = mine;
-    pto_status_t status = PTO_MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, exec->job.comm), err);
-    exec->queue = (pto_queue_t)most;
+    int mine[2] = {(int)queue_of(exec), needs_cpu(exec)}, most[2] = {0};
+    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, exec->job.comm), err);
+    exec->queue = (pto_queue_t)most[0];
+    exec->stream_ordered = !most[1];
     return status;
 }
 
@@ -210,7 +234,7 @@ static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_NOT_APPLICABLE,
         "a process's buffers are copied before or after each run, because other processes cannot "
-        "access them or they are in place: runs cannot be queued");
+        "access them, they are in place or the result is an average: runs cannot be queued");
 }
 
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
@@ -231,6 +255,30 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
         status = task->kind == PTO_TASK_NCCL ? pto_nccl_queue(exec, task->first, err)
                                              : pto_lane_do(exec, lane, task, false, &finished, err);
     atomic_store_explicit(&lane->next, lane->tasks.count, memory_order_relaxed);
+    return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
+}
+
+bool pto_exec_is_stream_ordered(const pto_exec_t *exec) { return exec->stream_ordered; }
+
+/* No state of the host changes, so that a graph can repeat it. */
+pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    const pto_vector_t *tasks = &exec->lane[0].tasks;
+    pto_status_t status = PTO_OK;
+    if (!exec->stream_ordered)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s needs the CPU or MPI in every run: runs cannot be enqueued in a stream",
+                             pto_plan_request(exec->plan)->strategy->name);
+    status = check_enqueued(exec, err);
+    if (status != PTO_OK)
+        return status;
+    if (exec->under_way || exec->failed)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             exec->failed ? "an earlier run failed" : "a run is already active");
+    if (exec->options.delay_max_s > 0)
+        delay(exec);
+    exec->enqueued = true;
+    for (int i = 0; i < tasks->count && status == PTO_OK; i++)
+        status = pto_task_enqueue(exec, (const pto_task_t *)tasks->item + i, stream, err);
     return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
 }
 
@@ -268,8 +316,10 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_plan_runnable(exec->plan, err);
     if (status != PTO_OK)
         return status;
-    if (pto_collective_reduces(request->collective) && request->datatype == PTO_DATATYPE_BYTE)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
+    if (pto_collective_reduces(request->collective))
+        status = pto_op_takes(exec->divisor != 0 ? PTO_OP_AVG : exec->op, request->datatype, err);
+    if (status != PTO_OK)
+        return status;
     if (pto_collective_reduces(request->collective) && request->bytes % element)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s: %lld bytes are not a whole number of %s elements",
@@ -294,8 +344,8 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
 /* A digest of everything that must be equal on all processes. */
 static uint64_t digest(const pto_exec_t *exec) {
     uint64_t all = pto_plan_digest(exec->plan);
-    const uint64_t more[] = {exec->op, exec->options.placement, exec->options.own_algorithms,
-                             (uint64_t)(exec->device->name[0])};
+    const uint64_t more[] = {exec->op, (uint64_t)exec->divisor, exec->options.placement,
+                             exec->options.own_algorithms, (uint64_t)(exec->device->name[0])};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         all = (all ^ (more[i] + 1)) * 0x100000001b3u;
     return all;
@@ -329,6 +379,15 @@ static pto_status_t create_streams(pto_exec_t *exec, pto_error_t *err) {
     for (int i = count; i < exec->lane_count; i++)
         exec->lane[i].stream = exec->lane[1].stream;
     return status;
+}
+
+/* Of an average the plan computes the sum, unless NCCL does all of it. */
+static void set_op(pto_exec_t *exec, pto_op_t op) {
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    bool divides =
+        op == PTO_OP_AVG && pto_collective_reduces(request->collective) && !pto_nccl_does_all(exec->plan);
+    exec->op = divides ? PTO_OP_SUM : op;
+    exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
 static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
@@ -377,7 +436,7 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
     made->plan = plan;
     made->device = device;
-    made->op = op;
+    set_op(made, op);
     made->options = options ? *options : (pto_exec_options_t){0};
     made->random = made->options.delay_seed;
     made->lines = PTO_LINES_NONE;

@@ -60,7 +60,8 @@ typedef struct {
 
 typedef struct {
     pto_move_t move;
-    bool on_device; /* source or target is device memory */
+    bool on_device;  /* source or target is device memory */
+    int64_t divisor; /* of the values moved; 0: an ordinary copy */
 } pto_exec_move_t;
 
 typedef struct {
@@ -81,9 +82,15 @@ typedef struct {
     int peer;        /* MPI rank */
 } pto_exec_signal_t;
 
+/* What makes a persistent request. */
 typedef struct {
     bool sends;
     int peer; /* MPI rank */
+    void *at;
+    int count;
+    MPI_Datatype type;
+    bool own_type;
+    int tag;
 } pto_exec_end_t;
 
 /* One member's branch of an either node. Its counters are like those of pto_exec_signal_t. */
@@ -125,10 +132,18 @@ typedef struct {
     bool own_type[PTO_SHIFTS_MAX];
 } pto_neighbors_t;
 
+/* A datatype and an operation of MPI. */
+typedef struct {
+    MPI_Datatype type;
+    MPI_Op op;
+    bool own_op; /* not one of MPI's own */
+} pto_mpi_reduction_t;
+
 /* A collective that the MPI library runs, with this process's arguments. */
 typedef struct {
     MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
     pto_collective_t collective;
+    pto_mpi_reduction_t reduction;
     bool equal; /* equal blocks in order: no tables of counts */
     const void *in;
     void *out;
@@ -170,8 +185,14 @@ typedef struct {
     int buffer;
     int64_t rank; /* logical */
     char *memory;
-    void *opened; /* through the device; NULL: in the node's segment */
 } pto_reached_t;
+
+/* An allocation of another process, opened through the device until the executor is destroyed. */
+typedef struct {
+    int64_t rank; /* logical */
+    pto_memory_handle_t handle;
+    void *start;
+} pto_opened_t;
 
 typedef struct {
     pthread_t thread;
@@ -186,16 +207,20 @@ typedef struct {
 struct pto_exec {
     const pto_plan_t *plan;
     const pto_device_t *device;
-    pto_op_t op;
+    pto_op_t op;     /* as the plan's steps do it: of an average, the sum */
+    int64_t divisor; /* of the whole result at the end of a run; 0: none */
     pto_exec_options_t options;
     pto_job_t job;
     pto_bound_t *bound; /* by buffer */
     int shared_count;
     pto_vector_t reached; /* pto_reached_t */
+    pto_vector_t opened;  /* pto_opened_t */
+    pto_vector_t offered; /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
     void *device_arena;   /* temporary buffers */
     void *staging_arena;
     void *shadow_in; /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
+    void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;
     void *user_out;
     void *segment; /* one per node: flags, then the host buffers that its processes share */
@@ -229,8 +254,10 @@ struct pto_exec {
     uint64_t run;            /* the last run that began, counted from 1 */
     uint64_t ended;          /* the last run that the current kernel has completed */
     pto_queue_t queue;
-    bool queued;  /* the active runs were queued */
-    bool waiting; /* inside pto_exec_wait, so blocking calls are allowed */
+    bool stream_ordered; /* runs can be enqueued (pto_exec_enqueue) */
+    bool enqueued;       /* some were */
+    bool queued;         /* the active runs were queued */
+    bool waiting;        /* inside pto_exec_wait, so blocking calls are allowed */
     bool under_way;
     bool failed;
     void *own[PTO_ROLE_COUNT]; /* the user buffers that pto_exec_open allocated */

@@ -1,7 +1,9 @@
-/* Streams of the host device: a list of copies and reductions that are executed later, in order. An event is
- * a number of items of a stream. */
+/* Streams of the host device: a list of copies, reductions and steps that are executed later, in order. An
+ * event is a number of items of a stream. A graph is a stream that is never executed, whose items are copied
+ * into others. */
 #include "host_stream.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +18,13 @@ typedef struct {
     uint64_t items;
 } event_t;
 
-/* Following an event, if that has a stream; a reduction, if it has sources; else a copy. */
+/* Following an event, if that has a stream; a step, if there is one; a reduction, if it has sources; a
+ * division, if it has a divisor; else a copy. */
 typedef struct {
     event_t after;
+    pto_host_step_t step;
+    void *what; /* of the step */
+    bool begun;
     pto_move_t move;
     void *target;
     bool fresh;
@@ -27,6 +33,7 @@ typedef struct {
     size_t count;
     pto_datatype_t datatype;
     pto_op_t op;
+    int64_t divisor; /* of the move's source */
 } work_t;
 
 struct stream {
@@ -34,7 +41,12 @@ struct stream {
     pto_vector_t sources; /* const void * */
     int next;             /* the first item that has not run */
     uint64_t ran;         /* items since the stream was created */
+    stream_t *graph;      /* being captured: what is queued goes there */
+    bool stepping;        /* in the list of streams that hold steps */
+    stream_t *next_stepping;
 };
+
+static stream_t *first_stepping;
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
     *stream = calloc(1, sizeof(stream_t));
@@ -48,40 +60,73 @@ static void copy_rows(const pto_move_t *move) {
 }
 
 static void do_work(const work_t *work, const void *const *source) {
-    if (work->source_count == 0)
+    if (work->divisor != 0)
+        pto_divide_host(work->move.target, work->move.source, work->count, work->datatype, work->divisor);
+    else if (work->source_count == 0)
         copy_rows(&work->move);
     else
         pto_reduce_many_host(work->target, work->fresh, source, work->source_count, work->count,
                              work->datatype, work->op);
 }
 
-static void forget_all(stream_t *stream) { stream->next = stream->work.count = stream->sources.count = 0; }
+static void leave_stepping(stream_t *stream) {
+    stream_t **link = &first_stepping;
+    while (stream->stepping && *link != stream)
+        link = &(*link)->next_stepping;
+    if (stream->stepping)
+        *link = stream->next_stepping;
+    stream->stepping = false;
+}
+
+static void forget_all(stream_t *stream) {
+    stream->next = stream->work.count = stream->sources.count = 0;
+    leave_stepping(stream);
+}
 
 static bool has_happened(const event_t *event) {
     return !event->stream || event->stream->ran >= event->items;
 }
 
 /* Run the next item, or of the stream that it waits for. An event is recorded before it is followed, so that
- * streams never wait for each other in a circle. */
-static void do_next(stream_t *stream) {
-    const work_t *work = (const work_t *)stream->work.item + stream->next;
+ * streams never wait for each other in a circle. Returns false if the item is a step that has to go on. */
+static bool do_next(stream_t *stream) {
+    work_t *work = (work_t *)stream->work.item + stream->next;
     while (!has_happened(&work->after)) {
         stream = work->after.stream;
-        work = (const work_t *)stream->work.item + stream->next;
+        work = (work_t *)stream->work.item + stream->next;
     }
     const void *const *sources = stream->sources.item; /* NULL where nothing but copies was ever queued */
-    if (!work->after.stream)
+    if (work->step && !work->step(work->what, &work->begun))
+        return false;
+    if (!work->step && !work->after.stream)
         do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
     stream->ran++;
     if (++stream->next == stream->work.count)
         forget_all(stream);
+    return true;
+}
+
+void pto_host_streams_advance(void) {
+    for (stream_t *stream = first_stepping, *next; stream; stream = next) {
+        next = stream->next_stepping;
+        if (stream->next < stream->work.count) /* the stream before it may have followed it */
+            do_next(stream);
+    }
+}
+
+/* While a step waits for another process, that may wait for what another stream holds. */
+static void push(stream_t *stream) {
+    if (do_next(stream))
+        return;
+    pto_host_streams_advance();
+    sched_yield();
 }
 
 pto_status_t pto_host_stream_finish(void *stream, pto_error_t *err) {
     stream_t *queued = stream;
     (void)err;
     while (queued && queued->next < queued->work.count)
-        do_next(queued);
+        push(queued);
     return PTO_OK;
 }
 
@@ -89,7 +134,7 @@ pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err
     stream_t *queued = stream;
     (void)err;
     if (queued && queued->next < queued->work.count)
-        do_next(queued);
+        push(queued);
     *finished = !queued || queued->work.count == 0;
     return PTO_OK;
 }
@@ -98,6 +143,7 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
     stream_t *queued = stream;
     (void)err;
     if (queued) {
+        leave_stepping(queued);
         free(queued->work.item);
         free(queued->sources.item);
     }
@@ -106,6 +152,8 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
 }
 
 static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *source, pto_error_t *err) {
+    if (stream->graph)
+        stream = stream->graph;
     work.source_first = stream->sources.count;
     for (int i = 0; i < work.source_count; i++) {
         const void **slot = pto_vector_add(&stream->sources, sizeof *slot);
@@ -121,6 +169,27 @@ static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *so
 }
 
 static const void *const no_source[1];
+
+/* A graph is in no list, because it is not executed. */
+static pto_status_t enqueue_step(stream_t *stream, work_t work, pto_error_t *err) {
+    pto_status_t status = enqueue(stream, work, no_source, err);
+    if (status != PTO_OK || stream->stepping || stream->graph)
+        return status;
+    stream->stepping = true;
+    stream->next_stepping = first_stepping;
+    first_stepping = stream;
+    return PTO_OK;
+}
+
+pto_status_t pto_host_stream_step(pto_host_step_t step, void *what, void *stream, pto_error_t *err) {
+    if (stream)
+        return enqueue_step(stream, (work_t){.step = step, .what = what}, err);
+    for (bool begun = false; !step(what, &begun);) {
+        pto_host_streams_advance();
+        sched_yield();
+    }
+    return PTO_OK;
+}
 
 static pto_status_t submit(void *stream, work_t work, const void *const *source, pto_error_t *err) {
     if (stream)
@@ -143,6 +212,15 @@ pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const 
                    .datatype = datatype,
                    .op = op};
     return submit(stream, work, source, err);
+}
+
+pto_status_t pto_host_stream_divide(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                    int64_t divisor, void *stream, pto_error_t *err) {
+    work_t work = {.move = {.target = target, .source = source},
+                   .count = count,
+                   .datatype = datatype,
+                   .divisor = divisor};
+    return submit(stream, work, no_source, err);
 }
 
 pto_status_t pto_host_event_create(void **event, pto_error_t *err) {
@@ -169,7 +247,7 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
     const event_t *asked = event;
     (void)err;
     if (!has_happened(asked))
-        do_next(asked->stream);
+        push(asked->stream);
     *finished = has_happened(asked);
     return PTO_OK;
 }
@@ -179,6 +257,42 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) 
     if (stream && !has_happened(after))
         return enqueue(stream, (work_t){.after = *after}, no_source, err);
     while (!has_happened(after))
-        do_next(after->stream);
+        push(after->stream);
     return PTO_OK;
+}
+
+/* --- graphs -------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err) {
+    stream_t *captured = stream;
+    if (captured->graph)
+        return pto_error_set(err, PTO_ERR_RANGE, "the stream is being captured");
+    void *graph = NULL;
+    pto_status_t status = pto_host_stream_create(&graph, err);
+    captured->graph = graph;
+    return status;
+}
+
+bool pto_host_stream_is_captured(const void *stream) { return stream && ((const stream_t *)stream)->graph; }
+
+pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
+    stream_t *captured = stream;
+    if (!captured->graph)
+        return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
+    *graph = captured->graph;
+    captured->graph = NULL;
+    return PTO_OK;
+}
+
+pto_status_t pto_host_graph_launch(void *graph, void *stream, pto_error_t *err) {
+    const stream_t *captured = graph;
+    const work_t *work = captured->work.item;
+    const void *const *sources = captured->sources.item;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < captured->work.count && status == PTO_OK; i++)
+        status = work[i].step
+                     ? enqueue_step(stream, work[i], err)
+                     : enqueue(stream, work[i],
+                               work[i].source_count > 0 ? sources + work[i].source_first : no_source, err);
+    return status;
 }

@@ -12,11 +12,22 @@ pto_status_t pto_host_stream_create(void **stream, pto_error_t *err);
 /* Discards queued work, whose memory may be gone after a failed run. NULL is legal. */
 pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err);
 
-/* Queue a copy or a reduction; a NULL stream runs it at once. Errors: PTO_ERR_MEMORY. */
+/* Queue a copy, a reduction or a division; a NULL stream runs it at once. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_host_stream_copy(const pto_move_t *move, void *stream, pto_error_t *err);
 pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const *source, int source_count,
                                     size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                     pto_error_t *err);
+pto_status_t pto_host_stream_divide(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                    int64_t divisor, void *stream, pto_error_t *err);
+
+/* Queue a step: work that may have to wait for other processes, so that it is repeated until it returns true.
+ * `*begun` is the step's own and false at first. */
+typedef bool (*pto_host_step_t)(void *what, bool *begun);
+pto_status_t pto_host_stream_step(pto_host_step_t step, void *what, void *stream, pto_error_t *err);
+
+/* Run the next item of each stream that holds steps: on a GPU, streams go on while the process waits for
+ * something else. Streams with steps belong to one thread. */
+void pto_host_streams_advance(void);
 
 /* Run all queued work. NULL is legal. */
 pto_status_t pto_host_stream_finish(void *stream, pto_error_t *err);
@@ -30,5 +41,12 @@ pto_status_t pto_host_event_destroy(void *event, pto_error_t *err);
 pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err);
 pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err);
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err);
+
+/* Capture what is queued in a stream, and queue it again in any. A graph is destroyed as a stream. Events are
+ * not captured. */
+pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err);
+bool pto_host_stream_is_captured(const void *stream); /* NULL is legal */
+pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err);
+pto_status_t pto_host_graph_launch(void *graph, void *stream, pto_error_t *err);
 
 #endif

@@ -3,6 +3,7 @@
 #define PTO_KERNEL_BYTES_CUH
 
 #include "kernel_program.cuh"
+#include "lanes.cuh"
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
@@ -166,43 +167,16 @@ static __device__ void spread(const part *operands, const op &now) {
 
 /* --- reductions ---------------------------------------------------------------------------------------- */
 
-/* The values in a few words: one load. */
-template <typename T, int WORDS> struct lanes {
-    enum { COUNT = WORDS * sizeof(uint32_t) / sizeof(T) };
-    T lane[COUNT];
-};
-
-template <typename T, typename Op, int WORDS>
-static __device__ void combine_into(lanes<T, WORDS> &value, const lanes<T, WORDS> &other) {
-#pragma unroll
-    for (int j = 0; j < lanes<T, WORDS>::COUNT; j++)
-        value.lane[j] = Op()(value.lane[j], other.lane[j]);
-}
-
-/* The compiler emits a single 16-byte load only for a type of that size. */
-template <typename T> static __device__ lanes<T, 4> load_unit(const char *at, unsigned i) {
-    const uint4 bits = reinterpret_cast<const uint4 *>(at)[i];
-    lanes<T, 4> value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-template <typename T> static __device__ void store_unit(char *at, unsigned i, const lanes<T, 4> &value) {
-    uint4 bits;
-    memcpy(&bits, &value, sizeof bits);
-    reinterpret_cast<uint4 *>(at)[i] = bits;
-}
-
 /* The sources are combined in their order, so that all GPUs get bitwise equal results. */
 template <typename T, typename Op>
-static __device__ void reduce_units(const part *operands, const op &now, unsigned units) {
+static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
     for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
-        lanes<T, 4> value[DEEP_EACH] = {};
+        wide_lanes<T, 4> value[DEEP_EACH] = {};
         const char *first = operands[1].at;
 #pragma unroll
         for (int j = 0; j < DEEP_EACH; j++)
             if (i + j * THREADS < units)
-                value[j] = load_unit<T>(first, i + j * THREADS);
+                value[j] = widened(load_unit<T>(first, i + j * THREADS));
 #pragma unroll 2
         for (unsigned k = 2; k < now.count; k++) {
             const char *source = operands[k].at;
@@ -214,30 +188,28 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
 #pragma unroll
             for (int j = 0; j < DEEP_EACH; j++)
                 if (i + j * THREADS < units)
-                    combine_into<T, Op>(value[j], other[j]);
+                    combine_into(value[j], other[j], combine);
         }
         char *target = operands[0].at;
 #pragma unroll
         for (int j = 0; j < DEEP_EACH; j++)
             if (i + j * THREADS < units)
-                store_unit<T>(target, i + j * THREADS, value[j]);
+                store_unit<T>(target, i + j * THREADS, narrowed<T, 4>(value[j]));
     }
 }
 
 /* Whole units where the alignment allows it; the rest element by element. */
-template <typename T, typename Op> static __device__ void reduce(const part *operands, const op &now) {
+template <typename T, typename Op>
+static __device__ void reduce(const part *operands, const op &now, Op combine) {
     const part target = operands[0];
     const unsigned units = now.width == PTO_PART_UNIT_BYTES ? target.units : 0;
-    reduce_units<T, Op>(operands, now, units);
+    const size_t element = element_size<T>(combine);
+    reduce_units<T>(operands, now, units, combine);
 #pragma unroll 1
-    for (size_t i = static_cast<size_t>(units) * PTO_PART_UNIT_BYTES / sizeof(T) + threadIdx.x;
-         i < bytes_of(target) / sizeof(T); i += THREADS) {
-        T value = reinterpret_cast<const T *>(operands[1].at)[i];
-#pragma unroll 1
-        for (unsigned k = 2; k < now.count; k++)
-            value = Op()(value, reinterpret_cast<const T *>(operands[k].at)[i]);
-        reinterpret_cast<T *>(target.at)[i] = value;
-    }
+    for (size_t i = static_cast<size_t>(units) * PTO_PART_UNIT_BYTES / element + threadIdx.x;
+         i < bytes_of(target) / element; i += THREADS)
+        reduce_element<T>(
+            target.at, [&](unsigned k) { return operands[k + 1].at; }, now.count - 1, i, combine);
 }
 
 #endif

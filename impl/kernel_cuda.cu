@@ -48,12 +48,16 @@ static __device__ void signal(const program &all, const part *flags, const op &n
         store_release(flag_at(all, flags[j], number), run);
 }
 
+static __device__ patience patience_of(const program &all) { return {all.ended + 1, all.patience_ms}; }
+
 static __device__ void wait(const program &all, const part *flags, const op &now, unsigned number,
                             uint64_t run) {
     for (unsigned j = threadIdx.x; j < now.count; j += THREADS) {
         const uint64_t *flag = flag_at(all, flags[j], number);
-        while (load_acquire(flag) < run) {
-        }
+        uint64_t began_ns = 0;
+        for (unsigned polls = 1; load_acquire(flag) < run; polls++)
+            if (polls % POLLS_PER_LOOK == 0 && (began_ns = look(patience_of(all), began_ns)) == GAVE_UP)
+                break;
     }
 }
 
@@ -70,18 +74,16 @@ static __device__ bool last_through(unsigned *through) {
 
 /* --- the kernel ---------------------------------------------------------------------------------------- */
 
-/* Programmatic dependent launch: a queued launch may begin while the run before it ends, which hides the
- * launch latency. It waits here until the previous run has completed and its memory is visible. */
+/* Programmatic dependent launch: a launch with that attribute may begin while the kernel before it in the
+ * stream ends, which hides the launch latency. It waits here until that kernel, ours or another one, has
+ * completed and its memory is visible, whether or not that kernel let dependents begin early. A launch
+ * without the attribute returns at once. Then it lets the next kernel begin: one with the attribute has to
+ * wait here as well, and one without it begins after this one has completed, as always. */
 static __device__ void wait_for_run_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
-}
-
-/* A launch without a run number (all.run is 0) continues from the last run, however that was launched. */
-static __device__ uint64_t this_run(const program &all) {
-    return all.run != 0 ? all.run : all.last_run[blockIdx.x] + 1;
 }
 
 static __device__ void end(const program &all, uint64_t run) {
@@ -92,14 +94,18 @@ static __device__ void end(const program &all, uint64_t run) {
         store_release(all.ended, run);
 }
 
-/* A run with a known number can compute its parts before the previous run ends. Returns the run's number. */
+/* Returns the run's number. What is known before the previous run ends is computed before. A launch without a
+ * number (all.run is 0) continues from the last run, however that was launched: last_run is what the previous
+ * run of this program has stored, so it must not be read earlier. All threads of a block read the same
+ * number, because the only store to it is at the end of a run, after a barrier. */
 static __device__ uint64_t begin(const program &all, part *parts) {
-    if (all.run == 0)
-        wait_for_run_before();
-    const uint64_t run = this_run(all);
-    find_parts(all, blockIdx.x, run, parts);
+    find_parts(all, blockIdx.x, all.run, parts);
+    wait_for_run_before();
     if (all.run != 0)
-        wait_for_run_before();
+        return all.run;
+    const uint64_t run = load_here(&all.last_run[blockIdx.x]) + 1;
+    if (run % 2 != 0)
+        use_odd_copies(all, parts);
     return run;
 }
 
@@ -119,7 +125,7 @@ __global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant_
             else if (now.kind == PTO_KERNEL_WAIT)
                 wait(all, operands, now, number, run);
             else if (now.kind == PTO_KERNEL_REDUCE)
-                reduce<T, Op>(operands, now);
+                reduce<T>(operands, now, operation<Op>(all.by));
             else if (now.kind == PTO_KERNEL_MOVE)
                 move(operands, now);
             else if (now.kind == MOVE_ROWS)
@@ -147,62 +153,48 @@ __global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ 
         const op now = all.ops[i];
         const part *operands = parts + now.first;
         if (now.kind == PTO_KERNEL_REDUCE)
-            reduce_lines<T, Op>(operands, now, static_cast<uint32_t>(run));
+            reduce_lines<T>(operands, now, static_cast<uint32_t>(run), operation<Op>(all.by),
+                            patience_of(all));
         else
-            copy_lines(operands, now, static_cast<uint32_t>(run));
+            copy_lines(operands, now, static_cast<uint32_t>(run), patience_of(all));
         __syncthreads();
     }
     end(all, run);
 }
 
-template <typename T, typename Op> static const void *one_of(bool lines) {
-    return lines ? reinterpret_cast<const void *>(run_lines<T, Op>)
-                 : reinterpret_cast<const void *>(run_program<T, Op>);
-}
-
-template <typename T, typename Wraps> static const void *entry_as(pto_op_t op, bool lines) {
-    switch (op) {
-    case PTO_OP_PROD:
-        return one_of<Wraps, product>(lines);
-    case PTO_OP_MIN:
-        return one_of<T, minimum>(lines);
-    case PTO_OP_MAX:
-        return one_of<T, maximum>(lines);
-    case PTO_OP_SUM:
-    case PTO_OP_COUNT:
-        break;
+struct entries {
+    bool lines;
+    template <typename T, typename Op> const void *of() const {
+        return lines ? reinterpret_cast<const void *>(run_lines<T, Op>)
+                     : reinterpret_cast<const void *>(run_program<T, Op>);
     }
-    return one_of<Wraps, sum>(lines);
-}
+};
 
-/* Bytes are never reduced: any kernel moves them. */
 static const void *entry_of(pto_datatype_t datatype, pto_op_t op, bool lines) {
-    switch (datatype) {
-    case PTO_DATATYPE_INT64:
-        return entry_as<int64_t, uint64_t>(op, lines);
-    case PTO_DATATYPE_FLOAT:
-        return entry_as<float, float>(op, lines);
-    case PTO_DATATYPE_DOUBLE:
-        return entry_as<double, double>(op, lines);
-    case PTO_DATATYPE_INT32:
-    case PTO_DATATYPE_BYTE:
-    case PTO_DATATYPE_COUNT:
-        break;
-    }
-    return entry_as<int32_t, uint32_t>(op, lines);
+    return with_operation(datatype, op, entries{lines});
 }
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
+/* Operands in device memory. Enqueued runs may need those of earlier addresses, so these stay. */
+struct far_operands {
+    far_operands *before;
+    void *at;
+};
+
 struct cuda_kernel {
     program all;
+    far_operands *far;
     const void *entry;
     unsigned blocks;
-    uint64_t *ended;  /* the host's pointer to the word that all.ended points to */
-    uint64_t started; /* number of the last run launched */
-    uint64_t known;   /* the last run that had ended when the stream was empty */
-    bool tells;       /* whether the last run launched reports its end */
-    bool overlaps;    /* queued runs may overlap the launches after them */
+    uint64_t *ended;      /* the host's pointer to the words that all.ended points to */
+    uint32_t patience_ms; /* of enqueued runs */
+    uint64_t started;     /* number of the last run launched */
+    uint64_t known;       /* the last run that had ended when the stream was empty */
+    bool tells;           /* whether the last run launched reports its end */
+    bool overlaps;        /* runs may begin while the kernel before them ends */
+    bool rebound;         /* `graph` has other addresses */
+    bool enqueued; /* runs were enqueued, which may be repeated by graphs: only the device knows numbers */
     cudaGraphExec_t
         graph; /* of a launch without a run number; takes the CPU a third of the time of a plain launch */
     cudaStream_t stream;
@@ -225,6 +217,17 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
     return status;
 }
 
+static pto_status_t add_far(cuda_kernel *kernel, size_t bytes, pto_error_t *err) {
+    far_operands *far = static_cast<far_operands *>(calloc(1, sizeof *far));
+    if (far == nullptr)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
+    far->before = kernel->far;
+    kernel->far = far;
+    pto_status_t status = CUDA_DO(cudaMalloc(&far->at, bytes), err);
+    kernel->all.more = static_cast<operand *>(far->at);
+    return status;
+}
+
 /* Operands that the parameters have no room for. */
 static pto_status_t put_far(cuda_kernel *kernel, const pto_operand_t *operands, int count, pto_error_t *err) {
     const size_t bytes = static_cast<size_t>(count) * sizeof(operand);
@@ -233,11 +236,9 @@ static pto_status_t put_far(cuda_kernel *kernel, const pto_operand_t *operands, 
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     for (int i = 0; i < count; i++)
         translated[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
-    void *far = nullptr;
-    pto_status_t status = CUDA_DO(cudaMalloc(&far, bytes), err);
-    kernel->all.more = static_cast<operand *>(far);
+    pto_status_t status = kernel->far != nullptr && !kernel->enqueued ? PTO_OK : add_far(kernel, bytes, err);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaMemcpy(far, translated, bytes, cudaMemcpyHostToDevice), err);
+        status = CUDA_DO(cudaMemcpy(kernel->far->at, translated, bytes, cudaMemcpyHostToDevice), err);
     free(translated);
     return status;
 }
@@ -291,11 +292,11 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
 /* The kernels run in streams that don't wait for the default one, so zeros must be there before the first. */
 static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
     void *ended = nullptr, *through = nullptr;
-    pto_status_t status = CUDA_DO(cudaHostAlloc(&ended, sizeof(uint64_t), cudaHostAllocMapped), err);
+    pto_status_t status = CUDA_DO(cudaHostAlloc(&ended, 2 * sizeof(uint64_t), cudaHostAllocMapped), err);
     kernel->ended = static_cast<uint64_t *>(ended);
     if (status != PTO_OK)
         return status;
-    *kernel->ended = 0;
+    kernel->ended[0] = kernel->ended[1] = 0;
     void *mapped = nullptr;
     status = CUDA_DO(cudaHostGetDevicePointer(&mapped, ended, 0), err);
     kernel->all.ended = static_cast<uint64_t *>(mapped);
@@ -317,7 +318,11 @@ static void cuda_kernel_destroy(void *kernel) {
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     if (made == nullptr)
         return;
-    (void)cudaFree(const_cast<operand *>(made->all.more));
+    for (far_operands *before, *far = made->far; far != nullptr; far = before) {
+        before = far->before;
+        (void)cudaFree(far->at);
+        free(far);
+    }
     if (made->graph != nullptr)
         (void)cudaGraphExecDestroy(made->graph);
     (void)cudaFree(made->all.last_run);
@@ -326,11 +331,15 @@ static void cuda_kernel_destroy(void *kernel) {
     free(made);
 }
 
-/* Only code for GPUs that can overlap launches waits for the run before it. */
+/* Only code for GPUs that can overlap launches waits for the run before it. Graphs take such launches since
+ * CUDA 12.3. */
 static pto_status_t look_at_code(cuda_kernel *kernel, pto_error_t *err) {
     cudaFuncAttributes code = {};
+    int driver = 0;
     pto_status_t status = CUDA_DO(cudaFuncGetAttributes(&code, kernel->entry), err);
-    kernel->overlaps = code.ptxVersion >= 90;
+    if (status == PTO_OK)
+        status = CUDA_DO(cudaDriverGetVersion(&driver), err);
+    kernel->overlaps = code.ptxVersion >= 90 && driver >= 12030;
     return status;
 }
 
@@ -360,8 +369,10 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     if (made == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     made->entry = entry_of(program->datatype, program->op, some_lines(program, 0, program->operand_count));
+    made->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
+    made->patience_ms = static_cast<uint32_t>(program->patience_s * 1e3);
     pto_status_t status = translate_all(program, made, err);
     if (status == PTO_OK)
         status = make_counters(made, err);
@@ -376,11 +387,20 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     return status;
 }
 
-/* Consecutive runs overlap their launches, which costs less than launching a graph. Only some of these runs
- * report their end to the host. */
-static pto_status_t launch_queued(cuda_kernel *kernel, pto_error_t *err) {
-    kernel->all.run = kernel->started;
-    kernel->all.tells = kernel->tells;
+/* Launches copy their parameters, so those before keep the addresses that they had. */
+static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t *program, pto_error_t *err) {
+    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
+    made->rebound = true;
+    return translate_all(program, made, err);
+}
+
+/* Consecutive runs overlap their launches, which costs less than launching a graph. The launch copies the
+ * parameters, and so does a graph that captures it. */
+static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32_t patience_ms,
+                           cudaStream_t stream, pto_error_t *err) {
+    kernel->all.run = run;
+    kernel->all.tells = tells;
+    kernel->all.patience_ms = patience_ms;
     void *parameters[] = {&kernel->all};
     cudaLaunchAttribute overlaps = {};
     overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -388,20 +408,35 @@ static pto_status_t launch_queued(cuda_kernel *kernel, pto_error_t *err) {
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(kernel->blocks);
     config.blockDim = dim3(THREADS);
-    config.stream = kernel->stream;
+    config.stream = stream;
     config.attrs = &overlaps;
     config.numAttrs = kernel->overlaps ? 1 : 0;
     return CUDA_DO(cudaLaunchKernelExC(&config, kernel->entry, parameters), err);
 }
 
+/* Of the queued runs only some report their end. Once runs were enqueued, a run's number on the device is no
+ * longer the host's, so the end of a run is seen by querying the stream. */
 static pto_status_t cuda_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     made->started = run;
-    made->tells = !queued || run % RUNS_PER_WORD == 0;
+    made->tells = !made->enqueued && (!queued || run % RUNS_PER_WORD == 0);
     made->stream = static_cast<cudaStream_t>(stream);
     made->polls = 0;
-    return queued ? launch_queued(made, err) : CUDA_DO(cudaGraphLaunch(made->graph, made->stream), err);
+    if (!queued && made->tells && !made->rebound)
+        return CUDA_DO(cudaGraphLaunch(made->graph, made->stream), err);
+    return launch(made, made->enqueued ? 0 : run, made->tells, 0, made->stream, err);
+}
+
+/* Nothing but a launch, so that it can be captured. */
+static pto_status_t cuda_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
+    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
+    made->enqueued = true;
+    return launch(made, 0, false, made->patience_ms, static_cast<cudaStream_t>(stream), err);
+}
+
+static bool cuda_kernel_gave_up(const void *kernel) {
+    return __atomic_load_n(&static_cast<const cuda_kernel *>(kernel)->ended[1], __ATOMIC_ACQUIRE) != 0;
 }
 
 static uint64_t last_ended(const cuda_kernel *kernel) {
@@ -435,7 +470,8 @@ static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 const pto_kernels_t pto_kernels_cuda = {
-    BLOCK_BYTES,       SLICE_BYTES,      LINES_BYTES_MAX, cuda_blocks_max,     cuda_kernel_create,
-    cuda_kernel_start, cuda_kernel_poll, POLLS_AT_ONCE,   cuda_kernel_destroy,
+    BLOCK_BYTES,         SLICE_BYTES,        LINES_BYTES_MAX,   cuda_blocks_max,
+    cuda_kernel_create,  cuda_kernel_rebind, cuda_kernel_start, cuda_kernel_enqueue,
+    cuda_kernel_gave_up, cuda_kernel_poll,   POLLS_AT_ONCE,     cuda_kernel_destroy,
 };
 }

@@ -10,18 +10,32 @@
 #include "parts.h"
 #include "portolan/kernel.h"
 #include "reduce.h"
+#include "watchdog.h"
 
 /* Few enough blocks to take turns; small enough that short vectors use several. */
 enum { BLOCKS = 3, BLOCK_BYTES = 64, SLICE_BYTES = 4096, LINES_BYTES_MAX = 1024 };
 
-typedef struct {
-    pto_kernel_program_t program;
-    uint64_t started; /* runs started */
+typedef struct host_kernel host_kernel_t;
+
+/* The operands of the runs that were enqueued since the kernel was created or last rebound. */
+typedef struct binding {
+    struct binding *before;
+    host_kernel_t *host;
+    pto_operand_t operands[];
+} binding_t;
+
+struct host_kernel {
+    pto_kernel_program_t program; /* with the operands of the run that is advanced */
+    binding_t *binding;
+    uint64_t started; /* runs started, enqueued ones too */
     uint64_t ended;
+    atomic_bool gave_up;
+    int64_t began_ns;     /* the enqueued run */
+    uint64_t enqueued;    /* of them, enqueued ones, which have no number of the host's */
     int at[BLOCKS];       /* each block's next op in run `ended` + 1, counted over its slices */
     const void **sources; /* room for the sources of any reduction */
     char *unpacked;       /* room for data unpacked from lines */
-} host_kernel_t;
+};
 
 static pto_status_t host_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     (void)datatype;
@@ -33,6 +47,10 @@ static pto_status_t host_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
 
 static void host_kernel_destroy(void *kernel) {
     host_kernel_t *host = kernel;
+    for (binding_t *before, *binding = host ? host->binding : NULL; binding; binding = before) {
+        before = binding->before;
+        free(binding);
+    }
     if (host) {
         free(host->unpacked);
         free(host->sources);
@@ -54,6 +72,20 @@ static size_t most_in_lines(const pto_kernel_program_t *program) {
     return (size_t)most;
 }
 
+static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t *program, pto_error_t *err) {
+    host_kernel_t *host = kernel;
+    size_t bytes = (size_t)program->operand_count * sizeof *program->operands;
+    binding_t *binding = malloc(sizeof *binding + bytes);
+    if (!binding)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
+    binding->before = host->binding;
+    binding->host = host;
+    if (bytes > 0)
+        memcpy(binding->operands, program->operands, bytes);
+    host->binding = binding;
+    return PTO_OK;
+}
+
 static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     host_kernel_t *host = calloc(1, sizeof *host);
     if (host) {
@@ -65,16 +97,22 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
     host->program = *program;
-    *kernel = host;
-    return PTO_OK;
+    pto_status_t status = host_kernel_rebind(host, program, err);
+    if (status == PTO_OK)
+        *kernel = host;
+    else
+        host_kernel_destroy(host);
+    return status;
 }
 
 static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
     host_kernel_t *host = kernel;
+    pto_status_t status = pto_host_stream_finish(stream, err); /* enqueued runs may be part of it */
     (void)queued;
-    host->started = run;
-    return pto_host_stream_finish(stream, err);
+    host->program.operands = host->binding->operands;
+    host->started = run + host->enqueued;
+    return status;
 }
 
 /* --- ops ----------------------------------------------------------------------------------------------- */
@@ -254,9 +292,7 @@ static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
     return moved;
 }
 
-static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
-    host_kernel_t *host = kernel;
-    (void)err;
+static void advance(host_kernel_t *host) {
     for (bool moved = true, through = false; moved && host->ended < host->started;) {
         moved = sweep(host, host->ended + 1, &through);
         if (!through)
@@ -264,8 +300,49 @@ static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
         memset(host->at, 0, sizeof host->at);
         host->ended++;
     }
-    *ended = host->ended;
+}
+
+static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
+    host_kernel_t *host = kernel;
+    (void)err;
+    advance(host);
+    if (host->ended < host->started)
+        pto_host_streams_advance(); /* other processes may wait for what is enqueued there */
+    *ended = host->ended - host->enqueued;
     return PTO_OK;
+}
+
+/* An enqueued run, begun by its stream. */
+static bool do_enqueued(void *bound, bool *begun) {
+    binding_t *binding = bound;
+    host_kernel_t *host = binding->host;
+    if (!*begun && host->ended < host->started)
+        return false;
+    if (!*begun) {
+        host->program.operands = binding->operands;
+        host->started++;
+        host->enqueued++;
+    }
+    if (!*begun)
+        host->began_ns = pto_now_ns();
+    *begun = true;
+    advance(host);
+    if (host->ended < host->started && host->program.patience_s > 0 &&
+        (atomic_load(&host->gave_up) ||
+         (double)(pto_now_ns() - host->began_ns) > host->program.patience_s * 1e9)) {
+        atomic_store(&host->gave_up, true);
+        memset(host->at, 0, sizeof host->at);
+        host->ended = host->started;
+    }
+    return host->ended == host->started;
+}
+
+static bool host_kernel_gave_up(const void *kernel) {
+    return atomic_load(&((const host_kernel_t *)kernel)->gave_up);
+}
+
+static pto_status_t host_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
+    return pto_host_stream_step(do_enqueued, ((host_kernel_t *)kernel)->binding, stream, err);
 }
 
 extern const pto_kernels_t pto_kernels_host;
@@ -275,7 +352,10 @@ const pto_kernels_t pto_kernels_host = {
     .lines_bytes_max = LINES_BYTES_MAX,
     .blocks_max = host_blocks_max,
     .create = host_kernel_create,
+    .rebind = host_kernel_rebind,
     .start = host_kernel_start,
+    .enqueue = host_kernel_enqueue,
+    .gave_up = host_kernel_gave_up,
     .poll = host_kernel_poll,
     .polls_at_once = 1,
     .destroy = host_kernel_destroy,

@@ -55,9 +55,13 @@ static __device__ line peek(const part &source, size_t i, bool wide, uint32_t ru
 }
 
 /* Only data in line format can be missing. */
-static __device__ void await(line &read, const part &source, size_t i, uint32_t run) {
-    while (!of_run(read, run))
+static __device__ void await(line &read, const part &source, size_t i, uint32_t run, const patience &own) {
+    uint64_t began_ns = 0;
+    for (unsigned polls = 1; !of_run(read, run); polls++) {
+        if (polls % POLLS_PER_LOOK == 0 && (began_ns = look(own, began_ns)) == GAVE_UP)
+            return;
         read = load_line(source.at + i * PTO_LINE_BYTES);
+    }
 }
 
 /* Operands of an op for which a thread has a load in flight. */
@@ -66,7 +70,7 @@ enum { PEEKED = 4 };
 static __device__ size_t words_of(const part &own) { return bytes_of(own) / PTO_LINE_DATA_BYTES; }
 
 /* The pairs of a move, or of a spread's source and each target; sizes may differ. */
-static __device__ void copy_lines(const part *operands, const op &now, uint32_t run) {
+static __device__ void copy_lines(const part *operands, const op &now, uint32_t run, const patience &own) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width >= PTO_LINE_DATA_BYTES;
     const unsigned pairs = moves ? now.count / 2 : now.count - 1;
     size_t most = 0;
@@ -90,7 +94,7 @@ static __device__ void copy_lines(const part *operands, const op &now, uint32_t 
                 const part &target = operands[(moves ? 2 * (first + j) : first + j) + 1];
                 if (first + j >= pairs || i >= words_of(source))
                     continue;
-                await(read[j], source, i, run);
+                await(read[j], source, i, run, own);
                 if (target.lines)
                     store_line(target.at + i * PTO_LINE_BYTES, read[j]);
                 else
@@ -101,11 +105,12 @@ static __device__ void copy_lines(const part *operands, const op &now, uint32_t 
 
 /* The sources in their order, as without lines. */
 template <typename T, typename Op>
-static __device__ void reduce_lines(const part *operands, const op &now, uint32_t run) {
+static __device__ void reduce_lines(const part *operands, const op &now, uint32_t run, Op combine,
+                                    const patience &own) {
     const bool wide = now.width >= PTO_LINE_DATA_BYTES;
 #pragma unroll 1
     for (size_t i = threadIdx.x; i < words_of(operands[0]); i += THREADS) {
-        lanes<T, 2> value = {};
+        wide_lanes<T, 2> value = {};
 #pragma unroll 1
         for (unsigned first = 1; first < now.count; first += PEEKED) {
             line read[PEEKED] = {};
@@ -117,18 +122,19 @@ static __device__ void reduce_lines(const part *operands, const op &now, uint32_
             for (unsigned j = 0; j < PEEKED; j++) {
                 if (first + j >= now.count)
                     continue;
-                await(read[j], operands[first + j], i, run);
+                await(read[j], operands[first + j], i, run, own);
                 const uint2 data = data_of(read[j]);
                 lanes<T, 2> other;
                 memcpy(&other, &data, sizeof other);
                 if (first + j == 1)
-                    value = other;
+                    value = widened(other);
                 else
-                    combine_into<T, Op>(value, other);
+                    combine_into(value, other, combine);
             }
         }
         uint2 data;
-        memcpy(&data, &value, sizeof data);
+        const lanes<T, 2> all = narrowed<T, 2>(value);
+        memcpy(&data, &all, sizeof data);
         store_data(operands[0].at + i * PTO_LINE_DATA_BYTES, wide, data);
     }
 }

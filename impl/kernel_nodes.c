@@ -1,5 +1,6 @@
 /* Kernels of a plan: choosing the number of blocks, creating the kernels on the device, and waiting for
  * them. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "buffers.h"
@@ -7,6 +8,7 @@
 #include "portolan/strategy.h"
 #include "watchdog.h"
 
+enum { PATIENCE_MAX_S = 30 * 24 * 3600 };
 enum { SLICES_MAX = 64 }; /* each slice costs flags and microseconds */
 
 /* --- how many blocks ----------------------------------------------------------------------------------- */
@@ -91,9 +93,9 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
 
 /* --- making -------------------------------------------------------------------------------------------- */
 
-static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
+static pto_kernel_program_t program_of(const pto_exec_t *exec, const pto_exec_kernel_t *kernel) {
     const pto_program_t *written = &kernel->program;
-    const pto_kernel_program_t program = {
+    return (pto_kernel_program_t){
         .ops = written->ops.item,
         .op_count = written->ops.count,
         .operands = written->operands.item,
@@ -103,7 +105,25 @@ static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_
         .flag_pitch_bytes = pto_exec_flag_pitch_bytes(exec),
         .datatype = pto_plan_request(exec->plan)->datatype,
         .op = exec->op,
+        .patience_s = exec->options.timeout_s < 0 ? 0 : fmin(exec->watchdog.timeout_s, PATIENCE_MAX_S),
     };
+}
+
+bool pto_kernels_gave_up(const pto_exec_t *exec) {
+    const pto_exec_kernel_t *kernel = exec->kernels.item;
+    bool gave_up = false;
+    for (int i = 0; exec->enqueued && i < exec->kernels.count; i++)
+        gave_up |= kernel[i].made && exec->device->kernels->gave_up(kernel[i].made);
+    return gave_up;
+}
+
+pto_status_t pto_kernel_rebind(const pto_exec_t *exec, const pto_exec_kernel_t *kernel, pto_error_t *err) {
+    const pto_kernel_program_t program = program_of(exec, kernel);
+    return kernel->made ? exec->device->kernels->rebind(kernel->made, &program, err) : PTO_OK;
+}
+
+static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
+    const pto_kernel_program_t program = program_of(exec, kernel);
     return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->made, err) : PTO_OK;
 }
 

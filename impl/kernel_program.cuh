@@ -2,6 +2,7 @@
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
+#include "operations.cuh"
 #include "parts.h"
 #include "portolan/kernel.h"
 
@@ -44,16 +45,18 @@ enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
 enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 struct program {
-    uint64_t run;        /* 0: one more than each block's last run */
+    uint64_t run;        /* 0: one more than each block's last run, so that a graph can be replayed */
     uint64_t *last_run;  /* by block */
     unsigned *through;   /* blocks that have completed this run; 0 between runs */
-    uint64_t *ended;     /* in host memory: the last run that has ended */
+    uint64_t *ended;     /* in host memory: the last run that has ended, and whether one gave up waiting */
     const operand *more; /* operands after the first OPERANDS_NEAR, in device memory */
     uint32_t flag_pitch_bytes;
+    uint32_t patience_ms; /* 0: wait for ever */
     uint16_t op_count;
     uint16_t operand_count;
     uint16_t slices;
     bool tells; /* report the run's end to the host */
+    chosen by;  /* what reductions do, where the kernel is not compiled for it */
     op ops[OPS_MAX];
     operand operands[OPERANDS_NEAR];
 };
@@ -102,6 +105,16 @@ static __device__ part part_of(const program &all, const operand &whole, unsigne
 static __device__ void find_parts(const program &all, unsigned number, uint64_t run, part *own) {
     for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS)
         own[i] = part_of(all, i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR], number, run);
+    __syncthreads();
+}
+
+/* Turn the parts of an even run into those of an odd one. Each thread does so for those that it computed. */
+static __device__ void use_odd_copies(const program &all, part *own) {
+    for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS) {
+        const operand &whole = i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR];
+        if (whole.is != FORM_ROWS)
+            own[i].at += whole.apart_bytes;
+    }
     __syncthreads();
 }
 

@@ -27,13 +27,14 @@ typedef struct {
     bool refused;
 } look_t;
 
-/* Whether the buffer is double-buffered and its equal blocks fill whole lines. */
+/* Whether the buffer is double-buffered, its equal blocks fill whole lines, and no element takes two. */
 static bool can_be_lines(const look_t *look, int buffer) {
     const pto_request_t *request = pto_plan_request(look->plan);
     const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
     return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && what->blocks == PTO_BLOCKS_EQUAL &&
            what->cyclic == PTO_CYCLIC_NONE && what->block_bytes == request->bytes &&
-           request->bytes % PTO_LINE_DATA_BYTES == 0 && request->bytes <= look->bytes_max;
+           request->bytes % PTO_LINE_DATA_BYTES == 0 && request->bytes <= look->bytes_max &&
+           pto_datatype_bytes(request->datatype) <= PTO_LINE_DATA_BYTES;
 }
 
 static bool elsewhere(const look_t *look, const pto_slice_t *slice, const pto_action_t *action) {

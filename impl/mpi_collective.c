@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mpi_collective.h"
+#include "reduce.h"
 #include "schedule_items.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
@@ -162,6 +163,12 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     call->collective = node->collective;
     if (node->collective == PTO_COLLECTIVE_HALO)
         return fill_neighbors(exec, node, call, err);
+    pto_status_t status =
+        pto_collective_reduces(node->collective)
+            ? pto_mpi_reduction(pto_plan_request(exec->plan)->datatype, exec->op, &call->reduction, err)
+            : PTO_OK;
+    if (status != PTO_OK)
+        return status;
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     call->in = exec->bound[slices->in.buffer].memory;
     call->out = exec->bound[slices->out.buffer].memory;
@@ -218,48 +225,92 @@ pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype) {
-    switch (datatype) {
-    case PTO_DATATYPE_INT32:
-        return MPI_INT32_T;
-    case PTO_DATATYPE_INT64:
-        return MPI_INT64_T;
-    case PTO_DATATYPE_FLOAT:
-        return MPI_FLOAT;
-    case PTO_DATATYPE_DOUBLE:
-        return MPI_DOUBLE;
-    case PTO_DATATYPE_BYTE:
-    case PTO_DATATYPE_COUNT:
-        break;
+/* Operations of our own. MPI has no 16-bit floating point: an integer of the size carries it. And short
+ * integers must wrap round: Open MPI's sums saturate on CPUs with AVX. */
+#define OWN_OP(name, datatype, op)                                                                           \
+    static void name(void *in, void *in_out, int *count, MPI_Datatype *carrier) {                            \
+        (void)carrier;                                                                                       \
+        pto_reduce_host(in_out, in, (size_t)*count, (datatype), (op));                                       \
     }
-    return MPI_BYTE;
+
+OWN_OP(sum_half, PTO_DATATYPE_HALF, PTO_OP_SUM)
+OWN_OP(prod_half, PTO_DATATYPE_HALF, PTO_OP_PROD)
+OWN_OP(min_half, PTO_DATATYPE_HALF, PTO_OP_MIN)
+OWN_OP(max_half, PTO_DATATYPE_HALF, PTO_OP_MAX)
+OWN_OP(sum_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_SUM)
+OWN_OP(prod_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_PROD)
+OWN_OP(min_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MIN)
+OWN_OP(max_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MAX)
+OWN_OP(sum_8, PTO_DATATYPE_UINT8, PTO_OP_SUM)
+OWN_OP(prod_8, PTO_DATATYPE_UINT8, PTO_OP_PROD)
+OWN_OP(sum_16, PTO_DATATYPE_UINT16, PTO_OP_SUM)
+OWN_OP(prod_16, PTO_DATATYPE_UINT16, PTO_OP_PROD)
+
+static MPI_User_function *own_op(pto_datatype_t datatype, pto_op_t op) {
+    static MPI_User_function *const own[PTO_DATATYPE_COUNT][PTO_OP_COUNT] = {
+        [PTO_DATATYPE_HALF] = {sum_half, prod_half, min_half, max_half},
+        [PTO_DATATYPE_BFLOAT16] = {sum_bfloat16, prod_bfloat16, min_bfloat16, max_bfloat16},
+        [PTO_DATATYPE_INT8] = {sum_8, prod_8},
+        [PTO_DATATYPE_UINT8] = {sum_8, prod_8},
+        [PTO_DATATYPE_INT16] = {sum_16, prod_16},
+        [PTO_DATATYPE_UINT16] = {sum_16, prod_16},
+    };
+    return own[datatype][op == PTO_OP_AVG ? PTO_OP_SUM : op];
 }
 
-MPI_Op pto_mpi_op(pto_op_t op) {
-    switch (op) {
-    case PTO_OP_PROD:
-        return MPI_PROD;
-    case PTO_OP_MIN:
-        return MPI_MIN;
-    case PTO_OP_MAX:
-        return MPI_MAX;
-    case PTO_OP_SUM:
-    case PTO_OP_COUNT:
-        break;
-    }
-    return MPI_SUM;
+static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
+    const MPI_Datatype type[PTO_DATATYPE_COUNT] = {[PTO_DATATYPE_BYTE] = MPI_BYTE,
+                                                   [PTO_DATATYPE_INT32] = MPI_INT32_T,
+                                                   [PTO_DATATYPE_INT64] = MPI_INT64_T,
+                                                   [PTO_DATATYPE_FLOAT] = MPI_FLOAT,
+                                                   [PTO_DATATYPE_DOUBLE] = MPI_DOUBLE,
+                                                   [PTO_DATATYPE_HALF] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_BFLOAT16] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_INT8] = MPI_INT8_T,
+                                                   [PTO_DATATYPE_UINT8] = MPI_UINT8_T,
+                                                   [PTO_DATATYPE_INT16] = MPI_INT16_T,
+                                                   [PTO_DATATYPE_UINT16] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_UINT32] = MPI_UINT32_T,
+                                                   [PTO_DATATYPE_UINT64] = MPI_UINT64_T,
+                                                   [PTO_DATATYPE_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX,
+                                                   [PTO_DATATYPE_DOUBLE_COMPLEX] = MPI_C_DOUBLE_COMPLEX};
+    return type[datatype];
+}
+
+static MPI_Op mpi_op(pto_op_t op) {
+    const MPI_Op known[PTO_OP_COUNT] = {
+        [PTO_OP_SUM] = MPI_SUM,   [PTO_OP_PROD] = MPI_PROD, [PTO_OP_MIN] = MPI_MIN,  [PTO_OP_MAX] = MPI_MAX,
+        [PTO_OP_AVG] = MPI_SUM,   [PTO_OP_LAND] = MPI_LAND, [PTO_OP_LOR] = MPI_LOR,  [PTO_OP_LXOR] = MPI_LXOR,
+        [PTO_OP_BAND] = MPI_BAND, [PTO_OP_BOR] = MPI_BOR,   [PTO_OP_BXOR] = MPI_BXOR};
+    return known[op];
+}
+
+pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
+                               pto_error_t *err) {
+    MPI_User_function *own = own_op(datatype, op);
+    *reduction = (pto_mpi_reduction_t){mpi_datatype(datatype), own ? MPI_OP_NULL : mpi_op(op), false};
+    if (!own)
+        return PTO_OK;
+    pto_status_t status = PTO_MPI(MPI_Op_create(own, true, &reduction->op), err);
+    reduction->own_op = status == PTO_OK;
+    return status;
+}
+
+void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction) {
+    if (reduction->own_op)
+        MPI_Op_free(&reduction->op);
+    reduction->own_op = false;
 }
 
 /* The root is member 0. */
-static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
+static pto_status_t call_reduce(const pto_library_call_t *call, pto_error_t *err) {
     int rank = 0;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(call->comm, &rank), err);
     if (status != PTO_OK)
         return status;
     const void *in = rank == 0 && call->in == call->out ? MPI_IN_PLACE : call->in;
-    return PTO_MPI(MPI_Reduce(in, rank == 0 ? call->out : NULL, call->count,
-                              pto_mpi_datatype(pto_plan_request(exec->plan)->datatype), pto_mpi_op(exec->op),
-                              0, call->comm),
+    return PTO_MPI(MPI_Reduce(in, rank == 0 ? call->out : NULL, call->count, call->reduction.type,
+                              call->reduction.op, 0, call->comm),
                    err);
 }
 
@@ -270,25 +321,23 @@ static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *
                    err);
 }
 
-pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
+pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) {
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
-        return call_reduce(exec, call, err);
+        return call_reduce(call, err);
     case PTO_COLLECTIVE_BROADCAST:
         return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
     case PTO_COLLECTIVE_ALLREDUCE:
         return PTO_MPI(MPI_Allreduce(call->in == call->out ? MPI_IN_PLACE : call->in, call->out, call->count,
-                                     pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
-                                     pto_mpi_op(exec->op), call->comm),
+                                     call->reduction.type, call->reduction.op, call->comm),
                        err);
     case PTO_COLLECTIVE_ALLGATHER:
         return PTO_MPI(
             MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
             err);
     case PTO_COLLECTIVE_REDUCE_SCATTER:
-        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, call->count,
-                                                pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
-                                                pto_mpi_op(exec->op), call->comm),
+        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, call->count, call->reduction.type,
+                                                call->reduction.op, call->comm),
                        err);
     case PTO_COLLECTIVE_GATHER:
         return PTO_MPI(
@@ -320,6 +369,7 @@ void pto_library_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->calls.count; i++) {
         if (call[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&call[i].comm);
+        pto_mpi_reduction_free(&call[i].reduction);
         free(call[i].send_counts);
         free_neighbors(call[i].neighbors);
     }

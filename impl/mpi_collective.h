@@ -6,7 +6,7 @@
 
 /* Collective: prepare the library calls, one for each collective node that MPI runs. */
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);
-pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err);
+pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
 void pto_library_free(pto_exec_t *exec);
 
 /* Whether the MPI library runs this PTO_NODE_COLLECTIVE. */
@@ -30,7 +30,10 @@ pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *me
 /* Range of the slice's block for a peer, or of the whole vector, in this process's buffer. */
 pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);
 
-MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype);
-MPI_Op pto_mpi_op(pto_op_t op);
+/* What MPI's reductions take for a datatype and an operation; for an average, those of the sum. Free it
+ * before MPI_Finalize. */
+pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
+                               pto_error_t *err);
+void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction);
 
 #endif

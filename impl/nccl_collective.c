@@ -4,9 +4,26 @@
 
 #include "mpi_collective.h"
 #include "nccl_collective.h"
+#include "nccl_dl.h"
 
 bool pto_runs_by_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
+}
+
+bool pto_nccl_does_all(const pto_plan_t *plan) {
+    const pto_node_t *first = pto_plan_node_count(plan) > 0 ? pto_plan_node(plan, 0) : NULL;
+    return first && pto_runs_by_nccl(first) && first->span == pto_plan_node_count(plan) - 1 &&
+           pto_plan_group(plan, first->group)->size ==
+               pto_layout_owner_count(&pto_plan_request(plan)->layout);
+}
+
+pto_status_t pto_nccl_takes(pto_datatype_t datatype, pto_op_t op, pto_error_t *err) {
+    if (pto_nccl_datatype(datatype) < 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no datatype %s",
+                             pto_datatype_name(datatype));
+    if (pto_nccl_op(op) < 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no operation %s", pto_op_name(op));
+    return PTO_OK;
 }
 
 static void fill_blocks(const pto_exec_t *exec, const pto_slice_t *slice, int members,
@@ -30,7 +47,8 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
         /* In a broadcast all members have an output; otherwise all have an input. */
         bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
         int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
-        bool whole = bytes % element == 0; /* data that are only moved need not be whole elements */
+        /* Data that are only moved need not be whole elements, or of a type that NCCL has. */
+        bool whole = bytes % element == 0 && pto_nccl_datatype(request->datatype) >= 0;
         part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
         part->call.count = whole ? bytes / element : bytes;
         return PTO_OK;
@@ -49,7 +67,11 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
 static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
     if (!exec->device->nccl)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the device '%s' has no NCCL", exec->device->name);
-    return exec->device->nccl->available(err);
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    pto_status_t status = pto_collective_reduces(request->collective)
+                              ? pto_nccl_takes(request->datatype, exec->op, err)
+                              : PTO_OK;
+    return status == PTO_OK ? exec->device->nccl->available(err) : status;
 }
 
 /* Collective: create the group of node `at` and this process's arguments. All processes agree on the result
@@ -97,10 +119,14 @@ int pto_nccl_part(const pto_exec_t *exec, int node) {
     return -1;
 }
 
-pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
+pto_status_t pto_nccl_enqueue(const pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
     const pto_nccl_part_t *part = (const pto_nccl_part_t *)exec->nccl.item + index;
+    return exec->device->nccl->run(part->group, &part->call, stream, err);
+}
+
+pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
     exec->lane[0].pending = true;
-    return exec->device->nccl->run(part->group, &part->call, exec->lane[0].stream, err);
+    return pto_nccl_enqueue(exec, index, exec->lane[0].stream, err);
 }
 
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {

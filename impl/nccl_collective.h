@@ -10,11 +10,17 @@ void pto_nccl_free(pto_exec_t *exec);
 
 /* Whether NCCL runs this PTO_NODE_COLLECTIVE; index of this process's part in it, or -1. */
 bool pto_runs_by_nccl(const pto_node_t *node);
+/* Whether the whole plan is one such node, of all owners. */
+bool pto_nccl_does_all(const pto_plan_t *plan);
+/* Errors: PTO_ERR_NOT_APPLICABLE with the reason. */
+pto_status_t pto_nccl_takes(pto_datatype_t datatype, pto_op_t op, pto_error_t *err);
 int pto_nccl_part(const pto_exec_t *exec, int node);
 
 /* Start the collective; with `wait`, also complete it. */
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);
 /* Enqueue it in the stream. Blocks only if the device's call does. */
 pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err);
+/* The same in any stream. */
+pto_status_t pto_nccl_enqueue(const pto_exec_t *exec, int index, void *stream, pto_error_t *err);
 
 #endif

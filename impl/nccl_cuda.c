@@ -53,38 +53,6 @@ static void nccl_destroy(void *group, bool failed) {
         (failed ? library->comm_abort : library->comm_destroy)(group);
 }
 
-static int datatype_of(pto_datatype_t datatype) {
-    switch (datatype) {
-    case PTO_DATATYPE_INT32:
-        return PTO_NCCL_INT32;
-    case PTO_DATATYPE_INT64:
-        return PTO_NCCL_INT64;
-    case PTO_DATATYPE_FLOAT:
-        return PTO_NCCL_FLOAT32;
-    case PTO_DATATYPE_DOUBLE:
-        return PTO_NCCL_FLOAT64;
-    case PTO_DATATYPE_BYTE:
-    case PTO_DATATYPE_COUNT:
-        break;
-    }
-    return PTO_NCCL_INT8;
-}
-
-static int op_of(pto_op_t op) {
-    switch (op) {
-    case PTO_OP_PROD:
-        return PTO_NCCL_PROD;
-    case PTO_OP_MIN:
-        return PTO_NCCL_MIN;
-    case PTO_OP_MAX:
-        return PTO_NCCL_MAX;
-    case PTO_OP_SUM:
-    case PTO_OP_COUNT:
-        break;
-    }
-    return PTO_NCCL_SUM;
-}
-
 /* An open group must be closed even if a call inside failed; the first failure is reported. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                              void *stream, pto_error_t *err) {
@@ -111,7 +79,7 @@ static pto_status_t exchange(const pto_nccl_library_t *library, void *group, con
 static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_status_t status = pto_nccl_library(&library, err);
-    int datatype = datatype_of(call->datatype), op = op_of(call->op);
+    int datatype = pto_nccl_datatype(call->datatype), op = pto_nccl_op(call->op);
     if (status != PTO_OK)
         return status;
     switch (call->collective) {

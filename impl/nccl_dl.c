@@ -31,6 +31,35 @@ static const struct {
     CALL("ncclGroupEnd", group_end),
 };
 
+int pto_nccl_datatype(pto_datatype_t datatype) {
+    static const int number[PTO_DATATYPE_COUNT] = {[PTO_DATATYPE_BYTE] = PTO_NCCL_INT8,
+                                                   [PTO_DATATYPE_INT32] = PTO_NCCL_INT32,
+                                                   [PTO_DATATYPE_INT64] = PTO_NCCL_INT64,
+                                                   [PTO_DATATYPE_FLOAT] = PTO_NCCL_FLOAT32,
+                                                   [PTO_DATATYPE_DOUBLE] = PTO_NCCL_FLOAT64,
+                                                   [PTO_DATATYPE_HALF] = PTO_NCCL_FLOAT16,
+                                                   [PTO_DATATYPE_BFLOAT16] = PTO_NCCL_BFLOAT16,
+                                                   [PTO_DATATYPE_INT8] = PTO_NCCL_INT8,
+                                                   [PTO_DATATYPE_UINT8] = PTO_NCCL_UINT8,
+                                                   [PTO_DATATYPE_INT16] = -1,
+                                                   [PTO_DATATYPE_UINT16] = -1,
+                                                   [PTO_DATATYPE_UINT32] = PTO_NCCL_UINT32,
+                                                   [PTO_DATATYPE_UINT64] = PTO_NCCL_UINT64,
+                                                   [PTO_DATATYPE_FLOAT_COMPLEX] = -1,
+                                                   [PTO_DATATYPE_DOUBLE_COMPLEX] = -1};
+    return number[datatype];
+}
+
+int pto_nccl_op(pto_op_t op) {
+    static const int number[PTO_OP_COUNT] = {[PTO_OP_SUM] = PTO_NCCL_SUM, [PTO_OP_PROD] = PTO_NCCL_PROD,
+                                             [PTO_OP_MIN] = PTO_NCCL_MIN, [PTO_OP_MAX] = PTO_NCCL_MAX,
+                                             [PTO_OP_AVG] = PTO_NCCL_AVG, [PTO_OP_LAND] = -1,
+                                             [PTO_OP_LOR] = -1,           [PTO_OP_LXOR] = -1,
+                                             [PTO_OP_BAND] = -1,          [PTO_OP_BOR] = -1,
+                                             [PTO_OP_BXOR] = -1};
+    return number[op];
+}
+
 /* 22803 is 2.28.3; before 2.9, 2708 was 2.7.8. */
 static void name_version(int code, char *text, size_t text_size) {
     int major_unit = code < 10000 ? 1000 : 10000;

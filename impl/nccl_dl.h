@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/device.h"
 
 enum { PTO_NCCL_ID_BYTES = 128 };
 
@@ -22,12 +22,27 @@ enum { PTO_NCCL_SUCCESS = 0, PTO_NCCL_INVALID_USAGE = 5 };
 /* ncclDataType_t and ncclRedOp_t. */
 typedef enum {
     PTO_NCCL_INT8 = 0,
+    PTO_NCCL_UINT8 = 1,
     PTO_NCCL_INT32 = 2,
+    PTO_NCCL_UINT32 = 3,
     PTO_NCCL_INT64 = 4,
+    PTO_NCCL_UINT64 = 5,
+    PTO_NCCL_FLOAT16 = 6,
     PTO_NCCL_FLOAT32 = 7,
-    PTO_NCCL_FLOAT64 = 8
+    PTO_NCCL_FLOAT64 = 8,
+    PTO_NCCL_BFLOAT16 = 9 /* since 2.10, as ncclAvg */
 } pto_nccl_datatype_t;
-typedef enum { PTO_NCCL_SUM = 0, PTO_NCCL_PROD = 1, PTO_NCCL_MAX = 2, PTO_NCCL_MIN = 3 } pto_nccl_op_t;
+typedef enum {
+    PTO_NCCL_SUM = 0,
+    PTO_NCCL_PROD = 1,
+    PTO_NCCL_MAX = 2,
+    PTO_NCCL_MIN = 3,
+    PTO_NCCL_AVG = 4
+} pto_nccl_op_t;
+
+/* NCCL's number for a datatype or an operation; -1: it has none. */
+int pto_nccl_datatype(pto_datatype_t datatype);
+int pto_nccl_op(pto_op_t op);
 
 /* `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest follows NCCL's documentation. */
 typedef struct {

@@ -7,6 +7,7 @@
 #include "host_stream.h"
 #include "job.h"
 #include "mpi_collective.h"
+#include "reduce.h"
 
 static const char *host_version(void) { return "none (MPI collectives instead)"; }
 
@@ -42,16 +43,9 @@ static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
 }
 
 /* MPI forbids passing one buffer twice, so equal buffers become MPI_IN_PLACE. */
-static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, int rank, int count,
+                            MPI_Datatype type, MPI_Op op, pto_error_t *err) {
     const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
-    MPI_Datatype type = pto_mpi_datatype(call->datatype);
-    MPI_Op op = pto_mpi_op(call->op);
-    int count = 0, rank = 0;
-    pto_status_t status = as_int(call->count, &count, err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
-    if (status != PTO_OK)
-        return status;
     switch (call->collective) {
     case PTO_COLLECTIVE_ALLREDUCE:
         return PTO_MPI(MPI_Allreduce(in, call->out, count, type, op, comm), err);
@@ -77,6 +71,24 @@ static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_erro
     if (rank == 0 && call->in != call->out && count > 0)
         memcpy(call->out, call->in, (size_t)(call->count * pto_datatype_bytes(call->datatype)));
     return PTO_MPI(MPI_Bcast(call->out, count, type, 0, comm), err);
+}
+
+static pto_status_t with_count(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+    pto_mpi_reduction_t by;
+    int count = 0, rank = 0;
+    pto_status_t status = as_int(call->count, &count, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
+    if (status == PTO_OK)
+        status = pto_mpi_reduction(call->datatype, call->op, &by, err);
+    if (status != PTO_OK)
+        return status;
+    status = counted(comm, call, rank, count, by.type, by.op, err);
+    pto_mpi_reduction_free(&by);
+    bool has_result = call->collective != PTO_COLLECTIVE_REDUCE || rank == 0;
+    if (status == PTO_OK && call->op == PTO_OP_AVG && pto_collective_reduces(call->collective) && has_result)
+        pto_divide_host(call->out, call->out, (size_t)count, call->datatype, call->members);
+    return status;
 }
 
 static pto_status_t post(MPI_Comm comm, const pto_nccl_call_t *call, int peer, MPI_Request request[2],
@@ -114,8 +126,11 @@ static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_err
 
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     MPI_Comm comm = ((const group_t *)group)->comm;
+    if (pto_host_stream_is_captured(stream))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "MPI, which emulates NCCL here, cannot be captured into a graph");
     pto_host_stream_finish(stream, NULL);
-    return call->send ? exchange(comm, call, err) : counted(comm, call, err);
+    return call->send ? exchange(comm, call, err) : with_count(comm, call, err);
 }
 
 const pto_nccl_t pto_nccl_host = {

@@ -327,8 +327,9 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
                                                                            : build_in_lane(builder);
 }
 
-/* Copy a whole user buffer to or from its substitute. */
-static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void *target, const void *source) {
+/* Copy a whole user buffer to or from its substitute, and divide it if there is a divisor. */
+static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void *target, const void *source,
+                                 int64_t divisor) {
     static const pto_stage_t stage = {.name = "user's buffer"};
     pto_walk_t around = {.stage = &stage, .lanes = -1, .branch = -1};
     if (!target || !source)
@@ -337,7 +338,7 @@ static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void 
     builder->walk = &around;
     size_t bytes = (size_t)pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
     const pto_move_t whole = {target, source, bytes, 1, bytes, bytes};
-    pto_status_t status = bytes > 0 ? pto_schedule_move(builder, &whole, true) : PTO_OK;
+    pto_status_t status = bytes > 0 ? pto_schedule_move(builder, &whole, true, divisor) : PTO_OK;
     builder->walk = NULL;
     return status;
 }
@@ -353,9 +354,9 @@ static pto_status_t create_events(pto_exec_t *exec, pto_error_t *err) {
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_schedule_t builder = {.exec = exec, .err = err, .collective = -1, .lanes = -1};
     pto_walk_t walk;
-    pto_status_t status = build_shadow(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in);
+    pto_status_t status = build_shadow(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in, 0);
     if (status == PTO_OK && pto_collective_data(pto_plan_request(exec->plan)->collective) == PTO_DATA_GRID)
-        status = build_shadow(&builder, PTO_ROLE_OUT, exec->shadow_out, exec->user_out); /* in place */
+        status = build_shadow(&builder, PTO_ROLE_OUT, exec->shadow_out, exec->user_out, 0); /* in place */
     builder.walk = &walk;
     pto_walk_begin(&walk, exec->plan);
     while (status == PTO_OK && pto_walk_next(&walk))
@@ -365,7 +366,10 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && builder.lanes >= 0)
         status = join_lanes(&builder);
     if (status == PTO_OK)
-        status = build_shadow(&builder, PTO_ROLE_OUT, exec->user_out, exec->shadow_out);
+        status = build_shadow(&builder, PTO_ROLE_OUT, exec->quotient ? exec->quotient : exec->user_out,
+                              exec->shadow_out, exec->divisor);
+    if (status == PTO_OK)
+        status = build_shadow(&builder, PTO_ROLE_OUT, exec->user_out, exec->quotient, 0);
     free(builder.source.list.item);
     free(builder.target.list.item);
     free(builder.ends.item);
@@ -377,9 +381,13 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
 
 void pto_schedule_free(pto_exec_t *exec) {
     MPI_Request *request = exec->requests.item;
-    for (int i = 0; i < exec->requests.count; i++)
+    pto_exec_end_t *end = exec->ends.item;
+    for (int i = 0; i < exec->requests.count; i++) {
         if (request[i] != MPI_REQUEST_NULL)
             MPI_Request_free(&request[i]);
+        if (end[i].own_type)
+            MPI_Type_free(&end[i].type);
+    }
     const pto_exec_event_t *event = exec->events.item;
     for (int i = 0; i < exec->events.count; i++)
         if (event[i].event)

@@ -97,12 +97,13 @@ static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t 
 
 /* --- copies and reductions ----------------------------------------------------------------------------- */
 
-pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device) {
+pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device,
+                               int64_t divisor) {
     pto_vector_t *moves = &builder->exec->moves;
     pto_exec_move_t *added = pto_vector_add(moves, sizeof *added);
     if (!added)
         return pto_schedule_out_of_memory(builder->err);
-    *added = (pto_exec_move_t){*move, on_device};
+    *added = (pto_exec_move_t){*move, on_device, divisor};
     return pto_schedule_add(builder, PTO_TASK_MOVE, moves->count - 1, 1);
 }
 
@@ -192,7 +193,7 @@ static pto_status_t add_copy(pto_schedule_t *builder, const row_copy_t *copy, bo
                              (size_t)copy->to.rows,
                              (size_t)copy->to.pitch_bytes,
                              (size_t)copy->from.pitch_bytes};
-    return pto_schedule_move(builder, &move, on_device);
+    return pto_schedule_move(builder, &move, on_device, 0);
 }
 
 /* Whether the ranges are the copy's next row. */
@@ -279,19 +280,30 @@ static int tag_of(const pto_walk_t *walk) {
                                  : walk->lane * LANE_TAGS + walk->instance % LANE_TAGS);
 }
 
+pto_status_t pto_request_make(pto_exec_t *exec, int index, pto_error_t *err) {
+    MPI_Request *request = (MPI_Request *)exec->requests.item + index;
+    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + index;
+    if (*request != MPI_REQUEST_NULL)
+        MPI_Request_free(request);
+    return end->sends ? PTO_MPI(MPI_Send_init(end->at, end->count, end->type, end->peer, end->tag,
+                                              exec->job.comm, request),
+                                err)
+                      : PTO_MPI(MPI_Recv_init(end->at, end->count, end->type, end->peer, end->tag,
+                                              exec->job.comm, request),
+                                err);
+}
+
+/* `type` is this request's own if it is not MPI_BYTE. */
 static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, int count, MPI_Datatype type,
                                 int peer) {
     pto_exec_t *exec = builder->exec;
-    int tag = tag_of(builder->walk);
     pto_exec_end_t *end = pto_vector_add(&exec->ends, sizeof *end);
     MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
     if (!request)
         return pto_schedule_out_of_memory(builder->err);
-    *end = (pto_exec_end_t){sends, peer};
+    *end = (pto_exec_end_t){sends, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
     *request = MPI_REQUEST_NULL;
-    if (sends)
-        return PTO_MPI(MPI_Send_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
-    return PTO_MPI(MPI_Recv_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
+    return pto_request_make(exec, exec->requests.count - 1, builder->err);
 }
 
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action) {
@@ -310,11 +322,7 @@ pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *a
         return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
     MPI_Datatype type = MPI_DATATYPE_NULL;
     status = pto_ranges_type(ranges, &type, builder->err);
-    if (status == PTO_OK)
-        status = add_request(builder, sends, ranges->base, 1, type, peer);
-    if (type != MPI_DATATYPE_NULL)
-        MPI_Type_free(&type); /* the request keeps a reference */
-    return status;
+    return status == PTO_OK ? add_request(builder, sends, ranges->base, 1, type, peer) : status;
 }
 
 /* --- signals ------------------------------------------------------------------------------------------- */

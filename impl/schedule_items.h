@@ -54,12 +54,16 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
 pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int first, int count);
 
 /* Append a copy. */
-pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device);
+pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device,
+                               int64_t divisor);
 
 /* Append what one action of a step does: a copy or a reduction; a message's request (but not its start); a
  * signal or a wait. In a kernel, append it to the kernel's program. */
 pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *action);
+
+/* Make request `index` from what `ends` holds, in place of the present one. No run may be active. */
+pto_status_t pto_request_make(pto_exec_t *exec, int index, pto_error_t *err);
 
 #endif

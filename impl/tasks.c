@@ -54,9 +54,14 @@ static void copy_rows(const pto_move_t *move) {
 
 static pto_status_t do_moves(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, pto_error_t *err) {
     const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + task->first;
+    pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < task->count && status == PTO_OK; i++) {
-        if (item[i].on_device)
+        if (item[i].divisor != 0)
+            status = exec->device->divide(item[i].move.target, item[i].move.source,
+                                          item[i].move.bytes / (size_t)pto_datatype_bytes(datatype), datatype,
+                                          item[i].divisor, lane->stream, err);
+        else if (item[i].on_device)
             status = exec->device->copy(&item[i].move, lane->stream, err);
         else
             copy_rows(&item[i].move);
@@ -207,7 +212,7 @@ static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t
         return PTO_OK;
     case PTO_TASK_LIBRARY:
         *finished = wait || exec->waiting;
-        return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + task->first, err)
+        return *finished ? pto_library_call((pto_library_call_t *)exec->calls.item + task->first, err)
                          : PTO_OK;
     case PTO_TASK_CHOOSE:
         pto_choices_begin(exec, task->first);
@@ -231,4 +236,20 @@ pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *t
     if (task->choice && !*finished)
         pto_choice_waits(exec, task);
     return status;
+}
+
+bool pto_task_is_stream_ordered(const pto_exec_t *exec, const pto_task_t *task) {
+    return !task->choice &&
+           (on_device(exec, task) || task->kind == PTO_TASK_KERNEL || task->kind == PTO_TASK_NCCL);
+}
+
+pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err) {
+    pto_lane_t lane = {.stream = stream};
+    if (task->kind == PTO_TASK_KERNEL)
+        return exec->device->kernels->enqueue(((pto_exec_kernel_t *)exec->kernels.item)[task->first].made,
+                                              stream, err);
+    if (task->kind == PTO_TASK_NCCL)
+        return pto_nccl_enqueue(exec, task->first, stream, err);
+    return task->kind == PTO_TASK_MOVE ? do_moves(exec, &lane, task, err)
+                                       : do_reductions(exec, &lane, task, err);
 }

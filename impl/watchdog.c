@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel_nodes.h"
 #include "watchdog.h"
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
@@ -83,6 +84,9 @@ static const char *what_now(const pto_exec_t *exec) {
 
 static bool is_late(const pto_exec_t *exec) {
     int64_t began = atomic_load(&exec->watchdog.began_ns);
+    /* pto_exec_destroy frees the kernels of a failed executor while this thread runs. */
+    if (!exec->failed && pto_kernels_gave_up(exec))
+        return true;
     return began != 0 && pto_now_ns() - began > (int64_t)(exec->watchdog.timeout_s * 1e9);
 }
 

@@ -7,7 +7,9 @@
 #undef PLACE
 #undef SUFFIX
 
+#if PRELOAD_HAS_LARGE
 #define COUNT MPI_Count
 #define PLACE MPI_Aint
 #define SUFFIX _c
 #include PRELOAD_LIST
+#endif

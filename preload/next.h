@@ -1,10 +1,24 @@
-/* Functions that stand in front of MPI's, for libraries that are preloaded into unchanged programs. Each has
- * MPI's name and the one with the prefix PMPI_, which Open MPI's Fortran bindings call, and calls on the next
- * library's function of the same name. */
+/* Wrappers of MPI's functions, for libraries that are preloaded into unchanged programs. Each has MPI's name
+ * and the one with the prefix PMPI_, which Open MPI's Fortran bindings call, and calls the next library's
+ * function of the same name. */
 #ifndef PRELOAD_NEXT_H
 #define PRELOAD_NEXT_H
 
+#include <mpi.h>
 #include <stddef.h>
+
+/* What the MPI library lacks must not be exported: programs that run with several libraries, such as mpi4py,
+ * ask the linker for a function and call it if there is one. Open MPI 5 says that it is MPI 3.1, but has most
+ * functions of MPI 4; those with large counts (MPI_Send_c) are not among them. Open MPI 4 has persistent
+ * collectives with a prefix of its own. */
+#define PRELOAD_HAS_LARGE (MPI_VERSION >= 4)
+#ifdef OMPI_MAJOR_VERSION
+#define PRELOAD_HAS_MPI4 (MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5)
+#define PRELOAD_HAS_MPIX_INIT (OMPI_MAJOR_VERSION == 4)
+#else
+#define PRELOAD_HAS_MPI4 PRELOAD_HAS_LARGE
+#define PRELOAD_HAS_MPIX_INIT 0
+#endif
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
@@ -28,5 +42,16 @@ void preload_next(const char *name, void *function, size_t size);
         after;                                                                                               \
         return code;                                                                                         \
     }
+
+/* Both of MPI's names. */
+#define PRELOAD_PASS_BOTH(name, params, args, before, after)                                                 \
+    PRELOAD_PASS(MPI_##name, params, args, before, after)                                                    \
+    PRELOAD_PASS(PMPI_##name, params, args, before, after)
+
+/* MPI_Init and MPI_Init_thread, with `after` done once they return `code`. */
+#define PRELOAD_PASS_INIT(after)                                                                             \
+    PRELOAD_PASS_BOTH(Init, (int *argc, char ***argv), (argc, argv), (void)0, after)                         \
+    PRELOAD_PASS_BOTH(Init_thread, (int *argc, char ***argv, int required, int *provided),                   \
+                      (argc, argv, required, provided), (void)0, after)
 
 #endif

@@ -84,13 +84,18 @@ static bool is_of_program(const void *memory) {
     return (uintptr_t)memory >= program && (uintptr_t)memory < (uintptr_t)sbrk(0);
 }
 
-bool preload_spaces_begin(void) {
+bool preload_find_in_driver(const char *name, void *function, size_t size) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "cuPointerGetAttributes") : NULL;
-    memcpy(&get_attributes, &symbol, sizeof symbol);
-    preload_spaces_differ |= symbol != NULL;
-    dl_iterate_phdr(find_program, NULL);
+    void *symbol = library ? dlsym(library, name) : NULL;
+    memcpy(function, &symbol, size);
     return symbol != NULL;
+}
+
+bool preload_spaces_begin(void) {
+    bool found = preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes);
+    preload_spaces_differ |= found;
+    dl_iterate_phdr(find_program, NULL);
+    return found;
 }
 
 /* Memory that CUDA does not know is the host's, and so is page-locked memory. Answers are not kept: once

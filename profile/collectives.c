@@ -31,18 +31,21 @@ static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_
 
 #define EACH(...) __VA_ARGS__
 
-/* All forms of a collective. Open MPI 4 has persistent ones with a prefix of its own. A library need not have
- * all of these functions: those that it lacks are never called. */
+/* All forms of a collective that the library has. */
 #define COLLECTIVE(name, iname, params, args, parts, root, in, out)                                          \
     PROF_SIMPLE_FORM(name, (EACH params, MPI_Comm comm), (EACH args, comm),                                  \
                      note(&call, code, parts, comm, root, in, out))                                          \
     PROF_SIMPLE_FORM(iname, (EACH params, MPI_Comm comm, MPI_Request * request), (EACH args, comm, request), \
                      note(&call, code, parts, comm, root, in, out);                                          \
                      note_started(&call, code, request))                                                     \
-    INIT(MPI_, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)        \
-    INIT(PMPI_, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)       \
-    INIT(MPIX_, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)       \
-    INIT(PMPIX_, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)
+    INITS(INIT, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)
+#if PRELOAD_HAS_MPI4
+#define INITS(one, ...) one(MPI_, __VA_ARGS__) one(PMPI_, __VA_ARGS__)
+#elif PRELOAD_HAS_MPIX_INIT
+#define INITS(one, ...) one(MPIX_, __VA_ARGS__) one(PMPIX_, __VA_ARGS__)
+#else
+#define INITS(...)
+#endif
 #define INIT_PARAMS MPI_Comm comm, MPI_Info info, MPI_Request *request
 #define INIT_ARGS comm, info, request
 #define INIT(prefix, name, params, args, parts, root, in, out)                                               \
@@ -81,10 +84,7 @@ static prof_side_t side_of(const void *buffer, MPI_Count count, const void *coun
 PROF_SIMPLE(Barrier, (MPI_Comm comm), (comm), note(&call, code, NO_PARTS))
 PROF_SIMPLE(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), note(&call, code, NO_PARTS);
             note_started(&call, code, request))
-#define BARRIER_INIT(prefix)                                                                                 \
-    PROF_ONE(prefix##Barrier_init, Barrier_init, true, (INIT_PARAMS), (INIT_ARGS), (INIT_ARGS), (void)0,     \
+#define BARRIER_INIT(prefix, name)                                                                           \
+    PROF_ONE(prefix##name, name, true, (INIT_PARAMS), (INIT_ARGS), (INIT_ARGS), (void)0,                     \
              note_init(&call, code, NO_PARTS, request))
-BARRIER_INIT(MPI_)
-BARRIER_INIT(PMPI_)
-BARRIER_INIT(MPIX_)
-BARRIER_INIT(PMPIX_)
+INITS(BARRIER_INIT, Barrier_init)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "ranks.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -43,18 +44,9 @@ static uint64_t hash_of(const int *world, int size) {
 }
 
 static bool translate(MPI_Group group, int size, int *world) {
-    MPI_Group whole;
-    int *own = calloc((size_t)size + 1, sizeof *own);
-    bool done = own && PMPI_Comm_group(MPI_COMM_WORLD, &whole) == MPI_SUCCESS;
-    for (int i = 0; own && i < size; i++)
-        own[i] = i;
-    if (done) {
-        done = PMPI_Group_translate_ranks(group, size, own, whole, world) == MPI_SUCCESS;
-        PMPI_Group_free(&whole);
-    }
+    bool done = preload_world_ranks(group, size, world);
     for (int i = 0; done && i < size; i++)
         world[i] = world[i] == MPI_UNDEFINED ? -1 : world[i];
-    free(own);
     return done;
 }
 

@@ -41,12 +41,7 @@ static void begin(int code) {
     prof_depth--;
 }
 
-#define INIT(prefix)                                                                                         \
-    PRELOAD_PASS(prefix##Init, (int *argc, char ***argv), (argc, argv), (void)0, begin(code))                \
-    PRELOAD_PASS(prefix##Init_thread, (int *argc, char ***argv, int required, int *provided),                \
-                 (argc, argv, required, provided), (void)0, begin(code))
-INIT(MPI_)
-INIT(PMPI_)
+PRELOAD_PASS_INIT(begin(code))
 
 /* --- communicators ------------------------------------------------------------------------------------- */
 
@@ -61,9 +56,7 @@ static void note_created(int code, const MPI_Comm *made) {
     prof_leave();
 }
 
-#define CREATES(name, params, args)                                                                          \
-    PRELOAD_PASS(MPI_##name, params, args, (void)0, note_created(code, made))                                \
-    PRELOAD_PASS(PMPI_##name, params, args, (void)0, note_created(code, made))
+#define CREATES(name, params, args) PRELOAD_PASS_BOTH(name, params, args, (void)0, note_created(code, made))
 
 CREATES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 CREATES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
@@ -90,9 +83,11 @@ CREATES(Dist_graph_create_adjacent,
         (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made))
 CREATES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm *made),
         (comm, leader, peers, remote, tag, made))
+#if PRELOAD_HAS_MPI4
 CREATES(Comm_create_from_group,
         (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
         (group, tag, info, handler, made))
+#endif
 CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
 
 /* --- the end -------------------------------------------------------------------------------------------- */
@@ -109,12 +104,9 @@ static void end(void) {
 
 static void switch_counting(int level) { prof.enabled = prof.running && level != 0; }
 
-#define END(prefix)                                                                                          \
-    PRELOAD_PASS(prefix##Finalize, (void), (), end(), (void)0)                                               \
-    PRELOAD_PASS(prefix##Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)      \
-    PRELOAD_PASS(prefix##Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
-END(MPI_)
-END(PMPI_)
+PRELOAD_PASS_BOTH(Finalize, (void), (), end(), (void)0)
+PRELOAD_PASS_BOTH(Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)
+PRELOAD_PASS_BOTH(Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
 
 /* MPI libraries end a program after a fatal error without the functions of atexit. */
 #define EXIT(name)                                                                                           \

@@ -25,12 +25,14 @@ PROF_BOTH_FORM(Sendrecv, false, (SENDRECV_PARAMS, MPI_Status *status), (SENDRECV
 PROF_BOTH_FORM(Sendrecv_replace, false, (REPLACE_PARAMS, MPI_Status *status), (REPLACE_ARGS, status),
                (REPLACE_ARGS, use), OWN_STATUS, BOTH_OF(buffer, count, type);
                note_sendrecv(&call, code, &sends, &receives, use))
+#if PRELOAD_HAS_MPI4
 PROF_SIMPLE_FORM(Isendrecv, (SENDRECV_PARAMS, MPI_Request *request), (SENDRECV_ARGS, request),
                  BOTH_OF(in, in_count, in_type);
                  note_isendrecv(&call, code, &sends, &receives, request))
 PROF_SIMPLE_FORM(Isendrecv_replace, (REPLACE_PARAMS, MPI_Request *request), (REPLACE_ARGS, request),
                  BOTH_OF(buffer, count, type);
                  note_isendrecv(&call, code, &sends, &receives, request))
+#endif
 
 PROF_BOTH_FORM(Mrecv, true,
                (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),

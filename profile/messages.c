@@ -104,6 +104,7 @@ static void note_sendrecv(const prof_call_t *call, int code, const prof_request_
         count_received(in->group, status, (preload_space_t)in->space);
 }
 
+#if PRELOAD_HAS_MPI4
 /* The request's time belongs to the message that is sent. */
 static void note_isendrecv(const prof_call_t *call, int code, const prof_request_t *out, prof_request_t *in,
                            const MPI_Request *request) {
@@ -121,6 +122,7 @@ static void note_isendrecv(const prof_call_t *call, int code, const prof_request
         in->key = cell->key;
     prof_request_add(*request, in);
 }
+#endif
 
 /* --- persistent requests -------------------------------------------------------------------------------- */
 
@@ -313,12 +315,8 @@ static void on_request(MPI_Request request, void (*act)(prof_request_t *what)) {
     prof_leave();
 }
 
-#define ON_REQUEST(symbol, act)                                                                              \
-    PRELOAD_PASS(symbol, (MPI_Request * request), (request), on_request(*request, act), (void)0)
-ON_REQUEST(MPI_Request_free, forget)
-ON_REQUEST(PMPI_Request_free, forget)
-ON_REQUEST(MPI_Cancel, mark_cancelled)
-ON_REQUEST(PMPI_Cancel, mark_cancelled)
+PRELOAD_PASS_BOTH(Request_free, (MPI_Request * request), (request), on_request(*request, forget), (void)0)
+PRELOAD_PASS_BOTH(Cancel, (MPI_Request * request), (request), on_request(*request, mark_cancelled), (void)0)
 
 /* --- probes --------------------------------------------------------------------------------------------- */
 
@@ -392,6 +390,7 @@ PROF_BOTH(Improbe, false,
 #define PRELOAD_LIST "message_list.h"
 #include "each_count.h"
 
+#if PRELOAD_HAS_MPI4
 /* A partitioned message is one message, however many parts the library sends it in. It only matches another
  * partitioned one with its tag. */
 #define PARTITIONED_PARAMS(const_void)                                                                       \
@@ -404,3 +403,4 @@ PROF_BOTH(Improbe, false,
                         request))
 PARTITIONED(Psend_init, const void, false)
 PARTITIONED(Precv_init, void, true)
+#endif

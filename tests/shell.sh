@@ -58,6 +58,16 @@ fails() { ! "$@"; }
 has() { grep -q -- "$1" "${2:-$work/stderr}"; } # PATTERN [FILE]
 lacks() { ! has "$@"; }
 
+# Functions that MPI lacks must not be exported by what is preloaded: some programs call whatever there is.
+exports_as_mpi() { # LIBRARY
+    local mpi symbols=(nm -D --defined-only -f posix)
+    mpi=$(ldd "$1" | awk '$1 ~ /^libmpi/ { print $3 }')
+    "${symbols[@]}" "$mpi" | cut -d ' ' -f 1 | sort >"$work/mpi"
+    "${symbols[@]}" "$1" | grep -o '^P\?MPIX\?_[^ ]*' | sort >"$work/ours"
+    comm -23 "$work/ours" "$work/mpi" >"$work/stdout"
+    [ -s "$work/ours" ] && [ ! -s "$work/stdout" ]
+}
+
 # --- commands; what they print is in these files
 
 quietly() { "$@" >"$work/stdout" 2>"$work/stderr"; }

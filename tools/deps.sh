@@ -38,6 +38,7 @@ need_set() {
     test)
         need g++ has_program "${CXX:-c++}"
         need libcmocka-dev has_cmocka
+        need python3 has_program python3
         ;;
     check)
         need clang has_program clang

@@ -8,13 +8,13 @@ order="base formats machine scenario plan check print price traffic simulate dec
 declare -A room=(
     [status]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
     [machine]=machine [machine_write]=machine [topology]=machine
-    [scenario]=scenario [what_if]=scenario [layout]=scenario
+    [scenario]=scenario [workload]=scenario [recording]=scenario [what_if]=scenario [layout]=scenario
     [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan
     [check]=check [print]=print
     [price]=price [energy]=price [setup]=price
     [traffic]=traffic
     [simulate]=simulate
-    [samples]=decide [collectives]=decide [pick]=decide [score]=decide [sensitivity]=decide [fit]=decide [map]=map)
+    [samples]=decide [collectives]=decide [pick]=decide [step]=decide [score]=decide [sensitivity]=decide [fit]=decide [map]=map)
 
 rank() {
     local place=0 name

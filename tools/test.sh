@@ -6,6 +6,7 @@
 #            block in README.md and docs/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
+#   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
 #   golden-update  rewrite the NAME.out files and those lines of the documents
 #
@@ -208,6 +209,16 @@ check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
     fi
 }
 
+check_oracle() {
+    if PYTHONDONTWRITEBYTECODE=1 timeout 3600 python3 tests/oracle/compare.py "$BUILD/portolan" "${ORACLE_CASES:-100}" \
+        "${ORACLE_SEED:-1}" >"$scratch/log" 2>&1; then
+        pass
+    else
+        fail "tests/oracle"
+        tail -n 60 "$scratch/log" | sed 's/^/    /'
+    fi
+}
+
 # Detects leaks, too, except what the MPI library and its helpers keep until the process ends.
 check_exec() { # PROCESSES ARGUMENT...
     local processes=$1
@@ -239,6 +250,7 @@ for kind in "$@"; do
     golden) run_golden ;;
     golden-update) update_golden ;;
     headers) run_headers ;;
+    oracle) queue check_oracle ;;
     exec) run_exec ;;
     *)
         echo "test.sh: unknown kind: $kind" >&2

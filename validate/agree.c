@@ -10,6 +10,8 @@ pto_status_t compare_settings(const settings_t *settings, const pto_options_t *o
         double value;
     } numbers[] = {{"--repeats", settings->options.repeats},
                    {"--queued", settings->options.queued},
+                   {"--enqueue", settings->options.enqueue},
+                   {"--graph", settings->options.graph},
                    {"--check-only", settings->options.check_only},
                    {"--own-algorithms", settings->exec.own_algorithms},
                    {"--wait", settings->exec.wait},

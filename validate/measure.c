@@ -6,6 +6,7 @@
 #include "agreement.h"
 #include "guard.h"
 #include "pattern.h"
+#include "portolan/bench.h"
 #include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
@@ -37,6 +38,8 @@ typedef struct {
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
     work_t work;
+    void *stream; /* where runs are enqueued */
+    void *graph;
 } user_t;
 
 static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, user_t *user,
@@ -120,16 +123,75 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
                              user->out_bytes, err);
 }
 
+/* --- runs ------------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t enqueue(const user_t *user, pto_exec_t *exec, int runs, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < runs && status == PTO_OK; i++)
+        status = pto_exec_enqueue(exec, user->stream, err);
+    return status;
+}
+
+/* A first run outside the graph, in which NCCL connects its members. */
+static pto_status_t make_graph(const settings_t *settings, user_t *user, pto_exec_t *exec, pto_error_t *err) {
+    const pto_device_bench_t *bench = settings->device->bench;
+    if (!bench)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "device %s has no graphs", settings->device->name);
+    pto_status_t status = enqueue(user, exec, 1, err);
+    if (status == PTO_OK)
+        status = settings->device->finish(user->stream, err);
+    if (status == PTO_OK)
+        status = bench->graph_begin(user->stream, err);
+    if (status != PTO_OK)
+        return status;
+    status = enqueue(user, exec, settings->options.graph, err);
+    pto_status_t ended = bench->graph_end(user->stream, &user->graph, status == PTO_OK ? err : NULL);
+    return status == PTO_OK ? ended : status;
+}
+
+static pto_status_t make_stream(const settings_t *settings, user_t *user, pto_exec_t *exec,
+                                pto_error_t *err) {
+    if (!settings->options.enqueue && settings->options.graph == 0)
+        return PTO_OK;
+    pto_status_t status = settings->device->stream_create(&user->stream, err);
+    return status == PTO_OK && settings->options.graph > 0 ? make_graph(settings, user, exec, err) : status;
+}
+
+/* Before the executor: NCCL does not give up its communicator as long as a graph uses it. */
+static void free_stream(const settings_t *settings, const user_t *user) {
+    if (user->graph)
+        settings->device->bench->graph_destroy(user->graph, NULL);
+    if (user->stream)
+        settings->device->stream_destroy(user->stream, NULL);
+}
+
+/* In a stream of the program's; `*runs` says how many, which graphs may round up. */
+static pto_status_t repeat_in_stream(const settings_t *settings, const user_t *user, pto_exec_t *exec,
+                                     int *runs, double *enqueue_s, pto_error_t *err) {
+    const int each = user->graph ? settings->options.graph : 1, launches = (*runs + each - 1) / each;
+    await_others(settings); /* the executor's watchdog does not see these runs */
+    const double began_s = MPI_Wtime();
+    pto_status_t status = user->graph ? PTO_OK : enqueue(user, exec, *runs, err);
+    for (int i = 0; i < launches && user->graph && status == PTO_OK; i++)
+        status = settings->device->bench->graph_launch(user->graph, user->stream, err);
+    *enqueue_s = (MPI_Wtime() - began_s) / launches;
+    *runs = launches * each;
+    return status == PTO_OK ? settings->device->finish(user->stream, err) : status;
+}
+
 /* One run, or as many as are queued; `*runs` says how many these were. On the same input each gives the same.
  */
 static pto_status_t repeat(const settings_t *settings, const user_t *user, pto_exec_t *exec, int *runs,
-                           pto_error_t *err) {
+                           double *enqueue_s, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *runs = settings->options.queued > 0 ? settings->options.queued : 1;
     if (pattern_of(settings)) {
         *runs = pattern_of(settings)->steps;
         return work_steps(settings, &user->work, exec, err);
     }
+    if (user->stream)
+        return repeat_in_stream(settings, user, exec, runs, enqueue_s, err);
     if (settings->options.queued == 0)
         return pto_exec_run(exec, err);
     for (int i = 0; i < settings->options.queued && status == PTO_OK; i++)
@@ -140,13 +202,14 @@ static pto_status_t repeat(const settings_t *settings, const user_t *user, pto_e
 static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                pto_exec_t *exec, uint64_t seed, pto_error_t *err) {
     pto_status_t status = PTO_OK;
+    double enqueue_s = 0;
     int runs = 1;
     guard_step(local_limit_s(), "checking results");
     for (uint64_t run = 0; run < CHECKED_RUNS && status == PTO_OK; run++) {
         status = refresh(settings, plan, user, seed + run, err);
         leave_to_executor();
         if (status == PTO_OK)
-            status = repeat(settings, user, exec, &runs, err);
+            status = repeat(settings, user, exec, &runs, &enqueue_s, err);
         guard_tick(local_limit_s());
         if (status == PTO_OK)
             status = look(settings, plan, user, seed + run, err);
@@ -156,7 +219,7 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
 
 /* Every repeat begins at a barrier and lasts as long as its slowest process. */
 static pto_status_t time_runs(const settings_t *settings, const user_t *user, pto_exec_t *exec,
-                              double *sample_s, pto_error_t *err) {
+                              double *sample_s, double *enqueue_s, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     guard_step(local_limit_s(), "waiting for all processes to have checked their results");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -167,7 +230,7 @@ static pto_status_t time_runs(const settings_t *settings, const user_t *user, pt
         MPI_Barrier(MPI_COMM_WORLD);
         leave_to_executor();
         double began_s = MPI_Wtime();
-        status = repeat(settings, user, exec, &runs, err);
+        status = repeat(settings, user, exec, &runs, &enqueue_s[i < 0 ? 0 : i], err);
         double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
         await_others(settings);
         if (status == PTO_OK)
@@ -243,10 +306,11 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
     for (int more = 1; more > 0 && status == PTO_OK;) {
         for (int i = 0; i < more && status == PTO_OK; i++, repeats++) {
             int runs = 1;
+            double enqueue_s = 0;
             await_others(settings);
             MPI_Barrier(MPI_COMM_WORLD);
             leave_to_executor();
-            status = repeat(settings, user, exec, &runs, err);
+            status = repeat(settings, user, exec, &runs, &enqueue_s, err);
             cell->energy_runs += runs;
         }
         await_others(settings);
@@ -281,9 +345,14 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     cell->sample_count = settings->options.repeats;
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
+    double *enqueue_s = calloc((size_t)settings->options.repeats, sizeof *enqueue_s);
+    if (!enqueue_s)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
     pto_exec_choices_t earlier[CHOSEN_MAX];
     choices_since(exec, NULL, earlier);
-    status = time_runs(settings, user, exec, cell->sample_s, err);
+    status = time_runs(settings, user, exec, cell->sample_s, enqueue_s, err);
+    cell->enqueue_s = pto_quantile(enqueue_s, settings->options.repeats, 0.5);
+    free(enqueue_s);
     cell->chosen_count = choices_since(exec, earlier, cell->chosen);
     if (status == PTO_OK && pattern_of(settings))
         status = take_out_kernel(settings, user, cell, err);
@@ -329,8 +398,11 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
     if (status == PTO_OK)
         status = make_executor(settings, plan, &user, &exec, &cell->setup_s, err);
     if (status == PTO_OK)
+        status = make_stream(settings, &user, exec, err);
+    if (status == PTO_OK)
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
     guard_step(local_limit_s(), "freeing the executor");
+    free_stream(settings, &user);
     pto_exec_destroy(exec);
     free_user(settings, plan, &user);
     return status;

@@ -11,8 +11,10 @@ pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *re
     const pattern_t *pattern = pattern_of(settings);
     if (!pattern)
         return PTO_OK;
-    if (settings->options.queued > 0 || settings->options.energy)
-        return pto_error_set(err, PTO_ERR_RANGE, "--pattern %s is timed without --queued and --energy",
+    if (settings->options.queued > 0 || settings->options.enqueue || settings->options.graph > 0 ||
+        settings->options.energy)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "--pattern %s is timed without --queued, --enqueue, --graph and --energy",
                              pattern->name);
     if (!settings->device->bench)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "device %s has no kernel for %s",

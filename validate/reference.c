@@ -2,7 +2,6 @@
  * threads, where the compiler knows OpenMP. */
 #include "reference.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,35 +17,208 @@ static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix(
 
 static uint64_t noise(uint64_t source, int64_t place) { return mix(source + (uint64_t)place); }
 
-/* --- values to reduce ----------------------------------------------------------------------------------- */
+/* --- whole numbers --------------------------------------------------------------------------------------
+ *
+ * As 64 bits, to which the sign or zeros are extended. */
 
-/* Small enough that no operation overflows an int32: products of up to 30 values of magnitude 1 or 2. */
-static int64_t whole_value(pto_op_t op, uint64_t source, int64_t i) {
+static bool is_whole(pto_datatype_t datatype) {
+    pto_number_t number = pto_datatype_number(datatype);
+    return number != PTO_NUMBER_REAL && number != PTO_NUMBER_COMPLEX;
+}
+
+static bool is_signed(pto_datatype_t datatype) { return pto_datatype_number(datatype) == PTO_NUMBER_SIGNED; }
+
+/* The number that the datatype holds after an overflow. */
+static uint64_t wrapped(pto_datatype_t datatype, uint64_t value) {
+    int unused = 64 - 8 * (int)pto_datatype_bytes(datatype);
+    uint64_t shifted = value << unused;
+    return is_signed(datatype) ? (uint64_t)((int64_t)shifted >> unused) : shifted >> unused;
+}
+
+/* Bits in which the operation shows something, whatever the number of values. */
+static uint64_t whole_bits(pto_op_t op, uint64_t random) {
+    uint64_t other = mix(random), third = mix(other);
+    switch (op) {
+    case PTO_OP_PROD:
+        return other % 8 > 0 ? random | 1 : random; /* a few even ones make 0 */
+    case PTO_OP_LAND:
+        return other % 8 > 0 ? random | 1 : 0;
+    case PTO_OP_LOR:
+        return other % 8 > 0 ? 0 : random | 1;
+    case PTO_OP_LXOR:
+        return other % 2 > 0 ? 0 : random | 1;
+    case PTO_OP_BAND:
+        return random | other | third;
+    case PTO_OP_BOR:
+        return random & other & third;
+    case PTO_OP_SUM:
+    case PTO_OP_MIN:
+    case PTO_OP_MAX:
+    case PTO_OP_AVG:
+    case PTO_OP_BXOR:
+    case PTO_OP_COUNT:
+        break;
+    }
+    return random;
+}
+
+/* Sums and products of C's int and longer do not overflow, which only the executor defines: products of up
+ * to 30 values of magnitude 1 or 2. */
+static uint64_t whole_value(const pto_request_t *request, pto_op_t op, uint64_t source, int64_t i) {
     uint64_t random = noise(source, i);
-    if (op == PTO_OP_PROD)
-        return (random & 2 ? 2 : 1) * (random & 1 ? -1 : 1);
-    return (int64_t)(random % 2000001) - 1000000;
+    bool overflows = !is_signed(request->datatype) || pto_datatype_bytes(request->datatype) < 4;
+    if (op == PTO_OP_PROD && !overflows)
+        return (uint64_t)((random & 2 ? 2 : 1) * (random & 1 ? -1 : 1));
+    if ((op == PTO_OP_SUM || op == PTO_OP_AVG) && !overflows)
+        return random % 2000001 - 1000000;
+    return wrapped(request->datatype, whole_bits(op, random));
 }
 
-static double real_value(pto_op_t op, uint64_t source, int64_t i) {
-    double unit = (double)(noise(source, i) >> 11) / 9007199254740992.0;
-    return op == PTO_OP_PROD ? 0.5 + 1.5 * unit : 2 * unit - 1;
+static uint64_t whole_result(pto_datatype_t datatype, pto_op_t op, uint64_t result, uint64_t value) {
+    bool less = is_signed(datatype) ? (int64_t)value < (int64_t)result : value < result;
+    switch (op) {
+    case PTO_OP_SUM:
+    case PTO_OP_AVG:
+        return wrapped(datatype, result + value);
+    case PTO_OP_PROD:
+        return wrapped(datatype, result * value);
+    case PTO_OP_LAND:
+        return result && value;
+    case PTO_OP_LOR:
+        return result || value;
+    case PTO_OP_LXOR:
+        return !result != !value;
+    case PTO_OP_BAND:
+        return result & value;
+    case PTO_OP_BOR:
+        return result | value;
+    case PTO_OP_BXOR:
+        return result ^ value;
+    case PTO_OP_MIN:
+    case PTO_OP_MAX:
+    case PTO_OP_COUNT:
+        break;
+    }
+    return (op == PTO_OP_MIN) == less ? value : result;
 }
+
+static uint64_t whole_quotient(pto_datatype_t datatype, uint64_t sum, int64_t divisor) {
+    return is_signed(datatype) ? (uint64_t)((int64_t)sum / divisor) : sum / (uint64_t)divisor;
+}
+
+static uint64_t whole_at(pto_datatype_t datatype, const void *memory, int64_t i) {
+    int64_t bytes = pto_datatype_bytes(datatype);
+    uint64_t value = 0; /* little-endian, as all machines with these devices */
+    memcpy(&value, (const char *)memory + i * bytes, (size_t)bytes);
+    return wrapped(datatype, value);
+}
+
+/* --- real numbers --------------------------------------------------------------------------------------- */
+
+/* A binary format of IEEE 754 with 16 to 64 bits: bits of the fraction, and the exponent's bias. */
+typedef struct {
+    int fraction;
+    int bias;
+} format_t;
+
+/* Of a component, if numbers are complex. */
+static format_t format_of(pto_datatype_t datatype) {
+    switch (datatype) {
+    case PTO_DATATYPE_HALF:
+        return (format_t){10, 15};
+    case PTO_DATATYPE_BFLOAT16:
+        return (format_t){7, 127};
+    case PTO_DATATYPE_FLOAT:
+    case PTO_DATATYPE_FLOAT_COMPLEX:
+        return (format_t){23, 127};
+    default:
+        return (format_t){52, 1023};
+    }
+}
+
+static bool is_short(format_t format) { return format.fraction < 23; }
+
+/* Distance of the numbers just above 0. */
+static double least_of(format_t format) { return ldexp(1, 1 - format.bias - format.fraction); }
+
+/* The number of the format that is nearest to a value, which is in its range. */
+static double held(format_t format, double value) {
+    int exponent = 0;
+    if (format.fraction == 52)
+        return value;
+    if (format.fraction == 23)
+        return (double)(float)value;
+    (void)frexp(value, &exponent);
+    int unit = exponent - 1 - format.fraction, least = 1 - format.bias - format.fraction;
+    unit = unit < least ? least : unit;
+    return ldexp(rint(ldexp(value, -unit)), unit);
+}
+
+/* A finite number of a 16-bit format. */
+static uint16_t short_bits(format_t format, double value) {
+    int exponent = 0, sign = signbit(value) ? 0x8000 : 0;
+    double fraction = frexp(fabs(value), &exponent);
+    if (fabs(value) < ldexp(1, 1 - format.bias))
+        return (uint16_t)(sign | (int)(fabs(value) / least_of(format)));
+    int rest = (int)ldexp(2 * fraction - 1, format.fraction);
+    return (uint16_t)(sign | (exponent - 1 + format.bias) << format.fraction | rest);
+}
+
+static double short_value(format_t format, uint16_t bits) {
+    int exponent = (bits & 0x7fff) >> format.fraction, rest = bits & ((1 << format.fraction) - 1);
+    double value = exponent == 0
+                       ? rest * least_of(format)
+                       : ldexp(rest + ldexp(1, format.fraction), exponent - format.bias - format.fraction);
+    if (exponent == 2 * format.bias + 1)
+        value = rest > 0 ? NAN : INFINITY;
+    return bits & 0x8000 ? -value : value;
+}
+
+/* Products of 30 stay in the range of the format. */
+static double real_value(format_t format, pto_op_t op, uint64_t source, int64_t i) {
+    double unit = (double)(noise(source, i) >> 11) / 9007199254740992.0;
+    if (op != PTO_OP_PROD)
+        return held(format, 2 * unit - 1);
+    return held(format, is_short(format) ? 0.75 + 0.5 * unit : 0.5 + 1.5 * unit);
+}
+
+static double real_at(format_t format, const void *memory, int64_t i) {
+    if (is_short(format))
+        return short_value(format, ((const uint16_t *)memory)[i]);
+    return format.fraction == 23 ? (double)((const float *)memory)[i] : ((const double *)memory)[i];
+}
+
+static void put_real(format_t format, void *memory, int64_t i, double value) {
+    if (is_short(format))
+        ((uint16_t *)memory)[i] = short_bits(format, value);
+    else if (format.fraction == 23)
+        ((float *)memory)[i] = (float)value;
+    else
+        ((double *)memory)[i] = value;
+}
+
+/* --- inputs --------------------------------------------------------------------------------------------- */
 
 /* From how many values or bytes on threads are worth it: milliseconds of work. */
 enum { MUCH = 1 << 20 };
 
+/* Whole numbers, or components of others, in an element. */
+static int64_t parts_of(pto_datatype_t datatype) {
+    return pto_datatype_number(datatype) == PTO_NUMBER_COMPLEX ? 2 : 1;
+}
+
 static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t source, void *in, int64_t count) {
+    int64_t bytes = pto_datatype_bytes(request->datatype);
+    bool whole = is_whole(request->datatype);
+    format_t format = format_of(request->datatype);
 #pragma omp parallel for if (count >= MUCH)
-    for (int64_t i = 0; i < count; i++)
-        if (request->datatype == PTO_DATATYPE_INT32)
-            ((int32_t *)in)[i] = (int32_t)whole_value(op, source, i);
-        else if (request->datatype == PTO_DATATYPE_INT64)
-            ((int64_t *)in)[i] = whole_value(op, source, i);
-        else if (request->datatype == PTO_DATATYPE_FLOAT)
-            ((float *)in)[i] = (float)real_value(op, source, i);
-        else
-            ((double *)in)[i] = real_value(op, source, i);
+    for (int64_t i = 0; i < count * parts_of(request->datatype); i++)
+        if (whole) {
+            uint64_t value = whole_value(request, op, source, i);
+            memcpy((char *)in + i * bytes, &value, (size_t)bytes);
+        } else {
+            put_real(format, in, i, real_value(format, op, source, i));
+        }
 }
 
 /* Elements generated at a time. */
@@ -87,7 +259,7 @@ typedef struct {
     uint64_t seed;
     int64_t owner;
     int64_t owners;
-    int64_t place; /* of the first of the values, among those of an input */
+    int64_t place; /* of the first of the values, or of their components, among those of an input */
     const void *out;
     int64_t count;
 } sought_t;
@@ -98,77 +270,102 @@ static pto_status_t wrong(pto_error_t *err, int64_t owner, int64_t i, double got
                          (long long)owner, (long long)i, got, wanted);
 }
 
-static int64_t whole_result(pto_op_t op, int64_t result, int64_t value) {
-    if (op == PTO_OP_SUM)
-        return result + value;
-    if (op == PTO_OP_PROD)
-        return result * value;
-    return (op == PTO_OP_MIN) == (value < result) ? value : result;
-}
-
 /* Of a chunk; PTO_OK where all is right. */
 static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_error_t *err) {
-    int64_t count = chunk_end(first, sought->count) - first, wanted[CHUNK] = {0};
+    pto_datatype_t datatype = sought->request->datatype;
+    int64_t count = chunk_end(first, sought->count) - first;
+    uint64_t wanted[CHUNK] = {0};
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
         for (int64_t i = 0; i < count; i++) {
-            int64_t value = whole_value(sought->op, source, sought->place + first + i);
-            wanted[i] = from == 0 ? value : whole_result(sought->op, wanted[i], value);
+            uint64_t value = whole_value(sought->request, sought->op, source, sought->place + first + i);
+            wanted[i] = from == 0 ? value : whole_result(datatype, sought->op, wanted[i], value);
         }
     }
-    bool narrow = sought->request->datatype == PTO_DATATYPE_INT32;
     for (int64_t i = 0; i < count; i++) {
-        int64_t got =
-            narrow ? ((const int32_t *)sought->out)[first + i] : ((const int64_t *)sought->out)[first + i];
+        uint64_t got = whole_at(datatype, sought->out, first + i);
+        if (sought->op == PTO_OP_AVG)
+            wanted[i] = whole_quotient(datatype, wanted[i], sought->owners);
+        bool signs = is_signed(datatype);
         if (got != wanted[i])
-            return wrong(err, sought->owner, first + i, (double)got, (double)wanted[i]);
+            return wrong(err, sought->owner, first + i, signs ? (double)(int64_t)got : (double)got,
+                         signs ? (double)(int64_t)wanted[i] : (double)wanted[i]);
     }
     return PTO_OK;
 }
 
-/* The value as the type of the collective holds it. */
-static double held(const pto_request_t *request, double value) {
-    return request->datatype == PTO_DATATYPE_FLOAT ? (double)(float)value : value;
-}
-
 static long double real_result(pto_op_t op, long double result, long double value) {
-    if (op == PTO_OP_SUM)
+    if (op == PTO_OP_SUM || op == PTO_OP_AVG)
         return result + value;
     if (op == PTO_OP_PROD)
         return result * value;
     return (op == PTO_OP_MIN) == (value < result) ? value : result;
 }
 
+/* Into the components of complex products. */
+static void multiply(long double *result, const double *value) {
+    long double real = result[0] * value[0] - result[1] * value[1];
+    result[1] = result[0] * value[1] + result[1] * value[0];
+    result[0] = real;
+}
+
+static void add_magnitude(bool sums, bool pairs, int64_t i, const double *value, const long double *wanted,
+                          long double *magnitude) {
+    if (sums)
+        magnitude[i] += fabsl((long double)value[i]);
+    else
+        magnitude[i] = pairs ? hypotl(wanted[i & ~1], wanted[i | 1]) : fabsl(wanted[i]);
+}
+
+/* Relative to the sum of the magnitudes or to the product: gamma of the number of roundings. An average has
+ * two more than its sum, since NCCL multiplies by a rounded 1 / n beforehand; a complex product is one of
+ * sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
+static long double share_of(const sought_t *sought, format_t format, bool pairs) {
+    long double unit = ldexpl(1, -1 - format.fraction), owners = (long double)sought->owners;
+    if (sought->op == PTO_OP_MIN || sought->op == PTO_OP_MAX)
+        return 0;
+    if (pairs)
+        unit = sqrtl(2) * 2 * unit / (1 - 2 * unit);
+    long double all = (owners + (sought->op == PTO_OP_AVG ? 1 : -1)) * unit;
+    return all < 1 ? all / (1 - all) : INFINITY;
+}
+
 static pto_status_t compare_real(const sought_t *sought, int64_t first, pto_error_t *err) {
-    int64_t count = chunk_end(first, sought->count) - first;
-    bool narrow = sought->request->datatype == PTO_DATATYPE_FLOAT;
-    double owners = (double)sought->owners, eps = narrow ? (double)FLT_EPSILON : DBL_EPSILON;
-    double share = (owners - 1) * eps / (1 - owners * eps);
-    bool sums = sought->op == PTO_OP_SUM, exact = sought->op == PTO_OP_MIN || sought->op == PTO_OP_MAX;
-    long double wanted[CHUNK] = {0};
-    double magnitude[CHUNK] = {0};
+    int64_t count = chunk_end(first, sought->count) - first, parts = parts_of(sought->request->datatype);
+    format_t format = format_of(sought->request->datatype);
+    bool averages = sought->op == PTO_OP_AVG, sums = sought->op == PTO_OP_SUM || averages;
+    bool pairs = parts == 2 && !sums;
+    long double share = share_of(sought, format, pairs), divisor = averages ? (long double)sought->owners : 1;
+    long double lost = averages ? (divisor + 1) * least_of(format) / 2 : 0; /* by underflow */
+    long double wanted[CHUNK] = {0}, magnitude[CHUNK] = {0};
+    double value[CHUNK] = {0};
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
-        for (int64_t i = 0; i < count; i++) {
-            double value = held(sought->request, real_value(sought->op, source, sought->place + first + i));
-            wanted[i] = from == 0 ? (long double)value : real_result(sought->op, wanted[i], value);
-            magnitude[i] = sums ? (from == 0 ? 0 : magnitude[i]) + fabs(value) : (double)fabsl(wanted[i]);
-        }
+        for (int64_t i = 0; i < count; i++)
+            value[i] = real_value(format, sought->op, source, sought->place + first + i);
+        for (int64_t i = 0; i < count; i++)
+            if (from == 0)
+                wanted[i] = (long double)value[i];
+            else if (!pairs)
+                wanted[i] = real_result(sought->op, wanted[i], value[i]);
+            else if (i % 2 == 0)
+                multiply(wanted + i, value + i);
+        for (int64_t i = 0; i < count; i++)
+            add_magnitude(sums, pairs, i, value, wanted, magnitude);
     }
     for (int64_t i = 0; i < count; i++) {
-        double got = narrow ? (double)((const float *)sought->out)[first + i]
-                            : ((const double *)sought->out)[first + i];
-        if (!(fabsl(got - wanted[i]) <= (exact ? 0 : share * magnitude[i])))
-            return wrong(err, sought->owner, first + i, got, (double)wanted[i]);
+        double got = real_at(format, sought->out, first + i);
+        long double right = wanted[i] / divisor;
+        if (!(fabsl(got - right) <= share * magnitude[i] / divisor + lost))
+            return wrong(err, sought->owner, (first + i) / parts, got, (double)right);
     }
     return PTO_OK;
 }
 
 /* The error is the first wrong place's. */
 static pto_status_t compare_values(const sought_t *sought, pto_error_t *err) {
-    bool real =
-        sought->request->datatype == PTO_DATATYPE_FLOAT || sought->request->datatype == PTO_DATATYPE_DOUBLE;
-    pto_status_t (*compare)(const sought_t *, int64_t, pto_error_t *) = real ? compare_real : compare_whole;
+    pto_status_t (*compare)(const sought_t *, int64_t, pto_error_t *) =
+        is_whole(sought->request->datatype) ? compare_whole : compare_real;
     int64_t first_wrong = sought->count;
 #pragma omp parallel for reduction(min : first_wrong) if (sought->count >= MUCH)
     for (int64_t first = 0; first < sought->count; first += CHUNK)
@@ -327,7 +524,7 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
         return compare_blocks(request, seed, owner, out, err);
     if (!pto_collective_reduces(request->collective))
         return compare_block(seed, 0, data == PTO_DATA_SCATTERED ? owner * bytes : 0, owner, out, bytes, err);
-    int64_t count = bytes / pto_datatype_bytes(request->datatype);
+    int64_t count = bytes / pto_datatype_bytes(request->datatype) * parts_of(request->datatype);
     sought_t sought = {.request = request,
                        .op = op,
                        .seed = seed,

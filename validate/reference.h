@@ -12,9 +12,10 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
                     int64_t bytes);
 
 /* Compare an owner's output with what it must be. Integers, alltoall(v), messages, min and max must be exact.
- * For floating point, n values summed in any order are right within (n - 1) eps / (1 - n eps) times the sum
- * of their magnitudes, and products within that share of the product (Higham 2002, section 4.2). Errors:
- * PTO_ERR_RANGE with the first wrong place, PTO_ERR_MEMORY. */
+ * For floating point, n values summed in any order are right within (n - 1) u / (1 - (n - 1) u) times the sum
+ * of their magnitudes, and products within that share of the product (Higham 2002, section 4.2); u is half
+ * the distance of 1 and the next number of the type. Errors: PTO_ERR_RANGE with the first wrong place,
+ * PTO_ERR_MEMORY. */
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err);
 

@@ -30,6 +30,10 @@ void warn_of_mps(const pto_options_t *options, const settings_t *settings) {
             priced == PTO_MPS_YES ? "through" : "without", pto_mps_name(priced));
 }
 
+static bool is_enqueued(const settings_t *settings) {
+    return settings->options.enqueue || settings->options.graph > 0;
+}
+
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
@@ -62,6 +66,11 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
                 "for all, "
                 "over %d;\n#   predictions are of runs that are waited for one by one\n",
                 settings->options.queued, settings->options.queued);
+    if (settings->options.graph > 0)
+        fprintf(file, "# graph: captured in one graph, %d runs at a time; Call is that of one launch\n",
+                settings->options.graph);
+    else if (settings->options.enqueue)
+        fprintf(file, "# enqueue: in a stream of the program's; Call is that of pto_exec_enqueue\n");
     fprintf(
         file,
         "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
@@ -72,6 +81,8 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     report_energy_heading(file, settings);
     if (pattern_of(settings))
         fprintf(file, " %12s %12s", "Kernel", "Share");
+    if (is_enqueued(settings))
+        fprintf(file, " %12s", "Call");
     fputc('\n', file);
 }
 
@@ -130,6 +141,8 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     if (pattern_of(settings))
         fprintf(file, " %12.2f %11.1f%%", cell->kernel_s * 1e6,
                 100 * cell->median_s / (cell->kernel_s + cell->median_s));
+    if (is_enqueued(settings))
+        fprintf(file, " %12.2f", cell->enqueue_s * 1e6);
     fputc('\n', file);
     if (cell->chosen_count > 0) {
         char chosen[96];
@@ -211,6 +224,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         fprintf(file, "# pattern=global_sum\n# local_bytes=%lld\n", (long long)settings->options.local_bytes);
     if (settings->options.queued > 0)
         fprintf(file, "# queued=%d\n", settings->options.queued);
+    if (is_enqueued(settings))
+        fprintf(file, "# graph=%d\n", settings->options.graph);
     if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
         fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
     fprintf(file,
@@ -272,6 +287,9 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     }
     if (pattern_of(settings))
         fprintf(file, "# kernel_s=%s,%.9g\n", cell->strategy->name, cell->kernel_s);
+    if (is_enqueued(settings))
+        fprintf(file, "# call_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
+                cell->enqueue_s);
     for (int i = 0; i < cell->sample_count; i++)
         fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),

@@ -36,6 +36,7 @@ typedef struct {
     bool has_predicted_setup;
     double predicted_setup_s;
     double kernel_s;  /* of a pattern: the kernel alone, with a wait; the samples are what the rest adds */
+    double enqueue_s; /* of a call of pto_exec_enqueue, median of the repeats; 0: not measured */
     double *sample_s; /* one a repeat, the slowest process's, of one run, in the order measured */
     int sample_count;
     double least_s;

@@ -9,7 +9,7 @@
 #include "select.h"
 
 static const char *const operations[] = {"sum", "prod", "min", "max"};
-static const char *const types[] = {"int32", "int64", "float", "double"};
+static const char *const types[] = {"int32", "int64", "float", "double", "half", "bfloat16"};
 
 enum {
     OPERATION_COUNT = sizeof operations / sizeof *operations,

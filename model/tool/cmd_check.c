@@ -24,7 +24,7 @@ static const char usage[] =
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
     "ring\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_check_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {{"options", pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan check", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -32,6 +32,7 @@ static const pto_syntax_t syntax = {
 typedef struct {
     const pto_options_t *options;
     int64_t proved;
+    int64_t touched;    /* by the plans so far */
     int64_t refused;    /* plans above the limit */
     pto_error_t reason; /* why the first inapplicable plan does not apply */
 } run_t;
@@ -69,7 +70,8 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
         note_reason(run, &reason);
         return PTO_OK;
     }
-    if (status == PTO_OK && pto_check_size(plan, run->options->limit, &reason) != PTO_OK) {
+    if (status == PTO_OK &&
+        pto_check_size(plan, run->options->scenario.work_limit, &run->touched, &reason) != PTO_OK) {
         printf("# %s\n", reason.message);
         pto_plan_destroy(plan);
         run->refused++;

@@ -23,7 +23,8 @@ static const char usage[] =
     "    --gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
     "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_map_command_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_map_command_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan map", .usage = usage, .set = option_sets, .operand = "*.yaml"};

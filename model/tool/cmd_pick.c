@@ -25,7 +25,7 @@ static const char usage[] =
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
 
 static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_pick_options}, PTO_SCENARIO_SETS};
+    {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml"};

@@ -38,8 +38,10 @@ static const char usage[] =
     "strategy\n"
     "does not apply. With --explain one row per term.\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
+                                               {NULL, pto_predict_options},
+                                               {NULL, pto_work_options},
+                                               PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -208,10 +210,9 @@ static int check_options(const pto_options_t *options) {
     pto_error_t err = {0};
     if (options->measured && !options->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
-    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
-        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
-    if (options->bandwidth != PTO_BANDWIDTH_NONE && options->by != PTO_BY_TIME)
-        return pto_usage_error(&syntax, "--bandwidth and --energy exclude each other");
+    int code = pto_check_bandwidth(&syntax, options);
+    if (code >= 0)
+        return code;
     if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
     return -1;
@@ -223,10 +224,7 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
     else if (options->format == PTO_FORMAT_JSON)
         print_json(predictions, NULL);
     else
-        pto_print_table(stdout, "predict", predictions,
-                        (pto_table_options_t){.ci = options->ci,
-                                              .all = options->all,
-                                              .bandwidth = (pto_bandwidth_t)options->bandwidth});
+        pto_print_table(stdout, "predict", predictions, options);
 }
 
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,

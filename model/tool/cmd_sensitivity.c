@@ -24,7 +24,8 @@ static const char usage[] =
     "1/16\n"
     "to 16 changes the pick.\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan sensitivity", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -175,7 +176,10 @@ static pto_status_t print_all(const pto_predictions_t *predictions, pto_machine_
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_status_t status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
+    enum { PRICES = 200 }; /* on the whole: some for each parameter that could matter, in both directions */
+    pto_status_t status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
+    if (status == PTO_OK)
+        status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
         status = print_all(&predictions, options->machine, options->format, err);
         pto_predictions_fini(&predictions);

@@ -25,8 +25,10 @@ static const char usage[] =
     "csv: the columns of predict (the interval stays empty), then for each kind of resource two times in\n"
     "seconds: the largest busy time of one resource, and the largest waiting time of one resource.\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_simulate_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
+                                               {NULL, pto_simulate_options},
+                                               {NULL, pto_work_options},
+                                               PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan simulate", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -133,10 +135,9 @@ static int check_options(const pto_options_t *options) {
     const pto_strategy_t **strategy;
     int strategies;
     pto_error_t err = {0};
-    if (options->bandwidth != PTO_BANDWIDTH_NONE && pto_bandwidth_refusal(&options->scenario))
-        return pto_usage_error(&syntax, "--bandwidth: %s", pto_bandwidth_refusal(&options->scenario));
-    if (!options->trace)
-        return -1;
+    int code = pto_check_bandwidth(&syntax, options);
+    if (code >= 0 || !options->trace)
+        return code;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)
         return pto_report_error(&err);
     free(strategy);
@@ -157,9 +158,7 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
-        pto_print_table(
-            stdout, "simulate", predictions,
-            (pto_table_options_t){.all = options->all, .bandwidth = (pto_bandwidth_t)options->bandwidth});
+        pto_print_table(stdout, "simulate", predictions, options);
         print_where(predictions, simulation);
     }
 }
@@ -176,7 +175,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
-    pto_simulate_options_t how = {.limit = options->limit};
+    pto_simulate_options_t how = {.limit = options->scenario.work_limit};
     if (options->progress || isatty(STDERR_FILENO) == 1)
         how.begin = show_progress;
     if (options->trace) {

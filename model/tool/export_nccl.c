@@ -50,7 +50,7 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
     return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route);
 }
 
-/* What NCCL would choose is not known. The slower of ring and tree stands for it, so that there is only a
+/* What NCCL would choose is not known. It is taken to be the slower of ring and tree, so that there is only a
  * rule where they differ. */
 static pto_export_rule_t slower(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;

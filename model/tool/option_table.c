@@ -10,7 +10,6 @@
 #include "portolan/map.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
-#include "table.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
     char *copy = strdup(text);
@@ -130,10 +129,10 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {
-        PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES, PTO_FIELD_UNIQUE_BYTES,
-        PTO_FIELD_COUNTS,         PTO_FIELD_DISTANCE, PTO_FIELD_SPACES,   PTO_FIELD_BOTH_WAYS,
-        PTO_FIELD_PLACEMENT,      PTO_FIELD_HALO};
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT,
+                                        PTO_FIELD_HALO,           PTO_FIELD_IN_PLACE};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -145,6 +144,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->ends = (pto_pair_ends_t){0};
     pto_mapping_fini(&scenario->mapping);
     scenario->halo = (pto_halo_t){.width = 1};
+    scenario->in_place = false;
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -442,6 +442,9 @@ const pto_option_t pto_scenario_options[] = {
      .word_at = spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
+    {"in-place", NULL,
+     "allreduce, reduce, broadcast: one buffer for input and output, as MPI_IN_PLACE and MPI_Bcast",
+     STORE(FLAG, scenario.in_place), OVERRIDES(IN_PLACE)},
     {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
      .apply = apply_dims, OVERRIDES(HALO)},
     {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
@@ -451,8 +454,10 @@ const pto_option_t pto_scenario_options[] = {
     {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
     {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
      .word_at = corners_at, OVERRIDES(HALO)},
-    {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
-     .word_at = datatype_at, OVERRIDES(DATATYPE)},
+    {"datatype", "NAME",
+     "float (default), double, half, bfloat16, int8 to int64, uint8 to uint64, float_complex, double_complex "
+     "or byte",
+     STORE(WORD, scenario.datatype), .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
     {"chunks", "N",
@@ -477,6 +482,12 @@ const pto_option_t pto_change_options[] = {
     {"what-if", "PARAMETER=VALUE",
      "change a parameter, or all that match a * (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
+    {.name = NULL}};
+
+const pto_option_t pto_work_options[] = {
+    {"limit", "N",
+     "refuse to walk more than N messages, copies or, of check, blocks (default: what takes about a minute)",
+     STORE(COUNT, scenario.work_limit)},
     {.name = NULL}};
 
 const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format", STORE(WORD, format),
@@ -521,15 +532,9 @@ const pto_option_t pto_simulate_options[] = {
     {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
     {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
      .standard = "1000000"},
-    {"limit", "N", "refuse plans with more than N messages", STORE(COUNT, limit), .standard = "100000000"},
     {"progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress)},
     ALL_COLUMNS,
     BANDWIDTH,
-    {.name = NULL}};
-
-const pto_option_t pto_check_options[] = {
-    {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
-     STORE(COUNT, limit), .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_traffic_options[] = {
@@ -558,6 +563,16 @@ const pto_option_t pto_export_options[] = {
     {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
      STORE(COUNT, scenario.layout.gpus_per_node)},
     {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)", .apply = apply_bytes},
+    {.name = NULL}};
+
+const pto_option_t pto_step_options[] = {
+    {"nodes", "N", "nodes; a size of 0 in the grid follows", .apply = apply_nodes},
+    {"gpus-per-node", "N", "GPUs used per node", STORE(COUNT, scenario.layout.gpus_per_node)},
+    {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
+     STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
+     .word_at = strategy_at},
+    ALL_COLUMNS,
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {

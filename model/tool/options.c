@@ -24,8 +24,7 @@ int pto_flush_output(void) {
     return PTO_EXIT_ERROR;
 }
 
-/* A scenario's machine is looked up like --machine's, but beside the scenario first. */
-static pto_status_t find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err) {
+pto_status_t pto_options_find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err) {
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
     const char *name = scenario->machine_path; /* as read: relative to the scenario's folder */
@@ -58,7 +57,7 @@ static pto_status_t read_scenario(const pto_arguments_t *arguments, pto_options_
     const char *path = arguments->operand[0];
     pto_status_t status = pto_scenario_read(path, &options->scenario, err);
     if (status == PTO_OK && !is_given(arguments, PTO_FIELD_MACHINE))
-        status = find_machine(&options->scenario, path, err);
+        status = pto_options_find_machine(&options->scenario, path, err);
     return status;
 }
 
@@ -106,8 +105,7 @@ static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
-/* Apply the options that change the machine (and the layout), after it has been read. */
-static pto_status_t change(pto_options_t *options, pto_error_t *err) {
+pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
     if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
@@ -150,7 +148,7 @@ int pto_options_bind(pto_options_t *options) {
     pto_error_t err = {0};
     if (read_machine(options, &err) != PTO_OK)
         return pto_report_error(&err);
-    if (change(options, &err) != PTO_OK)
+    if (pto_options_change(options, &err) != PTO_OK)
         return exit_code_of(&err);
     return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
 }

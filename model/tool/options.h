@@ -7,6 +7,15 @@
 
 typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COUNT } pto_format_t;
 
+/* Bandwidths as nccl-tests defines them: the bytes of the larger buffer by the time, and that times what a
+ * collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else 1). */
+typedef enum {
+    PTO_BANDWIDTH_NONE,
+    PTO_BANDWIDTH_ALGORITHM,
+    PTO_BANDWIDTH_BUS,
+    PTO_BANDWIDTH_COUNT
+} pto_bandwidth_t;
+
 typedef struct {
     pto_scenario_t scenario; /* checked, and bound to the machine */
     pto_machine_t *machine;  /* as read, then changed by `model` and `what_if` */
@@ -19,7 +28,6 @@ typedef struct {
     bool force;
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
-    int64_t limit;
     pto_format_t format;
     pto_by_t by;         /* --by; --energy sets it to energy */
     bool has_strategies; /* --strategy has replaced the scenario's */
@@ -27,7 +35,7 @@ typedef struct {
     bool explain;
     bool ci;
     bool all;
-    int bandwidth; /* pto_bandwidth_t */
+    pto_bandwidth_t bandwidth; /* of tables, instead of times */
     bool progress;
     bool unroll;
     int64_t rank;
@@ -56,6 +64,13 @@ void pto_options_fini(pto_options_t *options);
 /* Read the machine, change it by `model` and `what_if`, and bind the scenario to it. Returns -1, or the exit
  * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
+
+/* Find the machine that a file at `path` names, which is looked up like --machine's, but beside the file
+ * first. */
+pto_status_t pto_options_find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err);
+
+/* Apply `model` and `what_if`, once the machine has been read. */
+pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err);
 
 /* Apply `arguments` to a command's own struct. Returns -1, or the exit code after printing the error. */
 int pto_options_apply(const pto_arguments_t *arguments, void *target);

@@ -1,12 +1,12 @@
 /* Runs gnuplot. The script goes through a pipe, so that the drawing is the only file written. */
 #include "plot.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
+
+#include "portolan/output.h"
 
 enum { NOT_FOUND = 127 };
 
@@ -34,13 +34,14 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
                          path);
 }
 
-pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
+pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, const char *place, FILE *script,
+                             pto_error_t *err) {
     pto_status_t status = pto_plot_check_name(path, err);
     if (status != PTO_OK)
         return status;
     fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ",
             terminal_of(path), plot->width_px, plot->height_px);
-    pto_plot_quote(script, path);
+    pto_plot_quote(script, place);
     fputc('\n', script);
     plot->write(script, plot->context);
     fputs("set output\n", script);
@@ -49,14 +50,15 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
 
 /* If gnuplot does not run, writing to the pipe would raise SIGPIPE and end the process. Ignore it; the exit
  * code reports the failure. */
-static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_error_t *err) {
+static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, const char *place,
+                                pto_error_t *err) {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     fflush(NULL);
     FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot >/dev/null", "w");
     int result = -1;
     pto_status_t status = PTO_OK;
     if (script != NULL) {
-        status = pto_plot_script(plot, path, script, err);
+        status = pto_plot_script(plot, path, place, script, err);
         result = pclose(script);
     }
     signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
@@ -73,13 +75,11 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
     pto_status_t status = pto_plot_check_name(path, err);
     if (status != PTO_OK)
         return status;
-    bool existed = access(path, F_OK) == 0;
-    FILE *file = fopen(path, "a"); /* gnuplot's own message would not say why */
-    if (file == NULL)
-        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
-    fclose(file);
-    status = run_gnuplot(plot, path, err);
-    if (status != PTO_OK && !existed)
-        unlink(path);
-    return status;
+    pto_output_t *output = NULL;
+    status = pto_output_open(path, true, &output, err);
+    if (status != PTO_OK)
+        return status;
+    status = run_gnuplot(plot, path, pto_output_place(output), err);
+    pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
+    return status == PTO_OK ? closed : status;
 }

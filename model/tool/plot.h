@@ -24,8 +24,10 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
 /* Check that `path` has an ending that can be drawn. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
 
-/* Write the complete script that pto_plot_draw passes to gnuplot. Errors: PTO_ERR_TYPE. */
-pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
+/* Write the complete script that pto_plot_draw passes to gnuplot, which draws into the file `place` what
+ * `path` names. Errors: PTO_ERR_TYPE. */
+pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, const char *place, FILE *script,
+                             pto_error_t *err);
 
 /* Write a text in gnuplot's quotes. */
 void pto_plot_quote(FILE *script, const char *text);

@@ -1,9 +1,11 @@
 /* portolan: what moving bytes costs on a GPU cluster, and by which route it is cheapest. */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "portolan/output.h"
 #include "portolan/version.h"
 
 static void print_usage(FILE *stream) {
@@ -43,7 +45,27 @@ static int help_on(char *name) {
     return run_command(name, 2, argv);
 }
 
+/* No half-written file is left; then the signal ends the program as if there were no handler. */
+static void end_by_signal(int number) {
+    pto_output_unlink_unfinished(); /* NOLINT(bugprone-signal-handler): calls unlink alone */
+    signal(number, SIG_DFL);
+    raise(number); /* delivered once this returns */
+}
+
+/* timeout(1) sends two signals at once. The second one waits for the handler, which must stay installed until
+ * then: with SA_RESETHAND, or signal() as C11 has it, the second one could end the program before the
+ * handler's first instruction. A signal that is ignored stays so, as under nohup. */
+static void catch_signals(void) {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = end_by_signal}, before;
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(ending[i], &action, NULL);
+}
+
 int main(int argc, char **argv) {
+    catch_signals();
     if (argc < 2) {
         print_usage(stderr);
         return PTO_EXIT_USAGE;

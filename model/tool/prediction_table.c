@@ -14,12 +14,15 @@ enum {
     CHOICE_MAX = 160,
 };
 
-/* NULL members: out of memory; then every strategy has a column. */
 typedef struct {
     const pto_predictions_t *predictions;
-    pto_table_options_t options;
-    bool *is_shown; /* by strategy */
+    const pto_options_t *options;
+    bool *is_shown; /* by strategy; NULL: all */
 } columns_t;
+
+static bool has_bandwidths(const columns_t *columns) {
+    return columns->options->bandwidth != PTO_BANDWIDTH_NONE;
+}
 
 static bool cost_at(const columns_t *columns, int64_t point, int strategy, pto_cost_t *cost) {
     return pto_prediction_cost(pto_prediction_at(columns->predictions, point, strategy),
@@ -33,8 +36,8 @@ static bool is_shown(const columns_t *columns, int strategy) {
 
 static int column_width(const columns_t *columns, int strategy) {
     int name = (int)strlen(columns->predictions->strategy[strategy]->name);
-    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
-    int least = columns->options.ci ? INTERVAL_WIDTH : rates ? RATE_WIDTH : COST_WIDTH;
+    int cost = has_bandwidths(columns) ? RATE_WIDTH : COST_WIDTH;
+    int least = columns->options->ci ? INTERVAL_WIDTH : cost;
     return name > least ? name : least;
 }
 
@@ -78,36 +81,39 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* The next strategy to get a column; -1 after the last. */
-static int next_best(const columns_t *columns) {
+/* The strategy of the least ratio; -1 if none is finite. */
+static int next_best(const double *ratio, int count) {
     int next = -1;
-    double least = INFINITY;
-    for (int i = 0; i < columns->predictions->strategy_count; i++) {
-        double ratio = columns->is_shown[i] || !pto_has_column(columns->predictions, i)
-                           ? INFINITY
-                           : least_ratio(columns, i);
-        if (ratio < least) {
-            least = ratio;
+    for (int i = 0; i < count; i++)
+        if (isfinite(ratio[i]) && (next < 0 || ratio[i] < ratio[next]))
             next = i;
-        }
-    }
     return next;
 }
 
-static void choose_columns(columns_t *columns, int width) {
-    const pto_predictions_t *predictions = columns->predictions;
-    int used = rest_width(predictions), next;
-    if (columns->options.all || predictions->scenario->strategy_count > 0)
-        return;
-    columns->is_shown = calloc((size_t)predictions->strategy_count, sizeof *columns->is_shown);
-    if (!columns->is_shown)
-        return;
-    for (int count = 0; (next = next_best(columns)) >= 0; count++) {
+/* As many as fit, but one at least. */
+static void show_best(columns_t *columns, double *ratio, int width) {
+    int count = columns->predictions->strategy_count, used = rest_width(columns->predictions);
+    for (int i = 0; i < count; i++)
+        ratio[i] = pto_has_column(columns->predictions, i) ? least_ratio(columns, i) : INFINITY;
+    for (int shown = 0, next; (next = next_best(ratio, count)) >= 0; shown++) {
         used += 2 + column_width(columns, next);
-        if (used > width && count >= 1)
+        if (used > width && shown >= 1)
             break;
         columns->is_shown[next] = true;
+        ratio[next] = INFINITY;
     }
+}
+
+static void choose_columns(columns_t *columns, int width) {
+    size_t count = (size_t)columns->predictions->strategy_count;
+    if (columns->options->all || columns->predictions->scenario->strategy_count > 0)
+        return;
+    double *ratio = calloc(count, sizeof *ratio);
+    if (ratio)
+        columns->is_shown = calloc(count, sizeof *columns->is_shown);
+    if (columns->is_shown)
+        show_best(columns, ratio, width);
+    free(ratio);
 }
 
 static void print_left_out(FILE *stream, const columns_t *columns) {
@@ -124,12 +130,17 @@ static void print_left_out(FILE *stream, const columns_t *columns) {
 
 /* --- bandwidths ---------------------------------------------------------------------------------------- */
 
-const char *pto_bandwidth_refusal(const pto_scenario_t *scenario) {
-    if (pto_collective_is_by_pair(scenario->collective))
-        return "the bytes of an alltoallv differ between pairs";
-    if (pto_collective_data(scenario->collective) == PTO_DATA_GRID)
-        return "a halo's bytes differ between neighbors";
-    return NULL;
+int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options) {
+    pto_collective_t collective = options->scenario.collective;
+    if (options->bandwidth == PTO_BANDWIDTH_NONE)
+        return -1;
+    if (pto_collective_is_by_pair(collective))
+        return pto_usage_error(syntax, "--bandwidth: the bytes of an alltoallv differ between pairs");
+    if (pto_collective_data(collective) == PTO_DATA_GRID)
+        return pto_usage_error(syntax, "--bandwidth: a halo's bytes differ between neighbors");
+    if (options->by != PTO_BY_TIME)
+        return pto_usage_error(syntax, "--bandwidth and --energy exclude each other");
+    return -1;
 }
 
 /* Bytes for a bandwidth, which is these by the time. */
@@ -158,24 +169,22 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
     case PTO_DATA_COUNT:
         break;
     }
-    return bytes * (columns->options.bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
+    return bytes * (columns->options->bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
-    double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
-    if (columns->options.bandwidth != PTO_BANDWIDTH_NONE)
-        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s",
-                 gb_per_s < 9.995   ? 2
-                 : gb_per_s < 99.95 ? 1
-                                    : 0,
-                 gb_per_s);
-    else if (columns->predictions->by == PTO_BY_ENERGY)
+    if (has_bandwidths(columns)) {
+        double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
+        int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
+        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);
+    } else if (columns->predictions->by == PTO_BY_ENERGY) {
         pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
-    else
+    } else {
         pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
+    }
     return text;
 }
 
@@ -183,12 +192,12 @@ static const char *cost_text(const columns_t *columns, int64_t point, double val
 static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost, char *text,
                           size_t text_size) {
     char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
-    bool rates = columns->options.bandwidth != PTO_BANDWIDTH_NONE;
+    bool falls = has_bandwidths(columns);
     snprintf(text, text_size, "-");
     if (cost->low >= cost->high)
         return;
-    const char *low_unit = strchr(cost_text(columns, point, rates ? cost->high : cost->low, low), ' ');
-    const char *high_unit = strchr(cost_text(columns, point, rates ? cost->low : cost->high, high), ' ');
+    const char *low_unit = strchr(cost_text(columns, point, falls ? cost->high : cost->low, low), ' ');
+    const char *high_unit = strchr(cost_text(columns, point, falls ? cost->low : cost->high, high), ' ');
     bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
     snprintf(text, text_size, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low, high);
 }
@@ -249,20 +258,20 @@ static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
 }
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
-                     pto_table_options_t options) {
+                     const pto_options_t *options) {
     columns_t columns = {.predictions = predictions, .options = options};
     char text[CHOICE_MAX];
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
-    if (options.bandwidth != PTO_BANDWIDTH_NONE)
+    if (has_bandwidths(&columns))
         fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
-                options.bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+                options->bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
     print_heading(stream, &columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
         print_costs(stream, &columns, point);
         fprintf(stream, "  %s\n", choice_text(predictions, point, text));
-        if (options.ci)
+        if (options->ci)
             print_intervals(stream, &columns, point);
     }
     print_marks(stream, predictions);

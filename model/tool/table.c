@@ -42,9 +42,10 @@ const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
 
 const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]) {
-    if (predictions->sweep == PTO_SWEEP_BYTES)
-        return pto_size_text(value, text);
-    snprintf(text, PTO_BYTES_TEXT_MAX, "%lld %s", (long long)value, pto_sweep_kind_name(predictions->sweep));
+    pto_point_text(predictions, value, text);
+    size_t length = strlen(text);
+    if (predictions->sweep != PTO_SWEEP_BYTES)
+        snprintf(text + length, PTO_BYTES_TEXT_MAX - length, " %s", pto_sweep_kind_name(predictions->sweep));
     return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "options.h"
 #include "portolan/pick.h"
 #include "portolan/units.h"
 
@@ -55,29 +56,17 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 /* The comment lines below: strategies that do not apply, and parameters that are not priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* Bandwidths as nccl-tests defines them: the bytes of the larger buffer by the time, and that times what a
- * collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else 1). */
-typedef enum {
-    PTO_BANDWIDTH_NONE,
-    PTO_BANDWIDTH_ALGORITHM,
-    PTO_BANDWIDTH_BUS,
-    PTO_BANDWIDTH_COUNT
-} pto_bandwidth_t;
+/* Whether a table can have the bandwidths that the options ask for. Returns -1, or the exit code after
+ * printing why not. */
+int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
-/* Why a scenario has no bandwidths; NULL if it has. */
-const char *pto_bandwidth_refusal(const pto_scenario_t *scenario);
-
-/* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that)
- * and the cheapest strategy, with `ci` another of their intervals; the footer. Strategies that the scenario
- * does not name are left out where the terminal is too narrow, the most expensive first, unless `all` is set.
- */
-typedef struct {
-    bool ci;
-    bool all;
-    pto_bandwidth_t bandwidth; /* instead of times */
-} pto_table_options_t;
+/* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that,
+ * its bandwidth if asked for) and the cheapest strategy, with --ci another of their intervals; the footer.
+ * Strategies that the scenario does not name are left out where the terminal is too narrow, the most
+ * expensive first, unless
+ * --all is given. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
-                     pto_table_options_t options);
+                     const pto_options_t *options);
 
 /* Errors: PTO_ERR_NOT_APPLICABLE if the machine file has no powers, so that strategies cannot be judged by
  * energy. */

@@ -19,7 +19,8 @@ static const char *device_at(int i) {
 }
 
 static const char *op_at(int i) {
-    static const char *const names[] = {"sum", "prod", "min", "max", NULL};
+    static const char *const names[] = {"sum", "prod", "min",  "max", "avg",  "land",
+                                        "lor", "lxor", "band", "bor", "bxor", NULL};
     return names[i];
 }
 
@@ -52,6 +53,10 @@ static const pto_option_t own_options[] = {
      "time N runs queued one behind another and one wait, over N; for plans that are one kernel or one call "
      "of NCCL, others are left out",
      STORE(INT, queued), .most = 100000},
+    {"enqueue", NULL, "put these runs into one stream by pto_exec_enqueue, and time that call as well",
+     STORE(FLAG, enqueue)},
+    {"graph", "N", "capture N of these runs in a graph, and launch it as often as needed", STORE(INT, graph),
+     .most = 10000},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
     {"pattern", "collective|global_sum|stencil2d",
      "an application's kernel before each exchange: a sum on each GPU before an allreduce of one double, or "
@@ -60,8 +65,9 @@ static const pto_option_t own_options[] = {
      STORE(WORD, pattern), .what = "pattern", .standard = "collective", .word_at = pattern_at},
     {"local", "BYTES", "of a global sum: the numbers on each GPU", STORE(BYTES, local_bytes),
      .standard = "4KiB"},
-    {"op", "sum|prod|min|max", "the operation of allreduce and reduce", STORE(WORD, op), .what = "operation",
-     .standard = "sum", .word_at = op_at},
+    {"op", "NAME",
+     "the operation of reductions: sum, prod, min, max, avg, land, lor, lxor, band, bor or bxor",
+     STORE(WORD, op), .what = "operation", .standard = "sum", .word_at = op_at},
     {"own-algorithms", NULL, "run portolan's algorithms in place of the MPI library's collectives",
      STORE(FLAG, own_algorithms)},
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",

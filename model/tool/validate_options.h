@@ -19,7 +19,9 @@ typedef struct {
     const char *out_path; /* NULL: no file */
     bool force;           /* it may exist */
     int repeats;
-    int queued; /* > 0: a repeat is so many runs, queued one behind another, and one wait */
+    int queued;   /* > 0: a repeat is so many runs, queued one behind another, and one wait */
+    bool enqueue; /* in one stream of the program's */
+    int graph;    /* > 0: in graphs of so many runs */
     bool check_only;
     bool own_algorithms;
     bool energy;

@@ -28,6 +28,6 @@ bad '9s/alltoall/alltoal/'
 bad '9s/library/pairwise/'
 bad '4s/,run//'
 bad '4s/$/,extra/'
-bad '2s/.*/# datatype=half/'
+bad '2s/.*/# datatype=quarter/'
 sed 's/machine=made-up/machine=another/' "$good" >"$dir/other.csv"
 try --machine summit-spectrum "$good" "$dir/other.csv"

@@ -31,11 +31,13 @@ fi
 test_exec=$BUILD/tests/test_exec
 test_stale=$BUILD/tests/test_stale
 test_nccl=$BUILD/tests/test_nccl
+test_streams=$BUILD/tests/test_streams
 validate=$BUILD/portolan-validate
-make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$validate" || exit 1
+make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$test_streams" "$validate" || exit 1
 test_exec=$(readlink -f "$test_exec")
 test_stale=$(readlink -f "$test_stale")
 test_nccl=$(readlink -f "$test_nccl")
+test_streams=$(readlink -f "$test_streams")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -130,7 +132,7 @@ nccl() {
         grep -q "NCCL is not installed" "$work/nccl" && echo "NCCL is not installed" && return 77
         return 1
     fi
-    run 120 "$gpus" "$test_nccl" cases "$DEVICE"
+    run 150 "$gpus" "$test_nccl" cases "$DEVICE"
 }
 
 # A process is killed while plans run: the job must end within 30 s, and by no success.
@@ -201,6 +203,13 @@ collect
 spawn "a plan of one kernel runs 300 times under random delays" two_gpus run 60 "$GPUS" "$test_exec" \
     repeats:gas_split 300 "$SEED" "$DEVICE" "1x${GPUS}x1"
 collect
+spawn "random programs in streams and graphs are right" two_gpus run 60 "$GPUS" "$test_streams" random 40 "$SEED" "$DEVICE"
+collect
+spawn "$STALE_RUNS runs of each plan in graphs are right" two_gpus run 300 "$GPUS" "$test_streams" replays "$STALE_RUNS" \
+    "$SEED" "$DEVICE"
+collect
+spawn "an enqueued run that waits for nobody ends with an error" two_gpus run 30 "$GPUS" "$test_streams" absent 0 0 "$DEVICE"
+collect
 spawn "compute-sanitizer memcheck" sanitizer memcheck
 spawn "compute-sanitizer racecheck" sanitizer racecheck
 collect
@@ -209,6 +218,9 @@ for tool in memcheck racecheck; do
         "$DEVICE" kernels
     collect
 done
+spawn "compute-sanitizer memcheck, streams and graphs" two_gpus sanitized memcheck "$GPUS" "$test_streams" random 3 "$SEED" \
+    "$DEVICE"
+collect
 spawn "a killed process ends the job" killed 4 repeats 1x1x4
 spawn "a process that never runs ends the job" absent 3 absent 1x1x3 ""
 spawn "a killed receiver ends the job while its ring is full" killed 2 repeats:host_ring 1x1x2

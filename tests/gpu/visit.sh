@@ -33,11 +33,16 @@
 #            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
+#            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
+#                          each plan in graphs, then the kernels beside NCCL in graphs of 100 and of 5 runs and
+#                          enqueued one by one (GRAPHS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 #            dropin        programs under libportolan-mpi.so: random calls with known results, and the times of
 #                          collectives without and with it, 8 B to 64 MiB, one process a GPU (two minutes)
+#            types         every datatype by every operation, executed on the GPUs; allreduces of float, half,
+#                          bfloat16 and int8 by kernels and by NCCL, 4 KiB to 64 MiB (a minute)
 #            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
 #                          alone; needs root (as many pairs of patterns as fit into three minutes)
@@ -48,20 +53,22 @@
 # NODES_LIMIT (default 150);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
-# (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75); CHUNK_GPUS (default:
+# (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
+# GRAPHS_LIMIT (default 75) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
 # staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt; tuner.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}"
+: "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
@@ -299,6 +306,53 @@ chunks_row() {
     }' "$table" >>"$OUT/chunks.csv"
 }
 
+streams() { host_run "$GPUS" "$BUILD/tests/test_streams" "$1" "$2" "$3" "$DEVICE"; } # WHAT COUNT SEED
+
+# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none
+graphs_row() {
+    local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-${3//,/-}.csv
+    [ "$5" -gt 0 ] || own=(--enqueue)
+    kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
+}
+
+# The best kernel and NCCL, by collective, size and runs in a graph: median and quartiles of a run, and what the call
+# of a launch or an enqueued run takes.
+graphs_summary() {
+    local file
+    for file in "$BUILD"/rows/graphs-*.csv*; do
+        awk -F, '/^# graph=/ { graph = substr($0, 9) } /^# call_s=/ { call[substr($1, 10) "," $2] = $3 }
+            /^#/ || $3 == "strategy" { next } { print $1 "," $7 "," graph "," $3 "," $8 "," $9 "," call[$3 "," $7] }' "$file"
+    done | sort -t, -k1,1 -k3,3n -k2,2n -k4,4 -k6,6g | sed '1i collective,bytes,graph,strategy,run,seconds,call_seconds' >"$OUT/graphs.csv"
+    awk -F, '
+        function row(   cell, who) {
+            if (!count) return
+            split(key, part, " "); cell = part[1] " " part[2] " " part[3]
+            who = part[4] == "nccl" ? "nccl" : "ours"
+            if (!((cell, who) in median) || time[int((count + 1) / 2)] < median[cell, who]) {
+                median[cell, who] = time[int((count + 1) / 2)]; name[cell, who] = part[4]; calls[cell, who] = call
+                low[cell, who] = time[int((count + 3) / 4)]; high[cell, who] = time[int((3 * count + 3) / 4)]
+            }
+            if (!(cell in seen)) { seen[cell] = 1; order[++cells] = cell }
+            count = 0
+        }
+        /^#|^collective/ { next }
+        { now = $1 " " $2 " " $3 " " $4; if (now != key) row(); key = now; time[++count] = 1e6 * $6; call = 1e6 * $7 }
+        END {
+            row()
+            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s\n", "collective", "bytes", "graph", "kernel", "25 % us",
+                "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio"
+            for (i = 1; i <= cells; i++) {
+                c = order[i]; split(c, part, " ")
+                printf "%-15s %10d %6d %-14s %9.2f %9.2f %9.2f %8.2f", part[1], part[2], part[3], name[c, "ours"], low[c, "ours"],
+                    median[c, "ours"], high[c, "ours"], calls[c, "ours"]
+                if ((c, "nccl") in median)
+                    printf " %9.2f %9.2f %9.2f %8.2f %6.3f", low[c, "nccl"], median[c, "nccl"], high[c, "nccl"], calls[c, "nccl"],
+                        median[c, "ours"] / median[c, "nccl"]
+                printf "\n"
+            }
+        }' "$OUT/graphs.csv" | tee "$OUT/graphs.txt"
+}
+
 # By size: the whole, the predicted and the best number of chunks, by their medians.
 chunks_summary() {
     awk -F, 'NR == 1 { next }
@@ -336,23 +390,37 @@ profile_costs() {
     done >>"$OUT/profile.txt"
 }
 
-dropin_run() { # SECONDS COMMAND...
-    local cuda=cuda limit=$1
-    shift
+under_dropin=(LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1
+    PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml)
+dropin_run() { # [VARIABLE=VALUE]... PROGRAM ARGUMENT...
+    local cuda=cuda
     [ "$DEVICE" = cuda ] || cuda=
-    host_run "${GPUS:-$(nvidia-smi -L | wc -l)}" timeout "$limit" "$@" $cuda
+    host_run "${GPUS:-$(nvidia-smi -L | wc -l)}" timeout 55 env "$@" $cuda >>"$OUT/dropin.txt" 2>&1
 }
-dropin_random() { # SEED
-    dropin_run 50 env LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
-        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml "$BUILD/tests/test_dropin" random 300 "$1" >>"$OUT/dropin.txt" 2>&1
-}
-dropin_times() { # VARIABLE=VALUE...
+dropin_random() { dropin_run "${under_dropin[@]}" "$BUILD/tests/test_dropin" random 300 "$1"; } # SEED
+dropin_times() { # [VARIABLE=VALUE]...
     echo "# ${*:-without}" >>"$OUT/dropin.txt"
-    dropin_run 60 env "$@" "$BUILD/tests/test_dropin" times 67108864 >>"$OUT/dropin.txt" 2>&1
+    dropin_run "$@" "$BUILD/tests/test_dropin" times 67108864
 }
 
 # Two choices that NCCL would not make at these sizes, then a file that is not right. The log of rank 0 names the
 # algorithm and the protocol of every call. Without a GPU, what NCCL would ask is asked by the unit test.
+gpus() { echo "${GPUS:-$(nvidia-smi -L | wc -l)}"; }
+
+types_right() {
+    host_run "$(gpus)" "$BUILD/tests/test_exec" types 3 "$RANDOM" "$DEVICE" &&
+        host_run "$(gpus)" "$BUILD/tests/test_exec" specials 40 "$RANDOM" "$DEVICE"
+}
+
+types_times() { # DATATYPE
+    local most=64MiB
+    [ "$DEVICE" = cuda ] || most=64KiB
+    host_run "$(gpus)" "$validate" --machine h200-x2 --nodes 1 --gpus-per-node "$(gpus)" --procs-per-gpu 1 \
+        --collective allreduce --strategy gas_allgather,gas_split,nccl --bytes "4KiB:$most:16" --datatype "$1" \
+        --queued 20 --repeats 11 --device "$DEVICE" --timeout 15 --force --out "$BUILD/rows/types-$1.csv" \
+        >>"$OUT/types.txt"
+}
+
 tuner() {
     local rules=$BUILD/tuner.csv log=$BUILD/tuner.log
     : "${GPUS:=$(nvidia-smi -L | wc -l)}"
@@ -402,18 +470,10 @@ wrong_usage() {
     exit 2
 }
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
-part_dropin() {
-    local seed
-    for seed in 1 2 3; do step 60 dropin_random $seed; done
-    step 60 dropin_times
-    step 60 dropin_times LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
-        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml
-}
-
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
-        chunks | profile | dropin | tuner | tree) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
+        chunks | profile | dropin | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -581,12 +641,46 @@ part_halo() {
 }
 
 # The machine of the host device knows all costs.
-part_kernels() {
-    local own
+on_all_gpus() {
     : "${GPUS:=$(nvidia-smi -L | wc -l)}"
     KERNELS_MACHINE=h200-x$GPUS
     [ "$DEVICE" = cuda ] || KERNELS_MACHINE=tests/fixtures/machine.yaml
     export GPUS KERNELS_MACHINE
+}
+
+# Each strategy has a step of its own, which names the one that hangs.
+graphs_rows() { # COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS
+    local strategy
+    for strategy in ${3//,/ }; do as_far_as 8 graphs_row "$1" "$2" "$strategy" "${@:4}"; done
+}
+
+# Whether results are right comes first, then what is compared most.
+part_graphs() {
+    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective
+    on_all_gpus
+    KERNELS_MACHINE=$BUILD/graphs.yaml # has some cost for all; predictions don't matter here
+    sed "/^nccl:/a\\  allgather: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]\\n  reduce_scatter: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]" \
+        tests/fixtures/machine.yaml >"$KERNELS_MACHINE"
+    rm -f "$BUILD"/rows/graphs-*
+    step 10 streams refusals 0 0
+    step 10 streams absent 0 0
+    step 25 streams random 300 1
+    step 30 streams replays "$GRAPH_RUNS" 1
+    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl 100 100 15
+    for collective in alltoall allgather; do
+        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl 100 100 15
+    done
+    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl 100 5 15
+    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl 100 0 15
+    as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 gas_split,nccl 5 5 5
+    ends=$((ends + 10)) # what was measured shall not go unsummed
+    step 10 graphs_summary
+}
+
+part_kernels() {
+    local own
+    on_all_gpus
     rm -f "$BUILD"/rows/tree-*
     as_far_as 40 tree allreduce gas_read,gas_gather,gas_allgather,gas_split,gas_tree,nccl
     as_far_as 40 tree reduce gas_read,gas_gather,gas_split,gas_tree,nccl
@@ -614,14 +708,18 @@ part_dropin() {
     local seed
     for seed in 1 2 3; do step 60 dropin_random $seed; done
     step 60 dropin_times
-    step 60 dropin_times LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1 \
-        PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml
+    step 60 dropin_times "${under_dropin[@]}"
+}
+
+part_types() {
+    step 60 types_right
+    for type in float half bfloat16 int8; do step 20 types_times $type; done
 }
 
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile "$BUILD"/tests/test_{exec,profile,dropin} "$BUILD"/bench/bench_{exec,profile} \
+    build) step 150 compile "$BUILD"/tests/test_{exec,profile,dropin,streams} "$BUILD"/bench/bench_{exec,profile} \
         "$BUILD/tests/fake_cuda/libcuda.so.1" || break ;;
     check) step 300 check ;;
     bench) step 60 bench ;;
@@ -635,9 +733,11 @@ for part in "${@:3}"; do
     dynamic) part_dynamic ;;
     halo) part_halo ;;
     kernels) part_kernels ;;
+    graphs) part_graphs ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
     dropin) part_dropin ;;
+    types) part_types ;;
     tuner) step 60 tuner ;;
     tree) as_far_as 195 placed ;;
     esac

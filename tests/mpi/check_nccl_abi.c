@@ -13,10 +13,18 @@ _Static_assert(sizeof(ncclRedOp_t) == sizeof(int), "ncclRedOp_t");
 SAME(PTO_NCCL_SUCCESS, ncclSuccess);
 SAME(PTO_NCCL_INVALID_USAGE, ncclInvalidUsage);
 SAME(PTO_NCCL_INT8, ncclInt8);
+SAME(PTO_NCCL_UINT8, ncclUint8);
 SAME(PTO_NCCL_INT32, ncclInt32);
+SAME(PTO_NCCL_UINT32, ncclUint32);
 SAME(PTO_NCCL_INT64, ncclInt64);
+SAME(PTO_NCCL_UINT64, ncclUint64);
+SAME(PTO_NCCL_FLOAT16, ncclFloat16);
 SAME(PTO_NCCL_FLOAT32, ncclFloat32);
 SAME(PTO_NCCL_FLOAT64, ncclFloat64);
+#if NCCL_VERSION_CODE >= 21000
+SAME(PTO_NCCL_BFLOAT16, ncclBfloat16);
+SAME(PTO_NCCL_AVG, ncclAvg);
+#endif
 SAME(PTO_NCCL_SUM, ncclSum);
 SAME(PTO_NCCL_PROD, ncclProd);
 SAME(PTO_NCCL_MAX, ncclMax);

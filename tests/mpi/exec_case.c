@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_collective.h"
 #include "portolan/strategy.h"
 
 enum { TRIES_PER_PAIR = 200, POISON = 0xa5 };
 
 uint64_t case_random_state;
 const char *case_collective;
+pto_datatype_t case_datatype = PTO_DATATYPE_COUNT;
+pto_op_t case_op = PTO_OP_COUNT;
 
 int64_t case_random_below(int64_t bound) {
     case_random_state += 0x9e3779b97f4a7c15u;
@@ -36,12 +39,13 @@ void case_say(const case_t *test, const char *what) {
     fprintf(stderr,
             "test_exec: %s by %s, %s: %lld nodes x %lld GPUs x %lld of %lld, %lld bytes, %s %s, split %s, "
             "two %d, "
-            "in place %d, plain %d, own %d, queued %d: %s\n",
+            "in place %d, plain %d, own %d, queued %d, rebinds %d: %s\n",
             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
             (long long)layout->procs_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
             pto_op_name(test->op), pto_split_name(request->split), pto_request_host_counts(request) != NULL,
-            test->in_place, test->plain_memory, test->options.own_algorithms, test->queued, what);
+            test->in_place, test->plain_memory, test->options.own_algorithms, test->queued, test->rebinds,
+            what);
 }
 
 _Noreturn void case_die(const case_t *test, const pto_error_t *err) {
@@ -135,6 +139,13 @@ static void random_grid(case_t *test) {
         grid->dims[d] = d == alone ? owners : 1;
 }
 
+/* NCCL lacks some types and operations. */
+static bool fits(const case_t *test) {
+    return pto_op_takes(test->op, test->request.datatype, NULL) == PTO_OK &&
+           (!test->request.strategy->nccl ||
+            pto_nccl_takes(test->request.datatype, test->op, NULL) == PTO_OK);
+}
+
 static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     pto_request_t *request = &test->request;
     request->layout = layout ? *layout : random_layout(size);
@@ -146,7 +157,10 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     if (!case_collective && may_join(request) && case_random_below(2))
         request->collective = PTO_COLLECTIVE_ALLTOALLV;
     request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
-    request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
+    request->datatype = case_datatype < PTO_DATATYPE_COUNT
+                            ? case_datatype
+                            : (pto_datatype_t)case_random_below(PTO_DATATYPE_COUNT);
+    test->op = case_op < PTO_OP_COUNT ? case_op : (pto_op_t)case_random_below(PTO_OP_COUNT);
     request->bytes = random_bytes();
     request->by_library = pto_collective_is_in_mpi(request->collective) && case_random_below(2);
     if (pto_collective_reduces(request->collective))
@@ -177,12 +191,14 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->request.strategy = strategy;
         test->request.algorithm = algorithm;
         random_request(test, layout, size);
-        test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
+        if (!fits(test))
+            continue;
         test->in_place =
             case_random_below(4) == 0 && test->request.ends.from_host == test->request.ends.to_host;
         test->plain_memory = case_random_below(4) == 0;
         test->asynchronous = case_random_below(3) == 0;
         test->follows = case_random_below(3) == 0;
+        test->rebinds = case_random_below(3) == 0;
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
         test->options.own_algorithms = case_random_below(2);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
@@ -238,6 +254,18 @@ static void *new_memory(const case_t *test, const pto_device_t *device, bool sta
     return memory;
 }
 
+static void new_buffers(const case_t *test, const pto_device_t *device, case_user_t *user, int64_t most) {
+    user->in = new_memory(test, device, is_staging(test, PTO_ROLE_IN), most);
+    user->out =
+        test->in_place ? user->in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user->out_bytes);
+}
+
+static void free_buffers(const case_t *test, const pto_device_t *device, void *in, void *out) {
+    (is_staging(test, PTO_ROLE_IN) ? device->release_staging : device->release)(in, NULL);
+    if (!test->in_place)
+        (is_staging(test, PTO_ROLE_OUT) ? device->release_staging : device->release)(out, NULL);
+}
+
 case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank) {
     const pto_layout_t *layout = &test->request.layout;
     case_user_t user = {.owner = -1};
@@ -248,9 +276,12 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
     user.in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user.out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user.in_bytes > user.out_bytes ? user.in_bytes : user.out_bytes;
-    user.in = new_memory(test, device, is_staging(test, PTO_ROLE_IN), most);
-    user.out =
-        test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
+    new_buffers(test, device, &user, most);
+    if (test->rebinds) {
+        user.other_in = user.in;
+        user.other_out = user.out;
+        new_buffers(test, device, &user, most);
+    }
     user.host = new_memory(test, device, true, most);
     pto_error_t err = {0};
     if (reference_host_make(plan, device, rank, &user.second, &err) != PTO_OK)
@@ -261,9 +292,8 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
 }
 
 void case_user_free(const case_t *test, const pto_device_t *device, case_user_t *user) {
-    (is_staging(test, PTO_ROLE_IN) ? device->release_staging : device->release)(user->in, NULL);
-    if (!test->in_place)
-        (is_staging(test, PTO_ROLE_OUT) ? device->release_staging : device->release)(user->out, NULL);
+    free_buffers(test, device, user->in, user->out);
+    free_buffers(test, device, user->other_in, user->other_out);
     device->release_staging(user->host, NULL);
     reference_host_free(device, &user->second);
     if (user->stream)
@@ -330,6 +360,17 @@ static pto_status_t refresh(const case_t *test, const pto_device_t *device, pto_
                          : pto_device_copy(device, user->in, user->host, (size_t)user->in_bytes, err);
 }
 
+static void rebind(const case_t *test, pto_exec_t *exec, case_user_t *user) {
+    pto_error_t err = {0};
+    void *in = user->in, *out = user->out;
+    user->in = user->other_in;
+    user->out = user->other_out;
+    user->other_in = in;
+    user->other_out = out;
+    if (pto_exec_rebind(exec, user->in, user->out, &err) != PTO_OK)
+        case_die(test, &err);
+}
+
 static void run_checked(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
                         const case_user_t *user, uint64_t seed) {
     pto_error_t err = {0};
@@ -393,8 +434,11 @@ bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const p
     if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && may_not_apply(test, device, &err)))
         case_die(test, &err);
     MPI_Pcontrol(1); /* a profiler counts the runs alone */
-    for (int64_t run = 0; applies && run < runs; run++)
+    for (int64_t run = 0; applies && run < runs; run++) {
+        if (test->rebinds && run > 0)
+            rebind(test, exec, &user);
         run_checked(test, device, exec, &user, (uint64_t)run + 1);
+    }
     MPI_Pcontrol(0);
     if (applies)
         check_choices(test, exec, runs);

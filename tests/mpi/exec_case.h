@@ -19,6 +19,7 @@ typedef struct {
     bool plain_memory; /* the user's buffers are not the device's */
     bool asynchronous;
     bool follows; /* the input is still being copied when a run starts */
+    bool rebinds; /* each run but the first has the other pair of buffers */
     int queued;   /* > 0: so many runs are queued, where the plan allows it */
     pto_exec_options_t options;
     int64_t table[CASE_PROCESSES_MAX];
@@ -37,6 +38,9 @@ void case_random_order(int *item, int count);
 
 /* The only collective (its name) that is drawn; NULL: all of them. */
 extern const char *case_collective;
+/* The only datatype and operation; their COUNTs: all. */
+extern pto_datatype_t case_datatype;
+extern pto_op_t case_op;
 /* A random plan on `layout`, or on a random layout of `size` processes where that is NULL (then placed at
  * random too); any number of owners. */
 pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size);
@@ -51,6 +55,8 @@ pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm)
 typedef struct {
     void *in;
     void *out;
+    void *other_in; /* of the runs that have other buffers */
+    void *other_out;
     void *host;
     reference_host_t second; /* of a second pattern */
     int64_t in_bytes;

@@ -12,6 +12,10 @@ static const uint64_t double_bits[] = {0x7ff8000000000000, 0xfff8000000000001, 0
                                        0xfff0000012345678, 0x0000000000000000, 0x8000000000000000,
                                        0x7ff0000000000000, 0xfff0000000000000, 0x3ff0000000000000,
                                        0xbff0000000000000, 0x0000000000000001, 0x8000000000000001};
+static const uint16_t half_bits[] = {0x7e00, 0xfe01, 0x7c01, 0xfd23, 0x0000, 0x8000,
+                                     0x7c00, 0xfc00, 0x3c00, 0xbc00, 0x0001, 0x8001};
+static const uint16_t bfloat16_bits[] = {0x7fc0, 0xffc1, 0x7f81, 0xff92, 0x0000, 0x8000,
+                                         0x7f80, 0xff80, 0x3f80, 0xbf80, 0x0001, 0x8001};
 enum { VALUES = sizeof float_bits / sizeof *float_bits, NANS = 4, NAN_IN = 8 };
 
 /* Which of the values an owner holds at a place: a NaN seldom, so that zeros meet too. */
@@ -24,13 +28,19 @@ static size_t value_at(uint64_t seed, int64_t owner, int64_t i) {
     return value;
 }
 
-static bool is_narrow(const case_t *test) { return test->request.datatype == PTO_DATATYPE_FLOAT; }
+/* NULL: the type has no NaN. */
+static const void *bits_of(pto_datatype_t datatype) {
+    return datatype == PTO_DATATYPE_FLOAT      ? (const void *)float_bits
+           : datatype == PTO_DATATYPE_DOUBLE   ? (const void *)double_bits
+           : datatype == PTO_DATATYPE_HALF     ? (const void *)half_bits
+           : datatype == PTO_DATATYPE_BFLOAT16 ? (const void *)bfloat16_bits
+                                               : NULL;
+}
 
 static void put(const case_t *test, void *at, int64_t i, size_t value) {
-    if (is_narrow(test))
-        memcpy((uint32_t *)at + i, &float_bits[value], sizeof *float_bits);
-    else
-        memcpy((uint64_t *)at + i, &double_bits[value], sizeof *double_bits);
+    size_t bytes = (size_t)pto_datatype_bytes(test->request.datatype);
+    memcpy((char *)at + (size_t)i * bytes, (const char *)bits_of(test->request.datatype) + value * bytes,
+           bytes);
 }
 
 /* Where a value stands in the order from -inf to +inf; -1: a NaN. */
@@ -90,9 +100,8 @@ static void run_case(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, 
 /* NCCL's own collectives have NCCL's own NaNs. A single owner combines nothing. */
 static bool is_wanted(const case_t *test) {
     const pto_request_t *request = &test->request;
-    bool real = request->datatype == PTO_DATATYPE_FLOAT || request->datatype == PTO_DATATYPE_DOUBLE;
-    return real && pto_collective_reduces(request->collective) && !request->strategy->nccl &&
-           pto_layout_owner_count(&request->layout) > 1;
+    return bits_of(request->datatype) && pto_collective_reduces(request->collective) &&
+           !request->strategy->nccl && pto_layout_owner_count(&request->layout) > 1;
 }
 
 void specials_run(int64_t count, MPI_Comm comm, const pto_device_t *device) {
@@ -107,4 +116,36 @@ void specials_run(int64_t count, MPI_Comm comm, const pto_device_t *device) {
             run_case(&test, plan, comm, device, (uint64_t)++done);
         pto_plan_destroy(plan);
     }
+}
+
+/* --- every datatype and operation ----------------------------------------------------------------------- */
+
+static int64_t run_pair(int64_t count, MPI_Comm comm, const pto_device_t *device) {
+    static const char *const collective[] = {"allreduce", "reduce_scatter", "reduce"};
+    int64_t ran = 0;
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    for (int64_t i = 0; i < count; i++) {
+        case_t test;
+        case_collective = collective[case_random_below(3)];
+        pto_plan_t *plan = case_random(&test, NULL, size);
+        ran += case_run(&test, plan, comm, device, 2);
+        pto_plan_destroy(plan);
+    }
+    return ran;
+}
+
+int64_t types_run(int64_t count, MPI_Comm comm, const pto_device_t *device) {
+    int64_t ran = 0;
+    for (int type = 0; type < PTO_DATATYPE_COUNT; type++)
+        for (int op = 0; op < PTO_OP_COUNT; op++) {
+            case_datatype = (pto_datatype_t)type;
+            case_op = (pto_op_t)op;
+            if (pto_op_takes(case_op, case_datatype, NULL) == PTO_OK)
+                ran += run_pair(count, comm, device);
+        }
+    case_datatype = PTO_DATATYPE_COUNT;
+    case_op = PTO_OP_COUNT;
+    case_collective = NULL;
+    return ran;
 }

@@ -4,7 +4,10 @@
  *
  * FAKE_NCCL=usage|fail|hang: ncclCommInitRank rejects the job, ncclAllReduce fails, or it never returns on
  * process 0. */
+#include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,84 +143,168 @@ int ncclCommAbort(comm_t *comm) {
     return SUCCESS;
 }
 
-static int type_of(int type, MPI_Datatype *found) {
-    const struct {
-        int number;
-        MPI_Datatype type;
-    } known[] = {{0, MPI_INT8_T}, {2, MPI_INT32_T}, {4, MPI_INT64_T}, {7, MPI_FLOAT}, {8, MPI_DOUBLE}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].number == type) {
-            *found = known[i].type;
-            return SUCCESS;
-        }
-    return INVALID_ARGUMENT;
+/* By ncclDataType_t. */
+static const struct {
+    int bytes;
+    char kind; /* of numbers: signed, unsigned, floating */
+    int fraction;
+    int bias;
+} types[] = {{1, 's', 0, 0}, {1, 'u', 0, 0},   {4, 's', 0, 0},    {4, 'u', 0, 0},     {8, 's', 0, 0},
+             {8, 'u', 0, 0}, {2, 'f', 10, 15}, {4, 'f', 23, 127}, {8, 'f', 52, 1023}, {2, 'f', 7, 127}};
+enum { TYPES = sizeof types / sizeof *types, SUM = 0, PROD, MAX, MIN, AVG, OPS };
+
+static int is_type(int type) { return type >= 0 && type < TYPES; }
+
+/* Floating point of 16 bits. */
+static double from_short(int type, uint16_t bits) {
+    int fraction = types[type].fraction, exponent = (bits & 0x7fff) >> fraction;
+    double rest = bits & ((1 << fraction) - 1), one = ldexp(1, fraction);
+    double value =
+        ldexp(exponent ? one + rest : rest, (exponent ? exponent : 1) - types[type].bias - fraction);
+    return bits & 0x8000 ? -value : value;
 }
 
-static int op_of(int op, MPI_Op *found) {
-    const MPI_Op known[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN};
-    if (op < 0 || op > 3)
-        return INVALID_ARGUMENT;
-    *found = known[op];
-    return SUCCESS;
+static uint16_t to_short(int type, double value) {
+    int exponent = 0, fraction = types[type].fraction, bias = types[type].bias;
+    (void)frexp(value, &exponent);
+    exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    double units = nearbyint(ldexp(fabs(value), fraction - exponent)); /* may carry into the exponent */
+    return (uint16_t)((signbit(value) ? 0x8000 : 0) + ((exponent + bias - 1) << fraction) + (int)units);
+}
+
+typedef union {
+    uint64_t whole; /* extended by the sign */
+    double real;
+} number_t;
+
+static number_t load(int type, const unsigned char *at) {
+    number_t number = {0};
+    float narrow;
+    uint16_t bits;
+    int unused = 64 - 8 * types[type].bytes;
+    memcpy(&number, at, (size_t)types[type].bytes);
+    if (types[type].kind == 's')
+        number.whole = (uint64_t)((int64_t)(number.whole << unused) >> unused);
+    else if (types[type].kind == 'f' && types[type].bytes == 2)
+        number.real = (memcpy(&bits, at, sizeof bits), from_short(type, bits));
+    else if (types[type].kind == 'f' && types[type].bytes == 4)
+        number.real = (double)(memcpy(&narrow, at, sizeof narrow), narrow);
+    return number;
+}
+
+static void store(int type, unsigned char *at, number_t number) {
+    float narrow = types[type].kind == 'f' ? (float)number.real : 0;
+    uint16_t bits = types[type].bytes == 2 ? to_short(type, number.real) : 0;
+    const void *source = &number;
+    if (types[type].kind == 'f' && types[type].bytes < 8)
+        source = types[type].bytes == 2 ? (const void *)&bits : (const void *)&narrow;
+    memcpy(at, source, (size_t)types[type].bytes);
+}
+
+static number_t combine(int type, int op, number_t a, number_t b) {
+    bool less = types[type].kind == 'f'   ? a.real < b.real
+                : types[type].kind == 's' ? (int64_t)a.whole < (int64_t)b.whole
+                                          : a.whole < b.whole;
+    if (op == MAX || op == MIN)
+        return (op == MIN) == less ? a : b;
+    if (types[type].kind == 'f')
+        a.real = op == PROD ? a.real * b.real : a.real + b.real;
+    else
+        a.whole = op == PROD ? a.whole * b.whole : a.whole + b.whole;
+    return a;
+}
+
+/* Floating-point averages are sums of products, others are divided at the end. */
+static void combine_all(int type, int op, size_t count, int ranks, const unsigned char *all,
+                        unsigned char *out) {
+    size_t bytes = (size_t)types[type].bytes;
+    for (size_t i = 0; i < count; i++) {
+        number_t result = {0};
+        for (int rank = 0; rank < ranks; rank++) {
+            number_t number = load(type, all + ((size_t)rank * count + i) * bytes);
+            if (op == AVG && types[type].kind == 'f')
+                number.real *= 1.0 / ranks;
+            result = rank == 0 ? number : combine(type, op, result, number);
+        }
+        store(type, out + i * bytes, result);
+        result = load(type, out + i * bytes); /* after it wrapped round */
+        if (op == AVG && types[type].kind == 's')
+            result.whole = (uint64_t)((int64_t)result.whole / ranks);
+        else if (op == AVG && types[type].kind == 'u')
+            result.whole /= (uint64_t)ranks;
+        store(type, out + i * bytes, result);
+    }
+}
+
+/* Every process gets the whole result; NULL: invalid arguments. */
+static unsigned char *reduce(const void *in, size_t count, int type, int op, const comm_t *comm) {
+    int ranks = 0;
+    MPI_Comm_size(comm->mpi, &ranks);
+    if (!is_type(type) || op < 0 || op >= OPS || (count > 0 && !in))
+        return NULL;
+    size_t bytes = count * (size_t)types[type].bytes;
+    unsigned char *all = malloc((size_t)ranks * bytes + 1), *out = malloc(bytes + 1);
+    if (!all || !out)
+        abort();
+    MPI_Allgather(in, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, comm->mpi);
+    combine_all(type, op, count, ranks, all, out);
+    free(all);
+    return out;
+}
+
+static int deliver(unsigned char *result, size_t offset, size_t bytes, void *out) {
+    if (result && out)
+        memcpy(out, result + offset, bytes);
+    free(result);
+    return result && (out || bytes == 0) ? SUCCESS : INVALID_ARGUMENT;
+}
+
+static size_t size_of(size_t count, int type) {
+    return is_type(type) ? count * (size_t)types[type].bytes : 0;
 }
 
 int ncclAllReduce(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    MPI_Op mpi_op;
-    if (type_of(type, &mpi_type) || op_of(op, &mpi_op) || (count > 0 && (!in || !out)))
-        return INVALID_ARGUMENT;
     if (asked_to("fail"))
         return SYSTEM_ERROR;
     while (asked_to("hang") && comm->rank == 0)
         sleep(60);
-    MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, (int)count, mpi_type, mpi_op, comm->mpi);
-    return SUCCESS;
+    return deliver(reduce(in, count, type, op, comm), 0, size_of(count, type), out);
 }
 
 int ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm,
                void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    MPI_Op mpi_op;
-    int is_root = comm->rank == root;
-    if (type_of(type, &mpi_type) || op_of(op, &mpi_op) || (count > 0 && (!in || (is_root && !out))))
-        return INVALID_ARGUMENT;
-    MPI_Reduce(is_root && in == out ? MPI_IN_PLACE : in, is_root ? out : NULL, (int)count, mpi_type, mpi_op,
-               root, comm->mpi);
-    return SUCCESS;
+    size_t bytes = comm->rank == root ? size_of(count, type) : 0;
+    return deliver(reduce(in, count, type, op, comm), 0, bytes, out);
 }
 
 int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    int bytes = 0;
-    if (type_of(type, &mpi_type) || (count > 0 && (!out || (comm->rank == root && !in))))
+    size_t bytes = size_of(count, type);
+    if (!is_type(type) || (count > 0 && (!out || (comm->rank == root && !in))))
         return INVALID_ARGUMENT;
-    MPI_Type_size(mpi_type, &bytes);
     if (comm->rank == root && in != out && count > 0)
-        memcpy(out, in, count * (size_t)bytes);
-    MPI_Bcast(out, (int)count, mpi_type, root, comm->mpi);
+        memcpy(out, in, bytes);
+    MPI_Bcast(out, (int)bytes, MPI_BYTE, root, comm->mpi);
     return SUCCESS;
 }
 
 int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    if (type_of(type, &mpi_type) || (count > 0 && (!in || !out)))
+    int bytes = (int)size_of(count, type);
+    if (!is_type(type) || (count > 0 && (!in || !out)))
         return INVALID_ARGUMENT;
-    MPI_Allgather(in, (int)count, mpi_type, out, (int)count, mpi_type, comm->mpi);
+    MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm->mpi);
     return SUCCESS;
 }
 
 int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    MPI_Op mpi_op;
-    if (type_of(type, &mpi_type) || op_of(op, &mpi_op) || (count > 0 && (!in || !out)))
-        return INVALID_ARGUMENT;
-    MPI_Reduce_scatter_block(in, out, (int)count, mpi_type, mpi_op, comm->mpi);
-    return SUCCESS;
+    int ranks = 0;
+    MPI_Comm_size(comm->mpi, &ranks);
+    size_t bytes = size_of(count, type);
+    return deliver(reduce(in, (size_t)ranks * count, type, op, comm), (size_t)comm->rank * bytes, bytes, out);
 }
 
 int ncclGroupStart(void) {
@@ -238,26 +325,24 @@ int ncclGroupEnd(void) {
 }
 
 /* Outside of a group one send would wait for its receive for ever. */
-static int take_call(int type, MPI_Datatype *mpi_type) {
+static int take_call(int type) {
     if (group_depth == 0 || open_calls == CALLS_MAX)
         return INVALID_USAGE;
-    return type_of(type, mpi_type);
+    return is_type(type) ? SUCCESS : INVALID_ARGUMENT;
 }
 
 int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    int result = take_call(type, &mpi_type);
+    int result = take_call(type);
     if (result == SUCCESS)
-        MPI_Isend(in, (int)count, mpi_type, peer, 0, comm->mpi, &open_call[open_calls++]);
+        MPI_Isend(in, (int)size_of(count, type), MPI_BYTE, peer, 0, comm->mpi, &open_call[open_calls++]);
     return result;
 }
 
 int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream) {
     (void)stream;
-    MPI_Datatype mpi_type;
-    int result = take_call(type, &mpi_type);
+    int result = take_call(type);
     if (result == SUCCESS)
-        MPI_Irecv(out, (int)count, mpi_type, peer, 0, comm->mpi, &open_call[open_calls++]);
+        MPI_Irecv(out, (int)size_of(count, type), MPI_BYTE, peer, 0, comm->mpi, &open_call[open_calls++]);
     return result;
 }

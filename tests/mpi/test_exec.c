@@ -7,6 +7,7 @@
  * all of the nodes, GPUs a node and processes a GPU that SHAPE (as 3x2x4) says the job has, by real nodes
  *   specials   COUNT random cases of min and max on NaNs, infinities and both zeros: all ranks get the same
  *              bits
+ *   types      COUNT random reductions of every datatype by every operation that it has
  *   repeats    one plan COUNT times, with random delays between its steps
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
@@ -552,6 +553,8 @@ static bool run(const char *what, const job_t *job) {
         run_shapes(job);
     else if (strcmp(what, "specials") == 0)
         specials_run(job->count, MPI_COMM_WORLD, job->device);
+    else if (strcmp(what, "types") == 0)
+        right = types_run(job->count, MPI_COMM_WORLD, job->device) > 0;
     else if (asks_for(what, "repeats"))
         run_repeats(job);
     else if (strcmp(what, "different") == 0)

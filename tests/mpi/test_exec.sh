@@ -8,8 +8,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 needs mpirun
 test_exec=$build/tests/test_exec
 validate=$build/portolan-validate
+test_streams=$build/tests/test_streams
 example=$build/tests/example_allreduce
-built "$test_exec" "$validate" "$example"
+built "$test_exec" "$test_streams" "$validate" "$example"
 
 run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
 # Under SECONDS, and not with success: within LIMIT COMMAND...
@@ -29,12 +30,19 @@ echo "     seed $seed"
 check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
 check "and so are 100 halo exchanges on 6" run 6 "$test_exec" cases:halo 100 "$seed"
 check "min and max of NaNs and zeros leave the same bits on all processes" run 9 "$test_exec" specials 200 "$seed"
+check "every datatype is reduced by every operation that it has" run 4 "$test_exec" types 2 "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
 for what in mix mix_doubling mix_learning; do
     check "and so does one with mixed copies ($what)" run 4 "$test_exec" repeats:$what "${REPEATS:-1000}" "$seed"
 done
 check "and so does a halo exchange through rings" run 4 "$test_exec" repeats:shm_ring "${REPEATS:-1000}" "$seed"
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
+for processes in 2 3; do
+    check "random programs in streams and graphs are right on $processes" run $processes "$test_streams" random 100 "$seed"
+    check "and so are runs of each plan in graphs" run $processes "$test_streams" replays "${REPEATS:-1000}" "$seed"
+done
+check "messages are not enqueued" run 2 "$test_streams" refusals
+check "an enqueued run that waits for nobody ends with an error" run 3 "$test_streams" absent
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
 for processes in 2 3; do
@@ -121,6 +129,15 @@ check "its table says what can't be queued, and why" has "three_step .*more than
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 90 && !bad) }' "$work/queued.csv"
+check "validate times enqueued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
+    --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4KiB --repeats 5 --queued 20 --enqueue
+check "its table tells what a call takes" awk '$2 == "gas_read" && $1 == 4096 { found = $NF > 0 } END { exit !found }' \
+    "$work/stdout"
+check "validate times graphs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
+    --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4KiB --repeats 5 --queued 20 --graph 7 --out "$work/graph.csv"
+check "its file says so" has "^# graph=7$" "$work/graph.csv"
+check "and tells what each launch takes" awk -F'[=,]' '/^# call_s=/ { n++; if (!($4 > 0)) bad = 1 } END { exit n != 5 || bad }' \
+    "$work/graph.csv"
 check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
     --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
     --repeats 5 --out "$work/global.csv"

@@ -70,6 +70,75 @@ check "and is named" has "^portolan-calibrate: $named.*: reduce: "
 check "calibrate: processes that take no part wait longer than the time-out" \
     exits 0 launch 120 -n 3 "$calibrate" --only ping_pong --bytes 1:64MiB --repeats 1000 --budget 12 --timeout 5
 
+# --- a process or the launcher that is killed
+
+# begin PROCESSES READY COMMAND...: start a job, and return once READY holds. Its processes are in $work/pid.*.
+begin() {
+    local processes=$1 ready=$2
+    shift 2
+    rm -f "$work"/pid.* "$work/stdout"
+    # shellcheck disable=SC2016
+    launch 120 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
+    job_pid=$!
+    until $ready; do
+        kill -0 "$job_pid" 2>/dev/null || return 1
+        sleep 0.05
+    done
+}
+# ended: whether all processes of the job end within 30 s.
+ended() {
+    local pid end=$((SECONDS + 30))
+    for pid in $(cat "$work"/pid.*); do
+        while kill -0 "$pid" 2>/dev/null; do
+            ((SECONDS < end)) || return 1
+            sleep 0.1
+        done
+    done
+}
+segments() { find /dev/shm -name 'portolan*' | wc -l; }
+segments_before=$(segments)
+
+check "validate: timed runs begin" begin 4 timing "${timed[@]}"
+kill -KILL "$(cat "$work/pid.2")"
+check "a process that is killed ends the job" fails wait "$job_pid"
+check "and the launcher names it" has "rank 2 .*exited on signal 9"
+check "no process is left" ended
+check "validate: timed runs begin again" begin 4 timing "${timed[@]}"
+kill -KILL "$(ps -o ppid= -p "$(cat "$work/pid.0")" | tr -d ' ')"
+check "a launcher that is killed ends the job" fails wait "$job_pid"
+check "no process is left" ended
+check "no shared memory is left either" test "$(segments)" -eq "$segments_before"
+
+# --- a machine file that changes under a run: it was read whole at the start
+
+machine=$work/changing.yaml
+cp scenarios/machines/h200-x4.yaml "$machine"
+timing_some() { doing ": timing 20000 repeats" 4; }
+check "validate: timed runs begin with a machine file of the job's own" begin 4 timing_some "$validate" \
+    --machine "$machine" --collective allreduce --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 64:256:2 \
+    --repeats 20000 --strategy gsb
+echo "no machine" >"$machine"
+check "the job ends as if it had not changed" wait "$job_pid"
+check "with all its rows" test "$(tail -n 1 "$work/stdout")" = "# complete: 3 points"
+
+# --- shared memory that is full, at the first segment and at a later one
+
+# in_full_shm SIZE: the job has a /dev/shm of its own, which Open MPI does not use.
+in_full_shm() {
+    # shellcheck disable=SC2016
+    quietly timeout 60 unshare --mount bash -c 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"' "$1" \
+        mpirun -n 4 --oversubscribe --mca btl self,tcp --mca mpi_yield_when_idle 1 "$validate" "${job[@]}" \
+        --repeats 3 --bytes 64:16MiB:64 --strategy gsb
+}
+if unshare --mount mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+    for size in 16k 2m; do
+        check "validate: a /dev/shm of $size ends the job" exits 1 in_full_shm "$size"
+        check "with the cause" has "posix_fallocate in /dev/shm: No space left on device ([0-9]* bytes of shared memory)"
+    done
+else
+    echo "     no tmpfs can be mounted: a full /dev/shm is not tried"
+fi
+
 # --- different arguments
 
 check "different numbers of repeats end the job" exits 1 launch 120 -n 3 "$validate" "${job[@]}" --bytes 64 --repeats 3 : \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An installed copy, used from outside the tree: programs that find their machines wherever the copy is moved to,
 # programs built against it with pkg-config, with shared and with static libraries, and uninstalling.
-# The four examples build and run.
+# The five examples build and run.
 # BUILD: where everything was built (default build). MPICC, MPIRUN: as in `make` (default mpicc, mpirun).
 # Exits 77 where pkg-config or mpirun is missing.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -91,6 +91,7 @@ cd "$work"
 example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/summit-spectrum.yaml"
 example allreduce portolan-exec "$MPICC" 3 ': 6$' 3
 example execute portolan-exec "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
+example stream portolan-exec "$MPICC" 3 '^6$' 3 "$machines/h200-x4.yaml" host
 example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us$\|copy to pageable memory$' 5 \
     "$machines/h200-x4.yaml"
 cd "$tree"

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "exec_case.h"
+#include "nccl_collective.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 
@@ -55,15 +56,18 @@ static pto_plan_t *made(case_t *test) { return case_plan(test, "nccl", "nccl"); 
 
 static int cases;
 
-/* Each case in every way of these 8; on a GPU, where NCCL takes a second to begin, in one, each in turn, and
- * of all layouts but the first only every fourth case. */
+/* Sums and what is moved, of the first layout, in every way of these 8, the others in one, each in turn. On a
+ * GPU, where NCCL takes a second to begin, always in one, of the other layouts only every fourth case, and
+ * every second reduction: those that one collective leaves out are the next one's. */
 static bool every_way = true;
 static int asked;
+static int reductions;
 
 static void run_case(case_t *test, bool first_layout, const pto_device_t *device) {
     if (!every_way && !first_layout && asked++ % 4)
         return;
-    int first = every_way ? 0 : cases % 8, until = every_way ? 8 : first + 1;
+    bool all = every_way && first_layout && test->op == PTO_OP_SUM;
+    int first = all ? 0 : cases % 8, until = all ? 8 : first + 1;
     for (int how = first; how < until; how++) {
         test->in_place = how & 1;
         test->plain_memory = how & 2;
@@ -83,9 +87,14 @@ static void run_collective(pto_collective_t collective, const pto_layout_t *layo
                            const pto_device_t *device) {
     static const int64_t moved_bytes[] = {0, 1, 7, 4096, 65537};
     case_t test;
-    for (int type = PTO_DATATYPE_INT32; type <= PTO_DATATYPE_DOUBLE && pto_collective_reduces(collective);
-         type++)
+    int pair = pto_collective_reduces(collective) ? reductions++ : 0;
+    for (int type = 0; type < PTO_DATATYPE_COUNT && pto_collective_reduces(collective); type++)
         for (int op = 0; op < PTO_OP_COUNT; op++) {
+            if (pto_op_takes((pto_op_t)op, (pto_datatype_t)type, NULL) != PTO_OK ||
+                pto_nccl_takes((pto_datatype_t)type, (pto_op_t)op, NULL) != PTO_OK)
+                continue;
+            if (!every_way && pair++ % 2)
+                continue;
             ask(&test, collective, layout, 8 * 41);
             test.request.datatype = (pto_datatype_t)type;
             test.op = (pto_op_t)op;

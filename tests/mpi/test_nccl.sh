@@ -97,7 +97,7 @@ check "and the others stay" test "$(grep -c 'cuda_aware .* right$' "$work/stdout
 nvcc=$(command -v nvcc || true)
 for folder in ${nvcc:+"$(dirname "$nvcc")/../include"} /usr/include /usr/local/cuda/include; do
     [ -e "$folder/nccl.h" ] && [ -e "$folder/cuda_runtime.h" ] || continue
-    check "our declarations are those of $folder/nccl.h" cc -std=c11 -Wall -Werror -fsyntax-only -Iimpl -Imodel/include \
+    check "our declarations are those of $folder/nccl.h" cc -std=c11 -Wall -Werror -fsyntax-only -Iimpl -Iimpl/include -Imodel/include \
         -isystem "$folder" tests/mpi/check_nccl_abi.c
     break
 done

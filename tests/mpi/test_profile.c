@@ -65,6 +65,7 @@ static pto_plan_t *random_plan(case_t *test, const pto_strategy_t *strategy, con
     test->options.own_algorithms = true;
     test->plain_memory = false;
     test->queued = 0;
+    test->rebinds = false;
     return plan;
 }
 

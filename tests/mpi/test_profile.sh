@@ -56,6 +56,7 @@ meets() { # PATTERN...
     local pattern
     for pattern in "$@"; do has "$pattern" "$work/traffic.csv" || return; done
 }
+check "it has no function that MPI lacks" exports_as_mpi "$library"
 check "messages of GPU, managed and host memory" with_cuda counts_right 2 messages 30 "$seed" cuda
 check "in all of them" meets gpu,gpu,message gpu,managed,message managed,cpu,message cpu,gpu,message
 check "collectives of GPU, managed and host memory" with_cuda counts_right 2 gathers 50 "$seed" cuda

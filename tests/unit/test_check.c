@@ -425,9 +425,9 @@ static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
         request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.procs_per_gpu);
         pto_plan_t *plan = plan_of(request);
         pto_error_t err = {0};
-        assert_int_equal(pto_check_size(plan, 0, &err), PTO_ERR_TOO_LARGE);
+        assert_int_equal(pto_check_size(plan, 0, NULL, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, "--limit N raises"));
-        assert_int_equal(pto_check_size(plan, INT64_MAX, &err), PTO_OK);
+        assert_int_equal(pto_check_size(plan, INT64_MAX, NULL, &err), PTO_OK);
         pto_plan_destroy(plan);
     }
 }
@@ -441,8 +441,8 @@ static void a_checks_work_is_counted_before_it_is_done(void **state) {
         pto_check_report_t report;
         assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
         int64_t least = 3 * report.messages + report.ranks * report.stages;
-        assert_int_equal(pto_check_size(plan, least, NULL), PTO_ERR_TOO_LARGE);
-        assert_int_equal(pto_check_size(plan, 20 * least, NULL), PTO_OK);
+        assert_int_equal(pto_check_size(plan, least, NULL, NULL), PTO_ERR_TOO_LARGE);
+        assert_int_equal(pto_check_size(plan, 20 * least, NULL, NULL), PTO_OK);
         pto_plan_destroy(plan);
     }
 }

@@ -103,7 +103,7 @@ static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused
         {HEADER ROW "alltoall,library,three_step,2,4,1,8,1,0\n", PTO_ERR_RANGE, 3, 39, {"positive"}},
         {HEADER "alltoall,library,three_step,2,4,1,8\n", PTO_ERR_SYNTAX, 2, 36, {"ends before", "run"}},
         {HEADER "alltoall,library,three_step,2,4,1,8,1,1,1\n", PTO_ERR_SYNTAX, 2, 41, {"more than 9"}},
-        {"# datatype=half\n" HEADER ROW, PTO_ERR_TYPE, 1, 1, {"datatype", "half"}},
+        {"# datatype=quarter\n" HEADER ROW, PTO_ERR_TYPE, 1, 1, {"datatype", "quarter"}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_collectives_t collectives = {0};

@@ -14,6 +14,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
+#include "portolan/workload.h"
 
 static const char document_path[] = "docs/formats.md";
 
@@ -90,6 +91,17 @@ static void check_scenario(const char *text, size_t text_size) {
     pto_scenario_fini(&scenario);
 }
 
+static void check_workload(const char *text, size_t text_size) {
+    pto_workload_t workload;
+    pto_machine_t machine;
+    pto_error_t err;
+    require_ok(pto_workload_parse(text, text_size, document_path, &workload, &err), &err);
+    require_ok(pto_machine_read("scenarios/machines/lassen-spectrum-refit.yaml", &machine, &err), &err);
+    require_ok(pto_workload_bind(&workload, &machine, &err), &err);
+    pto_machine_fini(&machine);
+    pto_workload_fini(&workload);
+}
+
 static void check_counts(const char *text, size_t text_size) {
     pto_counts_t counts;
     pto_error_t err;
@@ -107,6 +119,11 @@ static void the_machine_example_parses(void **state) {
 static void every_scenario_example_parses_and_fits_its_machine(void **state) {
     (void)state;
     assert_int_equal(for_each_example("```yaml scenario\n", check_scenario), 5);
+}
+
+static void the_workload_example_parses_and_fits_its_machine(void **state) {
+    (void)state;
+    assert_int_equal(for_each_example("```yaml workload\n", check_workload), 1);
 }
 
 static void the_counts_example_parses(void **state) {
@@ -169,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_example_parses),
         cmocka_unit_test(every_scenario_example_parses_and_fits_its_machine),
+        cmocka_unit_test(the_workload_example_parses_and_fits_its_machine),
         cmocka_unit_test(the_counts_example_parses),
         cmocka_unit_test(the_placement_example_parses),
         cmocka_unit_test(every_shipped_machine_reads),

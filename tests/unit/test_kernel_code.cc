@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 extern "C" {
@@ -45,6 +46,18 @@ static line load_line(const char *at) {
     memcpy(&read, at, sizeof read);
     return read;
 }
+struct patience {
+    uint64_t *late;
+    uint32_t limit_ms;
+};
+enum { POLLS_PER_LOOK = 1024 };
+constexpr uint64_t GAVE_UP = UINT64_MAX;
+static int looks;
+static uint64_t look(const patience own, uint64_t began_ns) {
+    looks++;
+    return own.limit_ms > 0 ? GAVE_UP : began_ns;
+}
+static const patience endless = {nullptr, 0}, short_lived = {nullptr, 1};
 static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
 
 #include "kernel_lines.cuh"
@@ -160,6 +173,8 @@ static size_t some_bytes() {
     return bytes[random_below(4)];
 }
 
+static size_t some_words() { return some_bytes() / 4 / PTO_LINE_DATA_BYTES * PTO_LINE_DATA_BYTES; }
+
 /* --- copies ----------------------------------------------------------------------------------------------
  */
 
@@ -169,7 +184,8 @@ static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned sh
     const std::vector<std::vector<char>> before = pieces.memory;
     const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     const op now = {static_cast<uint8_t>(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE),
-                    static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)), static_cast<uint16_t>(count), 0};
+                    static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)), static_cast<uint16_t>(count),
+                    0};
     each_thread(all, [&](const part *own) { spreads ? spread(own, now) : move(own, now); });
     for (unsigned pair = 0; pair < pairs; pair++) {
         const unsigned source = spreads ? 0 : 2 * pair, target = spreads ? pair + 1 : 2 * pair + 1;
@@ -298,7 +314,7 @@ static void check_reduction(unsigned inputs, size_t bytes, unsigned shift, bool 
     const std::vector<char> before = pieces.memory[0];
     const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)),
                     static_cast<uint16_t>(1 + inputs), 0};
-    each_thread(all, [&](const part *own) { reduce<uint32_t, plus_unsigned>(own, now); });
+    each_thread(all, [&](const part *own) { reduce<uint32_t>(own, now, plus_unsigned()); });
     assert_true(data_in(pieces, 0) == sums_of(values));
     assert_true(same_outside(pieces, 0, before));
 }
@@ -310,6 +326,92 @@ static void reductions_of_any_number_size_and_place_are_right(void **) {
                 check_reduction(inputs, some_bytes() / 4 * 4, shift, false);
                 check_reduction(inputs, some_bytes() / 4 * 4, shift, true);
             }
+}
+
+/* Bit by bit, but a sum's NaN is as good as any other. */
+template <typename Real>
+static bool equal_reals(const std::vector<char> &one, const std::vector<char> &other) {
+    for (size_t i = 0; i < one.size(); i += sizeof(Real)) {
+        Real a, b;
+        memcpy(&a, &one[i], sizeof a);
+        memcpy(&b, &other[i], sizeof b);
+        if (memcmp(&a, &b, sizeof a) != 0 && !(std::isnan(a) && std::isnan(b)))
+            return false;
+    }
+    return true;
+}
+
+static bool equal_values(pto_datatype_t datatype, const std::vector<char> &one,
+                         const std::vector<char> &other) {
+    if (datatype == PTO_DATATYPE_FLOAT || datatype == PTO_DATATYPE_FLOAT_COMPLEX)
+        return equal_reals<float>(one, other);
+    if (datatype == PTO_DATATYPE_DOUBLE || datatype == PTO_DATATYPE_DOUBLE_COMPLEX)
+        return equal_reals<double>(one, other);
+    return one == other;
+}
+
+/* A reduction by what kernels are compiled for: by units, by lines or by elements. */
+struct in_kernel {
+    const program &all;
+    const op &now;
+    bool lines;
+    template <typename T, typename Op> void of() const {
+        each_thread(all, [&](const part *own) {
+            if (lines)
+                reduce_lines<T>(own, now, RUN, operation<Op>(all.by), endless);
+            else
+                reduce<T>(own, now, operation<Op>(all.by));
+        });
+    }
+};
+
+static void check_type(pto_datatype_t datatype, pto_op_t by, unsigned inputs, unsigned shift, bool lines) {
+    const size_t element = static_cast<size_t>(pto_datatype_bytes(datatype));
+    const size_t bytes =
+        lines ? some_words() / 64 * PTO_LINE_DATA_BYTES : some_bytes() / 16 / element * element;
+    pieces_t pieces = make_pieces(1 + inputs, bytes, shift);
+    std::vector<std::vector<char>> values;
+    std::vector<const void *> sources;
+    for (unsigned i = 1; i <= inputs; i++)
+        values.push_back(data_in(pieces, i));
+    for (unsigned i = 1; i <= inputs && lines; i++) {
+        pieces.lines[i] = true;
+        pack(pieces, i, values[i - 1]);
+    }
+    for (const std::vector<char> &value : values)
+        sources.push_back(value.data());
+    std::vector<char> wanted(bytes + 1);
+    pto_reduce_many_host(wanted.data(), true, sources.data(), static_cast<int>(inputs), bytes / element,
+                         datatype, by);
+    wanted.resize(bytes);
+    program all = program_of(pieces, 1 + inputs, 1 + random_below(4), lines ? 1 : 1 + random_below(3));
+    all.by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(by)};
+    const std::vector<char> before = pieces.memory[0];
+    const unsigned most = lines ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_PART_UNIT_BYTES);
+    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, most)),
+                    static_cast<uint16_t>(1 + inputs), 0};
+    with_operation(datatype, by, in_kernel{all, now, lines});
+    if (!equal_values(datatype, data_in(pieces, 0), wanted))
+        fail_msg("%s of %u %s in %zu bytes, lines %d, shift %u", pto_op_name(by), inputs,
+                 pto_datatype_name(datatype), bytes, lines, shift);
+    assert_true(same_outside(pieces, 0, before));
+}
+
+static void every_type_and_operation_gives_what_it_gives_on_the_cpu(void **) {
+    for (int type = 0; type < PTO_DATATYPE_COUNT; type++)
+        for (int by = 0; by < PTO_OP_COUNT; by++) {
+            const pto_datatype_t datatype = static_cast<pto_datatype_t>(type);
+            const pto_op_t op = static_cast<pto_op_t>(by);
+            if (by == PTO_OP_AVG || pto_op_takes(op, datatype, nullptr) != PTO_OK)
+                continue;
+            const unsigned element = static_cast<unsigned>(pto_datatype_bytes(datatype));
+            for (unsigned inputs : {1u, 2u, 5u}) {
+                check_type(datatype, op, inputs, 0, false);
+                check_type(datatype, op, inputs, element % PTO_PART_UNIT_BYTES, false);
+                if (element <= PTO_LINE_DATA_BYTES)
+                    check_type(datatype, op, inputs, 0, true);
+            }
+        }
 }
 
 /* Pairs of NaNs, infinities and zeros of both signs: what a kernel's threads and the host device make of them
@@ -350,8 +452,6 @@ static void least_and_greatest_depend_on_no_order(void **) {
 /* --- lines -----------------------------------------------------------------------------------------------
  */
 
-static size_t some_words() { return some_bytes() / 4 / PTO_LINE_DATA_BYTES * PTO_LINE_DATA_BYTES; }
-
 static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool out) {
     pieces_t pieces = make_pieces(2 * pairs, bytes, shift);
     std::vector<std::vector<char>> wanted;
@@ -367,10 +467,55 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
     const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1);
     const op now = {PTO_KERNEL_MOVE, static_cast<uint8_t>(width_at(shift, PTO_LINE_DATA_BYTES)),
                     static_cast<uint16_t>(2 * pairs), 0};
-    each_thread(all, [&](const part *own) { copy_lines(own, now, RUN); });
+    each_thread(all, [&](const part *own) { copy_lines(own, now, RUN, endless); });
     for (unsigned pair = 0; pair < pairs; pair++) {
         assert_true(data_in(pieces, 2 * pair + 1) == wanted[pair]);
         assert_true(same_outside(pieces, 2 * pair + 1, before[2 * pair + 1]));
+    }
+}
+
+static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **) {
+    static char lines[16 * PTO_LINE_BYTES], data[16 * PTO_LINE_DATA_BYTES];
+    const int64_t bytes = sizeof data;
+    const pto_operand_t whole[] = {{{lines, 0, true}, bytes, pto_rows_of(bytes)},
+                                   {{data, 0, false}, bytes, pto_rows_of(bytes)}};
+    program all = {};
+    all.operand_count = 2;
+    all.slices = 1;
+    gridDim.x = 1;
+    for (unsigned i = 0; i < all.operand_count; i++)
+        all.operands[i] = translate(&whole[i], 1);
+    const op copies = {PTO_KERNEL_MOVE, PTO_LINE_DATA_BYTES, 2, 0};
+    looks = 0;
+    each_thread(all, [&](const part *own) { copy_lines(own, copies, RUN, short_lived); });
+    assert_int_equal(looks, 16);
+}
+
+/* A launch without a number computes its parts first, as those of an even run. */
+static void parts_of_an_even_run_become_those_of_an_odd_one(void **) {
+    static char memory[ROOM];
+    const int64_t bytes = 1000;
+    const pto_rows_t rows = {10, 100, 16};
+    const pto_operand_t whole[] = {{{memory, 4096, false}, bytes, pto_rows_of(bytes)},
+                                   {{memory + 16, 8192, true}, bytes, pto_rows_of(bytes)},
+                                   {{memory, 0, false}, bytes, pto_rows_of(bytes)},
+                                   {{memory, 0, false}, bytes, rows}};
+    program all = {};
+    all.operand_count = 4;
+    all.slices = 2;
+    gridDim.x = 3;
+    for (unsigned i = 0; i < all.operand_count; i++)
+        all.operands[i] = translate(&whole[i], gridDim.x * all.slices);
+    part even[4], odd[4], wanted[4];
+    for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++) {
+        find_parts(all, 4, 0, even);
+        find_parts(all, 4, 0, odd);
+        find_parts(all, 4, RUN, wanted);
+        use_odd_copies(all, odd);
+    }
+    for (unsigned i = 0; i < all.operand_count; i++) {
+        assert_ptr_equal(odd[i].at, wanted[i].at);
+        assert_int_equal(odd[i].at - even[i].at, i < 2 ? 4096 * (i + 1) : 0);
     }
 }
 
@@ -398,11 +543,12 @@ static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
                 sum.kind = PTO_KERNEL_REDUCE;
                 const program all = program_of(pieces, count, 1 + random_below(4), 1);
                 const std::vector<char> vector = data_in(pieces, 0);
-                each_thread(all, [&](const part *own) { copy_lines(own, out, RUN); });
+                each_thread(all, [&](const part *own) { copy_lines(own, out, RUN, endless); });
                 for (unsigned k = 1; k < count; k++)
                     assert_true(data_in(pieces, k) == vector);
-                each_thread(all,
-                            [&](const part *own) { reduce_lines<uint32_t, plus_unsigned>(own, sum, RUN); });
+                each_thread(all, [&](const part *own) {
+                    reduce_lines<uint32_t>(own, sum, RUN, plus_unsigned(), endless);
+                });
                 assert_true(data_in(pieces, 0) == sums_of(std::vector<std::vector<char>>(members, vector)));
             }
 }
@@ -412,7 +558,10 @@ int main() {
         cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
         cmocka_unit_test(rows_of_any_number_size_and_gaps_are_copied),
         cmocka_unit_test(reductions_of_any_number_size_and_place_are_right),
+        cmocka_unit_test(every_type_and_operation_gives_what_it_gives_on_the_cpu),
         cmocka_unit_test(least_and_greatest_depend_on_no_order),
+        cmocka_unit_test(a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit),
+        cmocka_unit_test(parts_of_an_even_run_become_those_of_an_odd_one),
         cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),
         cmocka_unit_test(a_vector_into_everybodys_lines_and_their_sum_are_right),
     };

@@ -284,6 +284,8 @@ static void bad_keys_are_refused(void **state) {
          5,
          28,
          {"missing key 'algorithm'"}},
+        {BODY "tuning: {allreduce: [{staged_in: 1}]}\n", PTO_ERR_KEY, 5, 22, {"missing key 'staged_out'"}},
+        {BODY "tuning: {allreduce: [{staged_out: 1}]}\n", PTO_ERR_KEY, 5, 22, {"missing key 'staged_in'"}},
         {BODY "copies: {shared: {h2h: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'h2h' in 'copies.shared'"}},
     };
     ASSERT_ALL_REFUSED(bad);

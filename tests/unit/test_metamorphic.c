@@ -74,6 +74,11 @@ static void open_machine(case_t *made) {
     free(param);
 }
 
+static bool is_vector(const char *collective) {
+    return strcmp(collective, "allreduce") == 0 || strcmp(collective, "reduce") == 0 ||
+           strcmp(collective, "broadcast") == 0;
+}
+
 /* Sizes of whole doubles, increasing. */
 static void write_scenario(case_t *made) {
     static const char *const collective[] = {
@@ -102,6 +107,8 @@ static void write_scenario(case_t *made) {
                  (long long)(1 + below(made, 20)));
     else if (strcmp(name, "alltoallv") == 0)
         snprintf(made->text + length, TEXT_MAX - (size_t)length, "counts: {skew: 0.5, seed: 1}\n");
+    else if (is_vector(name) && below(made, 3) == 0)
+        snprintf(made->text + length, TEXT_MAX - (size_t)length, "in_place: true\n");
 }
 
 static void ask(const case_t *made, pto_scenario_t *scenario, pto_predictions_t *predictions, bool *applies) {
@@ -251,6 +258,56 @@ static void slower_parameters_lower_no_price(void **state) {
     hold_for_all(rises_with_parameters);
 }
 
+/* One buffer saves the copy to a second one, and nothing else changes. */
+static void is_dearer_with_two_buffers(case_t *made) {
+    pto_predictions_t now;
+    bool applies;
+    if (!made->scenario.in_place)
+        return;
+    made->scenario.in_place = false;
+    ask(made, &made->scenario, &now, &applies);
+    assert_true(applies);
+    check_not_cheaper(made, &now, "in_place");
+    pto_predictions_fini(&now);
+}
+
+static void one_buffer_raises_no_price(void **state) {
+    (void)state;
+    hold_for_all(is_dearer_with_two_buffers);
+}
+
+static double broadcast_s(bool in_place) {
+    case_t made = {0};
+    pto_error_t err = {0};
+    snprintf(made.text, TEXT_MAX,
+             "scenario: made\nmachine: m.yaml\ncollective: broadcast\nstrategies: [cuda_aware]\n"
+             "layout: {nodes: 1, gpus_per_node: 2, procs_per_gpu: 1}\nbytes: 64KiB\nin_place: %s\n",
+             in_place ? "true" : "false");
+    assert_int_equal(pto_machine_open("scenarios/machines/h200-x2.yaml", &made.machine, &err), PTO_OK);
+    assert_int_equal(pto_scenario_parse(made.text, strlen(made.text), "made.yaml", &made.scenario, &err),
+                     PTO_OK);
+    assert_int_equal(pto_scenario_bind(&made.scenario, made.machine, &err), PTO_OK);
+    ask(&made, &made.scenario, &made.predictions, &made.applies);
+    assert_true(made.applies);
+    double seconds = made.predictions.prediction[0].price.seconds;
+    free_case(&made);
+    return seconds;
+}
+
+/* The root's copy from one buffer to the other, as the machine file prices it. */
+static void a_broadcast_in_place_has_no_copy(void **state) {
+    (void)state;
+    case_t made = {0};
+    pto_error_t err = {0};
+    double alpha, beta;
+    assert_int_equal(pto_machine_open("scenarios/machines/h200-x2.yaml", &made.machine, &err), PTO_OK);
+    assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.alpha_s", &alpha, &err), PTO_OK);
+    assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.beta_s_per_byte", &beta, &err),
+                     PTO_OK);
+    assert_true(fabs(broadcast_s(false) - broadcast_s(true) - alpha - 65536 * beta) < 1e-12);
+    pto_machine_destroy(made.machine);
+}
+
 /* One point alone, one strategy alone. */
 static void stands_alone(case_t *made) {
     pto_scenario_t *scenario = &made->scenario;
@@ -318,6 +375,8 @@ int main(void) {
         cmocka_unit_test(prices_scale_with_their_unit),
         cmocka_unit_test(simulations_scale_with_their_unit),
         cmocka_unit_test(slower_parameters_lower_no_price),
+        cmocka_unit_test(one_buffer_raises_no_price),
+        cmocka_unit_test(a_broadcast_in_place_has_no_copy),
         cmocka_unit_test(prices_do_not_depend_on_the_other_sizes),
         cmocka_unit_test(picks_agree_with_predictions),
     };

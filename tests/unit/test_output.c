@@ -152,13 +152,29 @@ static void a_device_is_written_and_stays(void **state) {
     assert_true(S_ISCHR(mode_of(null)) && S_ISCHR(mode_of(full)));
 }
 
+/* As the handler of a signal does. */
+static void an_interrupted_output_leaves_no_file(void **state) {
+    (void)state;
+    pto_output_t *output = NULL, *other = NULL;
+    char beside[128];
+    assert_int_equal(pto_output_open(in_folder("file"), false, &output, NULL), PTO_OK);
+    assert_int_equal(pto_output_open(in_folder("other"), false, &other, NULL), PTO_OK);
+    snprintf(beside, sizeof beside, "%s", pto_output_place(output));
+    assert_int_equal(pto_output_close(other, true, NULL), PTO_OK);
+    assert_int_equal(access(beside, F_OK), 0);
+    pto_output_unlink_unfinished();
+    assert_int_equal(access(beside, F_OK), -1);
+    assert_int_equal(access(in_folder("other"), F_OK), 0);
+    assert_int_equal(pto_output_close(output, false, NULL), PTO_OK);
+}
+
 int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_file_is_replaced_by_force_alone),       IN_FOLDER(what_is_dropped_leaves_the_old_file),
         IN_FOLDER(a_link_stays_and_its_target_is_replaced), IN_FOLDER(a_link_to_nothing_makes_its_target),
         IN_FOLDER(links_in_a_circle_are_an_error),          IN_FOLDER(a_fifo_is_written_and_stays),
-        IN_FOLDER(a_device_is_written_and_stays),
+        IN_FOLDER(a_device_is_written_and_stays),           IN_FOLDER(an_interrupted_output_leaves_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

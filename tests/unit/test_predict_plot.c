@@ -95,7 +95,7 @@ static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size
     size_t size = 0;
     FILE *script = open_memstream(&text, &size);
     assert_non_null(script);
-    assert_int_equal(pto_plot_script(&plot, "a'b.svg", script, NULL), PTO_OK);
+    assert_int_equal(pto_plot_script(&plot, "a.svg", "a'b.svg", script, NULL), PTO_OK);
     fclose(script);
     return text;
 }

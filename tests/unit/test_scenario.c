@@ -273,6 +273,11 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
         {ALLTOALL REST "counts: {skew: 0.1}\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},
         {ALLTOALLV REST "unique_bytes: 3\n", PTO_ERR_KEY, 6, 15, {"unique_bytes is for messages only"}},
+        {ALLTOALL REST "in_place: true\n",
+         PTO_ERR_KEY,
+         6,
+         11,
+         {"in_place is for allreduce, reduce and broadcast only, not for alltoall"}},
         {ALLREDUCE REST "split: destinations\n", PTO_ERR_KEY, 6, 8, {"no destinations to split"}},
         {ALLGATHER REST "split: destinations\n", PTO_ERR_KEY, 6, 8, {"no destinations to split"}},
     };

@@ -298,7 +298,7 @@ static void a_machine_without_the_messages_is_named(void **state) {
 
 /* --- scenarios ----------------------------------------------------------------------------------------- */
 
-enum { MOST = 300 };
+enum { MOST = 700 };
 static int64_t begun, cells_begun, last_begun;
 
 static void note_begun(const pto_simulate_progress_t *progress) {

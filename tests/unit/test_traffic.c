@@ -110,7 +110,7 @@ static void compare_layout(int64_t nodes, int64_t gpus, int64_t cores, int64_t g
 
 static void counting_equals_walking(void **state) {
     (void)state;
-    for (int64_t nodes = 1; nodes <= 5; nodes++)
+    for (int64_t nodes = 1; nodes <= 6; nodes++)
         for (int64_t gpus = 1; gpus <= 6; gpus++) {
             compare_layout(nodes, gpus, 1, 2, PTO_SPLIT_BYTES);
             compare_layout(nodes, gpus, 3, 3, PTO_SPLIT_DESTINATIONS);

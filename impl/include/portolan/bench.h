@@ -83,8 +83,10 @@ struct pto_device_bench {
     /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag
      * there, waits for its own flag and loads the words that it announces. */
     pto_status_t (*ping_pong)(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err);
-    /* A captured graph of one empty kernel. `stream` must be idle. */
-    pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
+    /* What is enqueued in the stream between these two becomes a graph instead. `graph_end` must be called
+     * even if something in between has failed; the graph is then NULL. */
+    pto_status_t (*graph_begin)(void *stream, pto_error_t *err);
+    pto_status_t (*graph_end)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
     /* *target = the sum of `count` values. `target` and `source` are the selected GPU's memory. One sum at a

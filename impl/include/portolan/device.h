@@ -13,10 +13,27 @@
 
 PTO_API_BEGIN
 
-/* How a reduction combines two values. Integers wrap round. */
-typedef enum { PTO_OP_SUM, PTO_OP_PROD, PTO_OP_MIN, PTO_OP_MAX, PTO_OP_COUNT } pto_op_t;
+/* How a reduction combines two values. Integers wrap round. half and bfloat16 are combined in float and
+ * rounded to nearest even when the result of a reduction of one or several sources is stored. */
+typedef enum {
+    PTO_OP_SUM,
+    PTO_OP_PROD,
+    PTO_OP_MIN,
+    PTO_OP_MAX,
+    PTO_OP_AVG,  /* the sum, divided at the end by the number of inputs; integers round toward zero */
+    PTO_OP_LAND, /* logical: 0 or 1 */
+    PTO_OP_LOR,
+    PTO_OP_LXOR,
+    PTO_OP_BAND, /* bitwise */
+    PTO_OP_BOR,
+    PTO_OP_BXOR,
+    PTO_OP_COUNT
+} pto_op_t;
 
 const char *pto_op_name(pto_op_t op);
+
+/* Whether an operation can combine values of a datatype. Errors: PTO_ERR_NOT_APPLICABLE with the reason. */
+pto_status_t pto_op_takes(pto_op_t op, pto_datatype_t datatype, pto_error_t *err);
 
 /* `rows` pieces of `bytes` each, the next one `pitch` bytes after the last. */
 typedef struct {
@@ -30,9 +47,11 @@ typedef struct {
 
 enum { PTO_HANDLE_BYTES = 96 };
 
-/* What another process of the node needs to reach a piece of device memory. */
+/* What another process of the node needs to reach a piece of device memory: an allocation, always as the same
+ * bytes, and a place in it. */
 typedef struct {
     unsigned char byte[PTO_HANDLE_BYTES];
+    uint64_t offset_bytes;
 } pto_memory_handle_t;
 
 /* What a device has to run kernels (kernel.h). */
@@ -61,7 +80,8 @@ typedef struct {
     /* What is queued in a stream happens in order, and has happened once `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
-    /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. */
+    /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. `op` is not an average; it
+     * takes the datatype. */
     pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
     pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err);
@@ -70,6 +90,9 @@ typedef struct {
     pto_status_t (*reduce_many)(void *target, bool fresh, const void *const *source, int source_count,
                                 size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                 pto_error_t *err);
+    /* target[i] = source[i] / divisor: the end of an average. The target may be the source. */
+    pto_status_t (*divide)(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                           int64_t divisor, void *stream, pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
     /* An event marks a point in a stream: what was queued there when `event_record` was last called.

@@ -136,9 +136,57 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);
  * kernel per GPU or one NCCL call, or if the user's buffers must be copied before or after each run. */
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 
+/* Enqueue a run in a stream of the caller's (on `cuda`, a cudaStream_t of the selected GPU; on `host`, a
+ * stream of the device) and return at once. The run begins after what the stream holds; what is enqueued
+ * later begins after the run. All processes enqueue the same runs in the same order.
+ *
+ * A stream that is captured into a CUDA graph is legal, and a graph may hold any number of runs and be
+ * launched any number of times: the GPU counts the runs. Such a graph uses the executor's memory, and its
+ * buffers at the time of the capture.
+ *
+ * Runs of one executor must not overlap. Those in one stream follow one another. The caller orders runs in
+ * different streams by events, calls pto_exec_follow before pto_exec_start, _run or _queue, and pto_exec_wait
+ * before it enqueues again. Before pto_exec_destroy, all enqueued runs must be complete, and graphs that hold
+ * some be destroyed: NCCL waits for that.
+ *
+ * Runs of several executors may be concurrent, in streams of their own, only if all their thread blocks fit
+ * on the GPU at once; otherwise all processes need the same order, as in a single stream.
+ *
+ * An enqueued run is complete when the stream says so; pto_exec_wait and pto_exec_test do not include it. A
+ * kernel that waits for other GPUs for longer than the options' `timeout_s` gives up: it and all later runs
+ * end without right results, and the next call for this executor returns PTO_ERR_TIMEOUT (with
+ * PTO_TIMEOUT_ABORT, the watchdog ends the job). NCCL's calls have no time-out. Errors:
+ * PTO_ERR_NOT_APPLICABLE, on all processes and before anything starts, unless pto_exec_is_stream_ordered. */
+pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
+/* Whether the device does whole runs on all processes, so that they can be enqueued: plans of kernels, calls
+ * of NCCL and copies. The user's buffers may have to be copied, which the stream does as well. */
+bool pto_exec_is_stream_ordered(const pto_exec_t *exec);
+
 /* The next run begins after what is queued in `stream`, one of the device's, at this point: the caller need
  * not wait for a kernel that computes the input. No run may be active. */
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
+
+/* Collective. Later runs use other buffers, of the same sizes; as in pto_exec_create, they are borrowed. An
+ * executor in place stays in place. Runs enqueued before, and graphs that captured them, keep the earlier
+ * buffers. Returns as soon as all processes have called it, and exchanges one short message; where an
+ * allocation is used for the first time and other processes access it, they open it and agree on that. They
+ * keep it open, so it must not be freed before pto_exec_destroy. pto_exec_put and _get keep to the buffers of
+ * pto_exec_open.
+ *
+ * Errors, on all processes if others access any user's buffer, after which the earlier buffers stay:
+ * PTO_ERR_RANGE (a run is active; in place
+ * and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error if other processes or NCCL need memory
+ * that the device did not allocate, unless each run copied the earlier buffer for this reason. */
+pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
+/* Whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT): copies and
+ * kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
+bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role);
+/* Change private buffers, without the other processes: no exchange, and the new ones may be freed after the
+ * next rebinding, once all runs on them are complete. A buffer that is not private must stay. Errors:
+ * PTO_ERR_RANGE, after which nothing has changed. */
+pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
+/* pto_exec_rebind_private and pto_exec_enqueue in one call. */
+pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, void *stream, pto_error_t *err);
 
 /* What the policy of an either node has chosen so far, as member 0 of the node's group knows it. */
 typedef struct {

@@ -73,6 +73,7 @@ typedef struct {
     int blocks;
     int slices;
     int64_t flag_pitch_bytes; /* from one part's flag to the next part's */
+    double patience_s;        /* of an enqueued run, for what other GPUs send; 0: no limit; at most a month */
     pto_datatype_t datatype;  /* datatype and operation of reductions */
     pto_op_t op;
 } pto_kernel_program_t;
@@ -90,9 +91,19 @@ struct pto_kernels {
     /* The program's lists are borrowed until `destroy`. PTO_ERR_NOT_APPLICABLE: the program is too long for
      * this device. */
     pto_status_t (*create)(const pto_kernel_program_t *program, void **kernel, pto_error_t *err);
+    /* Give the kernel other addresses: the program is the same but for its operands' `spot.at`. Runs enqueued
+     * before keep the old ones. No run that `start` began is active. */
+    pto_status_t (*rebind)(void *kernel, const pto_kernel_program_t *program, pto_error_t *err);
     /* Enqueue a run in a stream. Runs are numbered consecutively from 1. `queued` is a hint: other runs will
      * probably follow before the host waits. */
     pto_status_t (*start)(void *kernel, uint64_t run, bool queued, void *stream, pto_error_t *err);
+    /* Enqueue a run in a stream of the caller's, which may be one that is captured into a graph. Such runs
+     * are counted where they execute and have no number of the host's; `start` and `poll` number the others
+     * as before. The caller orders all runs of a kernel one after another. */
+    pto_status_t (*enqueue)(void *kernel, void *stream, pto_error_t *err);
+    /* Whether an enqueued run has lost its patience. It and all later runs then end without right results.
+     * Callable by any thread. */
+    bool (*gave_up)(const void *kernel);
     /* Number of the last run known to have ended, 0 before the first. Does not block. The end of the last
      * started run is reported at once; that of queued runs before it may be reported later. A device without
      * threads of its own makes progress only in this call. */

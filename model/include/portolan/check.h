@@ -52,9 +52,10 @@ typedef struct {
 } pto_check_report_t;
 
 /* Estimate in advance whether checking the plan takes at most about a minute and a gigabyte: at most `limit`
- * accesses to blocks, messages and clocks, and a fifth of that kept in memory (0: PTO_CHECK_LIMIT). pto_check
- * itself only limits the number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
-pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
+ * accesses to blocks, messages and clocks, and a fifth of that kept in memory (0: PTO_CHECK_LIMIT).
+ * `*touched` counts the accesses of several plans together and may be NULL. pto_check itself only limits the
+ * number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
+pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above
  * PTO_CHECK_RANKS_MAX ranks; PTO_ERR_MEMORY. */

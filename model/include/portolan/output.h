@@ -38,6 +38,10 @@ FILE *pto_output_stream(pto_output_t *output);
  * `output` (NULL is legal) in every case. Errors: PTO_ERR_IO, with the file and the cause. */
 pto_status_t pto_output_close(pto_output_t *output, bool keep, pto_error_t *err);
 
+/* Remove the temporary files of outputs that are not closed, except of growing ones. For the handler of a
+ * signal that ends the program: async-signal-safe. */
+void pto_output_unlink_unfinished(void);
+
 PTO_API_END
 
 #endif

@@ -60,6 +60,19 @@ typedef struct {
     pto_prediction_t *prediction; /* point_count * strategy_count */
 } pto_predictions_t;
 
+/* What prices walk one by one (pto_price_work) for one strategy at one point. The limit of all that a command
+ * asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a minute. */
+enum { PTO_WORK_LIMIT = 1 << 26 };
+int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                      const pto_strategy_t *strategy);
+int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
+
+/* Whether the prices of all cells can be asked for `times` times within the limit. `*work` is that of once;
+ * it may be NULL. pto_predict asks once. Errors: PTO_ERR_TOO_LARGE with the work, the limit and the option.
+ */
+pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
+                            int64_t *work, pto_error_t *err);
+
 /* Price all strategies of a bound scenario at all points. `explain` keeps the terms, the energy and the setup
  * of every price.
  * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE if no strategy applies

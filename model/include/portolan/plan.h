@@ -374,6 +374,7 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */
     bool staged;     /* the library stages GPU buffers through host memory of its own */
+    bool in_place;   /* input and output are one buffer (MPI_IN_PLACE, MPI_Bcast): not a copy between them */
 } pto_request_t;
 
 /* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. */

@@ -62,6 +62,10 @@ enum {
     PTO_PRICE_PLACES_MAX = 1 << 23
 };
 
+/* How many messages, or copies, reductions and signals, pricing the plan walks one by one; 0 for prices by
+ * class. A million take about a second. */
+int64_t pto_price_work(const pto_plan_t *plan);
+
 /* Price a plan. `explanation` may be NULL. Otherwise it must be zeroed or hold an earlier explanation, which
  * is replaced; it points into the plan and the machine. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no
  * cost for messages or copies that the plan makes; PTO_ERR_TOO_LARGE above the limits, before any work is

@@ -46,8 +46,28 @@ typedef enum {
     PTO_DATATYPE_INT64,
     PTO_DATATYPE_FLOAT,
     PTO_DATATYPE_DOUBLE,
+    PTO_DATATYPE_HALF,     /* IEEE 754 binary16 */
+    PTO_DATATYPE_BFLOAT16, /* the upper half of a float */
+    PTO_DATATYPE_INT8,
+    PTO_DATATYPE_UINT8,
+    PTO_DATATYPE_INT16,
+    PTO_DATATYPE_UINT16,
+    PTO_DATATYPE_UINT32,
+    PTO_DATATYPE_UINT64,
+    PTO_DATATYPE_FLOAT_COMPLEX,
+    PTO_DATATYPE_DOUBLE_COMPLEX,
     PTO_DATATYPE_COUNT
 } pto_datatype_t;
+
+/* The kind of number that a datatype holds; it determines which operations combine it. */
+typedef enum {
+    PTO_NUMBER_BYTE, /* not a number */
+    PTO_NUMBER_SIGNED,
+    PTO_NUMBER_UNSIGNED,
+    PTO_NUMBER_REAL,
+    PTO_NUMBER_COMPLEX,
+    PTO_NUMBER_COUNT
+} pto_number_t;
 
 /* The quantity that a sweep varies. */
 typedef enum { PTO_SWEEP_BYTES, PTO_SWEEP_NODES, PTO_SWEEP_MESSAGES, PTO_SWEEP_COUNT } pto_sweep_kind_t;
@@ -138,6 +158,7 @@ const char *pto_split_name(pto_split_t value);
 const char *pto_datatype_name(pto_datatype_t datatype);
 const char *pto_sweep_kind_name(pto_sweep_kind_t value);
 int64_t pto_datatype_bytes(pto_datatype_t datatype); /* of one element */
+pto_number_t pto_datatype_number(pto_datatype_t datatype);
 
 /* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */
 typedef struct {
@@ -294,6 +315,7 @@ typedef enum {
     PTO_FIELD_DISTANCE,
     PTO_FIELD_SPACES,
     PTO_FIELD_BOTH_WAYS,
+    PTO_FIELD_IN_PLACE,
     PTO_FIELD_CHUNKS,
     PTO_FIELD_STAGED_MEMBERS,
     PTO_FIELD_HALO,
@@ -322,11 +344,13 @@ typedef struct {
     pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
     pto_pair_ends_t ends;  /* `pair` only */
     pto_halo_t halo;       /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
+    bool in_place;         /* allreduce, reduce, broadcast only: input and output are one buffer */
     int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
     pto_staged_t staged_members; /* of strategies that stage; each may be one of PTO_STAGED_* */
     int strategy_count;          /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
+    int64_t work_limit; /* of a command on the scenario; 0: what takes about a minute */
 } pto_scenario_t;
 
 /* A scenario with all defaults and no request yet. */

@@ -104,7 +104,7 @@ typedef void (*pto_simulate_begin_t)(const pto_simulate_progress_t *progress);
 enum { PTO_SIMULATE_RANKS_MAX = 1 << 20, PTO_SIMULATE_LIMIT = 100000000 };
 
 typedef struct {
-    int64_t limit;          /* of messages, and of ranks times stages; 0: PTO_SIMULATE_LIMIT */
+    int64_t limit; /* of messages, and of ranks times stages, of all simulations; 0: PTO_SIMULATE_LIMIT */
     pto_span_visit_t visit; /* called at the end of every span, in order of their ends; may be NULL */
     void *context;
     pto_simulate_begin_t begin; /* called by pto_simulate_scenario before each simulation; may be NULL */

@@ -10,7 +10,7 @@ PTO_API_BEGIN
 
 /* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
  * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
- * owners_per_gpu of the layout. In a key, * stands for any text (copies.*.beta_s_per_byte=/2): all parameters
+ * owners_per_gpu of the layout. In a key, * matches any text (copies.*.beta_s_per_byte=/2): all parameters
  * that match and have a value, limits of byte ranges and node.* aside. Values may have units
  * (pto_quantity_parse). A changed parameter loses its
  * interval, gets the line PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +12,10 @@
 
 #include "base/text_file.h"
 
-enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096 };
+enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096, UNFINISHED_MAX = 8 };
+
+/* The temporary files that are open: a command has few. Others are left behind where a signal ends it. */
+static _Atomic(const char *) unfinished[UNFINISHED_MAX];
 
 struct pto_output {
     FILE *stream;
@@ -20,6 +25,22 @@ struct pto_output {
     bool force;
     bool grows; /* what was written is kept, whatever happens */
 };
+
+static void replace_unfinished(const char *old, const char *new) {
+    for (int i = 0; i < UNFINISHED_MAX; i++) {
+        const char *expected = old;
+        if (atomic_compare_exchange_strong(&unfinished[i], &expected, new))
+            return;
+    }
+}
+
+void pto_output_unlink_unfinished(void) {
+    for (int i = 0; i < UNFINISHED_MAX; i++) {
+        const char *path = atomic_exchange(&unfinished[i], NULL);
+        if (path)
+            unlink(path);
+    }
+}
 
 static pto_status_t io_error(pto_error_t *err, const char *path, int cause) {
     return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(cause));
@@ -51,6 +72,19 @@ static pto_status_t follow_links(char **path, const char *named, pto_error_t *er
     return PTO_OK;
 }
 
+/* A signal between creating the file and noting it would leave it behind; creating it can take long. */
+static int create_unfinished(const pto_output_t *output) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int file = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), cause = errno;
+    if (file >= 0 && !output->grows)
+        replace_unfinished(NULL, output->beside);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = cause;
+    return file;
+}
+
 /* Create a file in the folder of `target`, with the permissions of the old one, or those of any new file
  * (mkstemp would make it private). Returns its descriptor, or -1. */
 static int open_beside(pto_output_t *output, const struct stat *old) {
@@ -63,7 +97,7 @@ static int open_beside(pto_output_t *output, const struct stat *old) {
     }
     for (int attempt = 0; file < 0 && attempt < ATTEMPTS_MAX; attempt++) {
         snprintf(output->beside, size, "%s.part-%ld-%d", output->target, (long)getpid(), attempt);
-        file = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = create_unfinished(output);
         if (file < 0 && errno != EEXIST)
             break;
     }
@@ -104,8 +138,10 @@ static pto_status_t open_stream(pto_output_t *output, pto_error_t *err) {
 }
 
 static void release(pto_output_t *output) {
-    if (output->beside && !output->grows)
+    if (output->beside && !output->grows) {
         unlink(output->beside);
+        replace_unfinished(output->beside, NULL);
+    }
     free(output->beside);
     free(output->target);
     free(output->path);

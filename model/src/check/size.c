@@ -2,6 +2,8 @@
  * each stage that a rank passes, one for each block that a copy, a reduction or a message moves, three for a
  * message and, if memory is shared, one for each 200 ranks whose clocks it carries. A touch takes about half
  * a microsecond. */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
@@ -99,7 +101,8 @@ static void count_buffers(size_count_t *count) {
     }
 }
 
-pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err) {
+    int64_t before = touched ? *touched : 0;
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
     int64_t runs = 1;
     count.clocks = product(count.ranks, pto_plan_lane_count(plan));
@@ -119,13 +122,19 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
     count_stages(&count);
     count_buffers(&count);
     int64_t touches = product(product(runs, pto_check_assignments(plan)), count.touches);
-    if (touches <= limit && count.kept <= limit / TOUCHES_A_KEPT_ITEM)
+    if (touches <= limit - before && count.kept <= limit / TOUCHES_A_KEPT_ITEM) {
+        if (touched)
+            *touched += touches;
         return PTO_OK;
+    }
+    char earlier[64] = "";
+    if (before > 0)
+        snprintf(earlier, sizeof earlier, " of which other plans take %lld,", (long long)before);
     return pto_error_set(
         err, PTO_ERR_TOO_LARGE,
         "checking %s by %s touches %lld blocks, messages and clocks and keeps %lld; the limit "
-        "is %lld and %lld (--limit N raises the first to N, the second to N / %d)",
+        "is %lld,%s and %lld (--limit N raises the first to N, the second to N / %d)",
         plan->request.strategy->name, plan->request.algorithm->name, (long long)touches,
-        (long long)count.kept, (long long)limit, (long long)(limit / TOUCHES_A_KEPT_ITEM),
+        (long long)count.kept, (long long)limit, earlier, (long long)(limit / TOUCHES_A_KEPT_ITEM),
         TOUCHES_A_KEPT_ITEM);
 }

@@ -202,7 +202,7 @@ static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_prove
         datatype++;
     if (datatype == PTO_DATATYPE_COUNT)
         return pto_error_set_at(err, PTO_ERR_TYPE, collectives->path[said->file], said->line, 1,
-                                "datatype '%.60s' is not byte, int32, int64, float or double", said->value);
+                                "'%.60s' is not a datatype", said->value);
     for (size_t i = row_first; i < collectives->count; i++)
         collectives->row[i].datatype = datatype;
     return PTO_OK;

@@ -50,6 +50,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .mapping = &scenario->mapping,
                              .ends = scenario->ends,
                              .halo = scenario->halo,
+                             .in_place = scenario->in_place,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,
@@ -474,7 +475,9 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
                               .sweep = pto_scenario_sweep(scenario),
                               .point_count = pto_scenario_points(scenario),
                               .point = swept_series(scenario)->value};
-    pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
+    pto_status_t status = pto_check_work(scenario, machine, 1, NULL, err);
+    if (status == PTO_OK)
+        status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
         return status;
     assert(made.strategy_count > 0 && made.point_count > 0);

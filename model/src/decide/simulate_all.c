@@ -10,6 +10,7 @@
 typedef struct {
     const pto_machine_t *machine;
     pto_simulate_options_t options; /* without a visitor, since plans that are only tried report no spans */
+    int64_t *used;                  /* of the limit, by all cells so far */
     int64_t number;
     int64_t cells;
     pto_prediction_t *prediction;
@@ -36,7 +37,7 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
     pto_simulation_t simulation;
     pto_status_t status = pto_plan_choose(scenario, cell->machine, point, strategy, &plan, &price, NULL, err);
     if (status == PTO_OK)
-        status = pto_simulate_check_size(plan, cell->options.limit, err);
+        status = pto_simulate_check_size(plan, cell->options.limit, cell->used, err);
     if (status == PTO_OK) {
         announce(cell, plan);
         status = pto_simulate(plan, cell->machine, &cell->options, &simulation, err);
@@ -62,13 +63,14 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
 static pto_status_t check_sizes(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
                                 const cell_t *cell, pto_error_t *err) {
     pto_status_t status = PTO_OK;
+    int64_t used = *cell->used;
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++) {
         pto_plan_t *plan = NULL;
         pto_request_t request = pto_scenario_request(scenario, point, strategy, pto_algorithm_at(i));
         if (!(pto_strategy_with(strategy, request.algorithm) & 1u << scenario->collective) ||
             pto_plan_create(&request, &plan, NULL) != PTO_OK)
             continue;
-        status = pto_simulate_check_size(plan, cell->options.limit, err);
+        status = pto_simulate_check_size(plan, cell->options.limit, &used, err);
         pto_plan_destroy(plan);
     }
     return status;
@@ -105,13 +107,14 @@ static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point
 
 /* A cell that is excluded keeps the reason. Returns the status that excluded it. */
 static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t number,
-                                  const pto_simulate_options_t *options, pto_simulation_t *simulation,
-                                  pto_error_t *err) {
+                                  const pto_simulate_options_t *options, int64_t *used,
+                                  pto_simulation_t *simulation, pto_error_t *err) {
     const pto_scenario_t *scenario = predictions->scenario;
     int64_t point = number / predictions->strategy_count;
     const pto_strategy_t *strategy = predictions->strategy[number % predictions->strategy_count];
     pto_prediction_t *prediction = &predictions->prediction[number];
     cell_t cell = {.machine = predictions->machine,
+                   .used = used,
                    .number = number,
                    .cells = predictions->point_count * predictions->strategy_count,
                    .prediction = prediction,
@@ -142,8 +145,9 @@ static pto_status_t simulate_cells(const pto_predictions_t *predictions,
     int64_t cells = predictions->point_count * predictions->strategy_count;
     pto_error_t first = {0}, reason;
     bool any = false;
+    int64_t used = 0;
     for (int64_t cell = 0; cell < cells; cell++) {
-        pto_status_t status = simulate_cell(predictions, cell, options, &list[cell], &reason);
+        pto_status_t status = simulate_cell(predictions, cell, options, &used, &list[cell], &reason);
         if (status != PTO_OK && first.status == PTO_OK)
             first = reason;
         any = any || status == PTO_OK;

@@ -38,9 +38,11 @@ static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_
 /* --- mappings ------------------------------------------------------------------------------------------- */
 
 static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const char *key) {
-    for (int i = 0; i < table->field_count; i++)
-        if (strcmp(table->field[i].key, key) == 0)
-            return &table->field[i];
+    do {
+        for (int i = 0; i < table->field_count; i++)
+            if (strcmp(table->field[i].key, key) == 0)
+                return &table->field[i];
+    } while ((table = table->base));
     return NULL;
 }
 
@@ -84,9 +86,12 @@ static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_
                                 const pto_yaml_table_t *table) {
     const char *names[PTO_YAML_FIELDS_MAX];
     int count = 0;
-    for (int i = 0; i < table->field_count && count < PTO_YAML_FIELDS_MAX; i++)
-        if (!table->field[i].reserved)
-            names[count++] = table->field[i].key;
+    const pto_yaml_table_t *from = table;
+    do {
+        for (int i = 0; i < from->field_count && count < PTO_YAML_FIELDS_MAX; i++)
+            if (!from->field[i].reserved)
+                names[count++] = from->field[i].key;
+    } while ((from = from->base));
     char advice[LIST_TEXT_MAX + 32], message[PTO_ERROR_MESSAGE_MAX];
     if (new_name(node->key))
         snprintf(advice, sizeof advice, "; it is now called '%s'", new_name(node->key));
@@ -122,10 +127,13 @@ static pto_status_t check_keys(const pto_reader_t *reader, const pto_yaml_node_t
         if (status != PTO_OK)
             return status;
     }
-    for (int i = 0; i < table->field_count; i++)
-        if (table->field[i].required && !pto_yaml_find(mapping, table->field[i].key))
-            return pto_read_fail(reader, mapping, PTO_ERR_KEY, "missing key '%s' in %s", table->field[i].key,
-                                 table->what);
+    const pto_yaml_table_t *from = table;
+    do {
+        for (int i = 0; i < from->field_count; i++)
+            if (from->field[i].required && !pto_yaml_find(mapping, from->field[i].key))
+                return pto_read_fail(reader, mapping, PTO_ERR_KEY, "missing key '%s' in %s",
+                                     from->field[i].key, table->what);
+    } while ((from = from->base));
     if (table->nonempty && !mapping->child)
         return pto_read_fail(reader, mapping, PTO_ERR_KEY, "%s is empty", table->what);
     return PTO_OK;

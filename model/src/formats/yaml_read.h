@@ -39,7 +39,8 @@ struct pto_yaml_table {
     const char *what; /* the mapping's name in messages */
     const pto_yaml_field_t *field;
     int field_count;
-    bool nonempty; /* the mapping may not be empty */
+    const pto_yaml_table_t *base; /* has more fields, of the first member of the target; or NULL */
+    bool nonempty;                /* the mapping may not be empty */
     /* Checks across fields, once all are read; may be NULL. */
     pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
 };

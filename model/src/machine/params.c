@@ -45,22 +45,21 @@ static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     return param;
 }
 
-static void add_value(list_t *list, place_t place, const char *leaf, pto_param_t *value, pto_unit_t unit) {
+static pto_machine_param_t *add_value(list_t *list, place_t place, const char *leaf, pto_param_t *value,
+                                      pto_unit_t unit) {
     pto_machine_param_t *param = add(list, place, leaf);
     param->param = value;
     param->unit = unit;
+    return param;
 }
 
 static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
-    pto_machine_param_t *param = add(list, place, pto_field_name(PTO_FIELD_ALPHA));
-    param->param = &postal->alpha_s;
-    param->unit = PTO_UNIT_S;
-    param->partner = &postal->beta_s_per_byte;
+    pto_param_t *alpha = &postal->alpha_s, *beta = &postal->beta_s_per_byte;
+    pto_machine_param_t *param = add_value(list, place, pto_field_name(PTO_FIELD_ALPHA), alpha, PTO_UNIT_S);
+    param->partner = beta;
     param->flagged = postal->flagged;
-    param = add(list, place, pto_field_name(PTO_FIELD_BETA));
-    param->param = &postal->beta_s_per_byte;
-    param->unit = PTO_UNIT_S_PER_BYTE;
-    param->partner = &postal->alpha_s;
+    param = add_value(list, place, pto_field_name(PTO_FIELD_BETA), beta, PTO_UNIT_S_PER_BYTE);
+    param->partner = alpha;
     param->flagged = postal->flagged;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     int strategy_count;
     pto_map_result_t *result;
     pto_map_problem_t problem;
+    int64_t candidates_work; /* of their prices, at most */
     pto_error_t *err;
 } choice_t;
 
@@ -220,10 +221,16 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int
     return PTO_OK;
 }
 
-/* A price takes time by the square of the number of processes. */
-static int64_t budget_of(const choice_t *choice) {
-    enum { PRICES_MAX = 2000, PAIRS_MAX = 1 << 23 };
-    int64_t count = choice->problem.flows->count, prices = PAIRS_MAX / (count * count);
+/* How often `work` fits into a quarter of what the candidates leave of the limit: swaps gain little. */
+static int64_t fitting(const choice_t *choice, int64_t work) {
+    int64_t left = pto_scenario_work_limit(choice->scenario) - choice->candidates_work;
+    return left / 4 / (work > 0 ? work : 1);
+}
+
+static int64_t budget_of(const choice_t *choice, int strategy) {
+    enum { PRICES_MAX = 2000 };
+    int64_t prices =
+        fitting(choice, pto_cell_work(choice->scenario, choice->machine, 0, choice->strategy[strategy]));
     if (choice->options->refine >= 0)
         return choice->options->refine;
     return prices < PRICES_MAX ? prices : PRICES_MAX;
@@ -232,19 +239,19 @@ static int64_t budget_of(const choice_t *choice) {
 static pto_status_t refine_best(choice_t *choice) {
     pto_map_result_t *result = choice->result;
     int from = result->best, strategy = 0;
-    int64_t budget = budget_of(choice);
+    const pto_map_candidate_t *best = &result->candidate[from];
+    while (choice->strategy[strategy] != best->strategy)
+        strategy++;
+    int64_t budget = budget_of(choice, strategy);
     if (budget == 0)
         return PTO_OK;
     pto_map_candidate_t *candidate = add_candidate(choice);
     if (!candidate)
         return PTO_ERR_MEMORY;
-    const pto_map_candidate_t *best = &result->candidate[from];
     memcpy(candidate->place, best->place, (size_t)result->flows.count * sizeof *candidate->place);
     snprintf(candidate->name, sizeof candidate->name, "%.50s, refined", from == 0 ? "default" : best->name);
     candidate->seconds = best->seconds;
     candidate->sum = best->sum;
-    while (choice->strategy[strategy] != best->strategy)
-        strategy++;
     pto_status_t status = refine(choice, candidate, strategy, budget);
     if (status == PTO_OK && !is_better(candidate->seconds, candidate->sum, best)) { /* nothing was found */
         free(candidate->place);
@@ -263,6 +270,18 @@ static pto_status_t refuse_equal(pto_error_t *err) {
     return PTO_ERR_NOT_APPLICABLE;
 }
 
+/* The prices of all candidates, and those of the refinement if its number is given. */
+static pto_status_t check_work(choice_t *choice) {
+    const pto_map_options_t *options = choice->options;
+    int64_t candidates = 1, each = 0;
+    for (int m = 0; m < options->mapper_count; m++)
+        candidates += depends_on_seed(options->mapper[m]) && options->seeds > 1 ? options->seeds : 1;
+    int64_t times = candidates + (options->refine > 0 ? options->refine : 0);
+    pto_status_t status = pto_check_work(choice->scenario, choice->machine, times, &each, choice->err);
+    choice->candidates_work = status == PTO_OK ? candidates * each : 0;
+    return status;
+}
+
 static pto_status_t prepare(choice_t *choice) {
     const pto_scenario_t *scenario = choice->scenario;
     pto_map_result_t *result = choice->result;
@@ -275,8 +294,10 @@ static pto_status_t prepare(choice_t *choice) {
         pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for mappings");
         return PTO_ERR_MEMORY;
     }
-    pto_status_t status =
-        pto_flows_make(counts, bytes, pto_layout_owner_count(&choice->layout), &result->flows, choice->err);
+    pto_status_t status = check_work(choice);
+    if (status == PTO_OK)
+        status = pto_flows_make(counts, bytes, pto_layout_owner_count(&choice->layout), &result->flows,
+                                choice->err);
     if (status == PTO_OK)
         status = pto_places_make(choice->machine, &choice->layout, choice->options->metric, bytes,
                                  &result->places, choice->err);

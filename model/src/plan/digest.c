@@ -139,6 +139,8 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     if (request->collective == PTO_COLLECTIVE_HALO)
         hash = digest_halo(hash, &request->halo);
+    if (request->in_place)
+        hash = fnv1a(hash, request->in_place);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
     if (request->segment_bytes > 0)

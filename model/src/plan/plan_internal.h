@@ -119,6 +119,8 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
 /* The kind of a copy step, by the spaces of its buffers. */
+/* Bytes that a copy moves: none onto itself, where the request is in place. */
+int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
@@ -150,8 +152,9 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
-/* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT). Errors: PTO_ERR_TOO_LARGE. */
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
+/* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT) after others that took `*used`
+ * of it, and add to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err);
 
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {

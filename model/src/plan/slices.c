@@ -449,6 +449,23 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
     return pto_held_slice_bytes(slice, action, &held);
 }
 
+/* Whether a copy's two ends are the same bytes where the user has one buffer: all of the input and of the
+ * output, of the process itself. */
+static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
+    const pto_slice_t *source = &action->step->source, *target = &action->step->target;
+    return plan->request.in_place && source->holder == PTO_HOLDER_SELF && target->holder == PTO_HOLDER_SELF &&
+           pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN &&
+           pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT &&
+           pto_buffer_is_users(plan, target->buffer, action->rank) &&
+           bytes == pto_buffer_bytes(plan, source->buffer, action->rank) &&
+           bytes == pto_buffer_bytes(plan, target->buffer, action->rank);
+}
+
+int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
+    int64_t bytes = pto_slice_bytes(plan, &action->step->source, action);
+    return is_onto_itself(plan, action, bytes) ? 0 : bytes;
+}
+
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
     pto_space_t source = pto_plan_buffer(plan, step->source.buffer)->space;
     pto_space_t target = pto_plan_buffer(plan, step->target.buffer)->space;

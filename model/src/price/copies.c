@@ -33,7 +33,7 @@ static copy_t copy_of(const pto_plan_t *plan, const pto_action_t *action) {
     int64_t cores = plan->request.layout.procs_per_gpu;
     copy_t copy = {.kind = pto_step_copy_kind(plan, step),
                    .reach = pto_copy_reach(plan, action),
-                   .bytes = pto_slice_bytes(plan, &step->source, action),
+                   .bytes = pto_copy_bytes(plan, action),
                    .gpu = action->rank / cores,
                    .source_gpu = pto_slice_holder(plan, &step->source, action) / cores,
                    .target_gpu = pto_slice_holder(plan, &step->target, action) / cores};

@@ -74,7 +74,7 @@ static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other)
 static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
-    int64_t bytes = pto_slice_bytes(plan, &step->source, action);
+    int64_t bytes = pto_copy_bytes(plan, action);
     int64_t source = pto_slice_holder(plan, &step->source, action);
     int64_t target = pto_slice_holder(plan, &step->target, action);
     if (bytes == 0)

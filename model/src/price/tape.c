@@ -197,8 +197,6 @@ pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds) {
     return NULL;
 }
 
-int pto_tape_length(const pto_tape_t *tape) { return tape->count; }
-
 /* --- replaying ------------------------------------------------------------------------------------------ */
 
 static double value_of(const record_t *record, const double *value) {

@@ -109,7 +109,4 @@ void pto_tape_refuse(void);
  * and none removed. False: a comparison has another result. */
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
 
-/* Number of operations, for tests of how a price's work grows. */
-int pto_tape_length(const pto_tape_t *tape);
-
 #endif

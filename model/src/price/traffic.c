@@ -217,7 +217,8 @@ static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group
     int64_t node_start = (layout->nodes - 1) * group->members_per_node;
     if (node_start >= folded_end)
         return group->members_per_node;
-    return (folded_end - node_start) / 2 + group->members_per_node - (folded_end - node_start);
+    /* Of the folded ones those with an odd number are left. */
+    return (folded_end - node_start + 1) / 2 + group->members_per_node - (folded_end - node_start);
 }
 
 /* Consecutive members: a node between the first and the last one is full. */

@@ -54,7 +54,7 @@ static void print_sizes(printer_t *printer) {
         pto_text_bytes(&printer->text, request->unique_bytes);
         pto_text_add(&printer->text, " differ");
     }
-    pto_text_add(&printer->text, "\n");
+    pto_text_add(&printer->text, request->in_place ? ", in place\n" : "\n");
 }
 
 static void print_header(printer_t *printer) {

@@ -55,6 +55,10 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         if (status != PTO_OK)
             return status;
     }
+    if (scenario->in_place && !pto_collective_is_vector(scenario->collective))
+        return pto_scenario_refuse(scenario, PTO_FIELD_IN_PLACE, PTO_ERR_KEY, err,
+                                   "in_place is for allreduce, reduce and broadcast only, not for %s",
+                                   pto_collective_name(scenario->collective));
     bool names_implementation = scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
                                 scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0;
     if (names_implementation &&

@@ -9,6 +9,7 @@
 #include "formats/yaml_tree.h"
 #include "machine/library_rules.h"
 #include "scenario/check.h"
+#include "scenario/read_call.h"
 #include "scenario/read_counts.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
@@ -267,24 +268,17 @@ static const pto_yaml_field_t layout_fields[] = {
 };
 static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
 
-static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target);
-
-static const pto_yaml_field_t scenario_fields[] = {
-    {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
-    {.key = "machine", .read = pto_read_path, AT(machine_path), .required = true},
+/* What a call needs, be it the only one or one of a workload. */
+static const pto_yaml_field_t call_fields[] = {
     {.key = "collective", .read = read_enum, AT(collective), .argument = NAMES_COLLECTIVE, .required = true},
     {.key = "implementation", .read = read_enum, AT(implementation), .argument = NAMES_IMPLEMENTATION},
     {.key = "split", .read = read_enum, AT(split), .argument = NAMES_SPLIT},
     {.key = "datatype", .read = read_enum, AT(datatype), .argument = NAMES_DATATYPE},
-    {.key = "layout", .table = &layout_table},
     {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
     {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
     {.key = "counts", .read = pto_read_counts, AT(counts)},
-    {.key = "placement", .read = read_placement, AT(mapping)},
-    {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
-    {.key = "spaces", .read = read_spaces, AT(ends)},
-    {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
+    {.key = "in_place", .read = pto_read_bool, AT(in_place)},
     {.key = "dims", .read = read_grid, AT(halo), .argument = GRID_DIMS},
     {.key = "wrap", .read = read_grid, AT(halo), .argument = GRID_WRAP},
     {.key = "extent", .read = read_grid, AT(halo), .argument = GRID_EXTENT},
@@ -296,21 +290,47 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
-static const pto_yaml_table_t scenario_table = {
-    .what = "a scenario file", FIELDS(scenario_fields), .finish = finish_scenario};
+const pto_yaml_table_t pto_scenario_call_table = {.what = "a call", FIELDS(call_fields)};
+
+static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target);
+
+static const pto_yaml_field_t scenario_fields[] = {
+    {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
+    {.key = "machine", .read = pto_read_path, AT(machine_path), .required = true},
+    {.key = "layout", .table = &layout_table},
+    {.key = "placement", .read = read_placement, AT(mapping)},
+    {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
+    {.key = "spaces", .read = read_spaces, AT(ends)},
+    {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
+};
+static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
+                                                FIELDS(scenario_fields),
+                                                .base = &pto_scenario_call_table,
+                                                .finish = finish_scenario};
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
     static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",     [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",         [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype",   [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_BYTES] = "bytes",         [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages",   [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_PLACEMENT] = "placement",
-        [PTO_FIELD_HALO] = "extent",         [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
+        [PTO_FIELD_MACHINE] = "machine",
+        [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",
+        [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype",
+        [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",
+        [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages",
+        [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",
+        [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance",
+        [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways",
+        [PTO_FIELD_CHUNKS] = "chunks",
+        [PTO_FIELD_LIBRARY] = "library",
+        [PTO_FIELD_PLACEMENT] = "placement",
+        [PTO_FIELD_IN_PLACE] = "in_place",
+        [PTO_FIELD_HALO] = "extent",
+        [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
@@ -331,19 +351,24 @@ static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml
     return pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, reader->err);
 }
 
+pto_status_t pto_scenario_finish_call(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                      const char *what, pto_scenario_t *scenario) {
+    note_places(node, scenario->place);
+    scenario->has_split = pto_yaml_find(node, "split") != NULL;
+    if (!pto_counts_scale(&scenario->counts))
+        return take_matrix_bytes(reader, node, scenario);
+    if (scenario->bytes.count == 0 && scenario->collective != PTO_COLLECTIVE_HALO)
+        return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'bytes' in %s", what);
+    return PTO_OK;
+}
+
 static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {
     pto_scenario_t *scenario = target;
-    pto_status_t status = PTO_OK;
-    note_places(root, scenario->place);
-    scenario->has_split = pto_yaml_find(root, "split") != NULL;
     if (scenario->nodes.count > 0)
         scenario->layout.nodes = scenario->nodes.value[0];
     else if (scenario->collective != PTO_COLLECTIVE_PAIR)
         return pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'layout' in a scenario file");
-    if (!pto_counts_scale(&scenario->counts))
-        status = take_matrix_bytes(reader, root, scenario);
-    else if (scenario->bytes.count == 0 && scenario->collective != PTO_COLLECTIVE_HALO)
-        status = pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'bytes' in a scenario file");
+    pto_status_t status = pto_scenario_finish_call(reader, root, scenario_table.what, scenario);
     return status == PTO_OK ? pto_scenario_check(scenario, reader->err) : status;
 }
 

@@ -19,10 +19,23 @@ PTO_NAME_FUNCTION(pto_split_name, pto_split_t, PTO_SPLIT_COUNT, "no split",
 static const struct {
     const char *name;
     int64_t bytes;
+    pto_number_t number;
 } datatypes[] = {
-    [PTO_DATATYPE_BYTE] = {"byte", 1},     [PTO_DATATYPE_INT32] = {"int32", 4},
-    [PTO_DATATYPE_INT64] = {"int64", 8},   [PTO_DATATYPE_FLOAT] = {"float", 4},
-    [PTO_DATATYPE_DOUBLE] = {"double", 8},
+    [PTO_DATATYPE_BYTE] = {"byte", 1, PTO_NUMBER_BYTE},
+    [PTO_DATATYPE_INT32] = {"int32", 4, PTO_NUMBER_SIGNED},
+    [PTO_DATATYPE_INT64] = {"int64", 8, PTO_NUMBER_SIGNED},
+    [PTO_DATATYPE_FLOAT] = {"float", 4, PTO_NUMBER_REAL},
+    [PTO_DATATYPE_DOUBLE] = {"double", 8, PTO_NUMBER_REAL},
+    [PTO_DATATYPE_HALF] = {"half", 2, PTO_NUMBER_REAL},
+    [PTO_DATATYPE_BFLOAT16] = {"bfloat16", 2, PTO_NUMBER_REAL},
+    [PTO_DATATYPE_INT8] = {"int8", 1, PTO_NUMBER_SIGNED},
+    [PTO_DATATYPE_UINT8] = {"uint8", 1, PTO_NUMBER_UNSIGNED},
+    [PTO_DATATYPE_INT16] = {"int16", 2, PTO_NUMBER_SIGNED},
+    [PTO_DATATYPE_UINT16] = {"uint16", 2, PTO_NUMBER_UNSIGNED},
+    [PTO_DATATYPE_UINT32] = {"uint32", 4, PTO_NUMBER_UNSIGNED},
+    [PTO_DATATYPE_UINT64] = {"uint64", 8, PTO_NUMBER_UNSIGNED},
+    [PTO_DATATYPE_FLOAT_COMPLEX] = {"float_complex", 8, PTO_NUMBER_COMPLEX},
+    [PTO_DATATYPE_DOUBLE_COMPLEX] = {"double_complex", 16, PTO_NUMBER_COMPLEX},
 };
 PTO_EACH_NAMED(datatypes, PTO_DATATYPE_COUNT);
 
@@ -32,6 +45,10 @@ const char *pto_datatype_name(pto_datatype_t datatype) {
 
 int64_t pto_datatype_bytes(pto_datatype_t datatype) {
     return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].bytes : 1;
+}
+
+pto_number_t pto_datatype_number(pto_datatype_t datatype) {
+    return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].number : PTO_NUMBER_BYTE;
 }
 
 PTO_NAME_FUNCTION(

@@ -5,6 +5,7 @@
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "portolan/strategy.h"
@@ -122,7 +123,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     case PTO_STEP_COPY:
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
-        bytes = pto_slice_bytes(sim->plan, &step->source, action);
+        bytes = pto_copy_bytes(sim->plan, action);
         if (bytes > 0 && proc->walk.lanes < 0) {
             proc->behind = streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
             proc->streams = streams;
@@ -397,7 +398,8 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- size ----------------------------------------------------------------------------------------------- */
 
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err) {
+    int64_t before = used ? *used : 0;
     if (limit <= 0)
         limit = PTO_SIMULATE_LIMIT;
     int64_t ranks = pto_layout_rank_count(&plan->request.layout);
@@ -408,14 +410,21 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_
             "prices any number",
             (long long)ranks, PTO_SIMULATE_RANKS_MAX);
     pto_plan_size_t size = pto_plan_size(plan);
-    if (size.messages <= limit && size.stages <= limit)
+    int64_t most = size.messages > size.stages ? size.messages : size.stages;
+    if (most <= limit - before) {
+        if (used)
+            *used += most;
         return PTO_OK;
+    }
+    char earlier[64] = "";
+    if (before > 0)
+        snprintf(earlier, sizeof earlier, ", of which other plans take %lld", (long long)before);
     return pto_error_set(err, PTO_ERR_TOO_LARGE,
                          "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
-                         "is %lld of either (--limit raises it, `portolan predict` needs none)",
+                         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
                          plan->request.strategy->name, plan->request.algorithm->name,
-                         (long long)size.messages, (long long)ranks, (long long)size.stages,
-                         (long long)limit);
+                         (long long)size.messages, (long long)ranks, (long long)size.stages, (long long)limit,
+                         earlier);
 }
 
 /* --- the simulation ------------------------------------------------------------------------------------- */
@@ -549,7 +558,7 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .shared_links = pto_links_of(machine, layout),
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
-    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
+    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, NULL, err);
     if (status == PTO_OK)
         status = pto_links_check(&sim.shared_links, err);
     if (status != PTO_OK)

@@ -1,0 +1,79 @@
+/* Recorded collectives of a program or benchmark, counted by kind: the files of the profiler and of the
+ * drop-in (docs/formats.md), and what OSU's and NCCL's benchmarks print. */
+#ifndef PORTOLAN_RECORDING_H
+#define PORTOLAN_RECORDING_H
+
+#include "portolan/api.h"
+#include "portolan/workload.h"
+
+PTO_API_BEGIN
+
+typedef enum {
+    PTO_RECORDING_CALLS,
+    PTO_RECORDING_OSU,
+    PTO_RECORDING_NCCL_TESTS,
+    PTO_RECORDING_COUNT
+} pto_recording_format_t;
+
+const char *pto_recording_format_name(pto_recording_format_t format);
+
+/* How to read what a file does not say. */
+typedef struct {
+    int64_t rank;                /* calls.csv: whose calls; -1: those of the first line's */
+    int64_t nodes;               /* benchmarks; 0: not given */
+    int64_t gpus_per_node;       /* processes of a node, one for each GPU */
+    pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
+    bool as_gpu;                 /* take host buffers for GPU buffers */
+} pto_recording_options_t;
+
+enum { PTO_RECORDING_ROUTE_MAX = 32 };
+
+/* Equal calls: of one collective, size, shape of communicator and route. */
+typedef struct {
+    pto_collective_t collective;
+    int64_t bytes; /* as in a scenario */
+    int64_t nodes;
+    int64_t gpus_per_node;
+    int64_t per_node; /* communicators on a node, this one included */
+    int64_t times;
+    double measured_s;                   /* of all; 0: unknown */
+    char route[PTO_RECORDING_ROUTE_MAX]; /* a strategy, or "mpi" */
+} pto_recording_call_t;
+
+/* Calls that are not among them. */
+typedef struct {
+    int64_t others; /* no collective of portolan's */
+    int64_t on_host;
+    int64_t sizeless;
+    int64_t uneven; /* on communicators that have different numbers of processes on their nodes */
+} pto_recording_skipped_t;
+
+/* Free with pto_recording_fini. */
+typedef struct {
+    pto_recording_format_t format;
+    int64_t rank; /* calls.csv */
+    int count;
+    pto_recording_call_t *call;
+    pto_recording_skipped_t skipped;
+} pto_recording_t;
+
+/* Read a file line by line, in memory that depends on the kinds of calls alone. Errors: PTO_ERR_IO; _SYNTAX
+ * (none of the formats, a line that is not of its format); _RANGE (a number out of bounds); _KEY (a number of
+ * nodes or a collective is needed); _TOO_LARGE (more than 65,536 kinds of calls); _MEMORY. With the line
+ * where there is one. */
+pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
+                                pto_recording_t *trace, pto_error_t *err);
+/* The same from memory; `path` only names the text. */
+pto_status_t pto_recording_parse(const char *text, size_t text_size, const char *path,
+                                 const pto_recording_options_t *options, pto_recording_t *trace,
+                                 pto_error_t *err);
+void pto_recording_fini(pto_recording_t *trace);
+
+/* A bound workload of these calls, in their order, for pto_step_predict. Errors: those of pto_scenario_check
+ * and _bind. */
+pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine,
+                                    pto_workload_t *workload, pto_error_t *err);
+
+PTO_API_END
+
+#endif

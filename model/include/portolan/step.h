@@ -1,0 +1,58 @@
+/* The prediction of a workload: what each of its calls costs by each strategy while all communicators make
+ * it, and what of the communication is exposed. docs/model.md, 'A step of an application'. */
+#ifndef PORTOLAN_STEP_H
+#define PORTOLAN_STEP_H
+
+#include "portolan/api.h"
+#include "portolan/pick.h"
+#include "portolan/workload.h"
+
+PTO_API_BEGIN
+
+/* A call's predictions: one point, on a machine of which a communicator has its share. Computation has none.
+ */
+typedef struct {
+    pto_machine_t *machine; /* owned */
+    pto_predictions_t predictions;
+    int best; /* strategy of `predictions` that the cheapest mix takes */
+} pto_step_call_t;
+
+/* A step in which all calls take one strategy, or the cheapest mix of strategies. */
+typedef struct {
+    const pto_strategy_t *strategy; /* NULL: the cheapest mix */
+    bool applicable;                /* to all calls */
+    double seconds;                 /* of the step: communication that is exposed, and computation */
+    double communication_s;         /* with what computation hides */
+    double exposed_s;
+} pto_step_route_t;
+
+/* The workload is borrowed; free with pto_step_fini. */
+typedef struct {
+    const pto_workload_t *workload;
+    pto_step_call_t *call; /* one for each of the workload's */
+    double compute_s;
+    pto_step_route_t mix;
+    int route_count;
+    pto_step_route_t *route; /* of the strategies that apply to a call, in the registry's order */
+} pto_step_prediction_t;
+
+/* Predict a bound workload. Only the strategies named, if any are. Errors: those of pto_predict, at the
+ * call's place if no strategy applies to it; PTO_ERR_NOT_APPLICABLE if the machine has a fabric and nodes of
+ * a communicator do not follow each other. */
+pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
+                              pto_step_prediction_t *step, pto_error_t *err);
+void pto_step_fini(pto_step_prediction_t *step);
+
+/* The seconds of a call once, by a strategy (NULL: that of the cheapest mix); false if that does not apply.
+ */
+bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pto_strategy_t *strategy,
+                           double *seconds);
+
+/* What the calls of an entry take, which run at once: at least the longest of them, and at least what they
+ * ask of any resource of a process or node together. */
+bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
+                            double *seconds);
+
+PTO_API_END
+
+#endif

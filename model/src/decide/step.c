@@ -1,0 +1,296 @@
+/* A step of an application: its calls are priced one by one, each on the layout of one communicator and on
+ * the machine that this communicator has while the others of its node make the same call. Calls at once are
+ * lanes, as in a plan (docs/model.md, equation 8e). */
+#include "portolan/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/share.h"
+
+/* --- what calls at once share --------------------------------------------------------------------------- */
+
+/* What a GPU's processes have one of, by the terms of a price that occupy it. */
+typedef enum {
+    RESOURCE_OUT,
+    RESOURCE_IN,
+    RESOURCE_GPU,
+    RESOURCE_CPU,
+    RESOURCE_MESSAGES, /* and the node's NICs and links */
+    RESOURCE_MEMORY,
+    RESOURCE_COUNT
+} resource_t;
+
+typedef struct {
+    double seconds[RESOURCE_COUNT];
+} demand_t;
+
+static bool begins(const char *key, const char *start) { return strncmp(key, start, strlen(start)) == 0; }
+
+static resource_t copy_resource(const char *key) {
+    return strstr(key, "d2h")   ? RESOURCE_OUT
+           : strstr(key, "h2d") ? RESOURCE_IN
+           : strstr(key, "h2h") ? RESOURCE_CPU
+                                : RESOURCE_GPU;
+}
+
+static resource_t resource_of(const char *key, bool leaves_node) {
+    if (begins(key, "copies."))
+        return copy_resource(key);
+    if (begins(key, "memory."))
+        return RESOURCE_MEMORY;
+    if (begins(key, "reduce.cpu") || begins(key, "signals.flag_s"))
+        return RESOURCE_CPU;
+    if (begins(key, "messages.") || begins(key, "gap.") || begins(key, "injection.") ||
+        begins(key, "network.") || begins(key, "fabric.") || begins(key, "topology."))
+        return RESOURCE_MESSAGES;
+    return begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
+}
+
+static void add_demand(demand_t *demand, const pto_prediction_t *prediction, const pto_layout_t *layout,
+                       int64_t times) {
+    const pto_explanation_t *explanation = &prediction->explanation;
+    for (int t = 0; t < explanation->count; t++)
+        demand->seconds[resource_of(explanation->term[t].key, layout->nodes > 1)] +=
+            explanation->term[t].seconds * (double)times;
+}
+
+/* --- a strategy's step ---------------------------------------------------------------------------------- */
+
+static bool is_call(const pto_workload_call_t *call) {
+    return call->scenario.collective < PTO_COLLECTIVE_COUNT;
+}
+
+/* The index of a strategy among a call's predictions; their number if it is none of them. */
+static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
+    int i = 0;
+    while (i < predictions->strategy_count && predictions->strategy[i] != strategy)
+        i++;
+    return i;
+}
+
+/* NULL if the strategy does not apply. */
+static const pto_prediction_t *prediction_of(const pto_step_call_t *call, const pto_strategy_t *strategy) {
+    const pto_predictions_t *predictions = &call->predictions;
+    int i = strategy ? find_strategy(predictions, strategy) : call->best;
+    if (!predictions->prediction || i >= predictions->strategy_count)
+        return NULL;
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);
+    return prediction->applicable ? prediction : NULL;
+}
+
+bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pto_strategy_t *strategy,
+                           double *seconds) {
+    const pto_prediction_t *prediction = prediction_of(&step->call[call], strategy);
+    *seconds = prediction ? prediction->price.seconds : 0;
+    return prediction != NULL;
+}
+
+bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
+                            double *seconds) {
+    demand_t demand = {{0}};
+    int calls = 0;
+    *seconds = 0;
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_workload_call_t *call = &step->workload->call[i];
+        if (call->entry != entry || !is_call(call))
+            continue;
+        const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
+        if (!prediction)
+            return false;
+        *seconds = fmax(*seconds, (double)call->times * prediction->price.seconds);
+        add_demand(&demand, prediction, &call->scenario.layout, call->times);
+        calls++;
+    }
+    for (int r = 0; r < RESOURCE_COUNT && calls > 1; r++)
+        *seconds = fmax(*seconds, demand.seconds[r]);
+    return true;
+}
+
+static double entry_compute(const pto_workload_t *workload, int entry) {
+    double seconds = 0;
+    for (int i = 0; i < workload->call_count; i++)
+        if (workload->call[i].entry == entry && !is_call(&workload->call[i]))
+            seconds += (double)workload->call[i].times * workload->call[i].compute_s;
+    return seconds;
+}
+
+static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
+    pto_step_route_t route = {.strategy = strategy, .applicable = true};
+    for (int entry = 0; entry < step->workload->entry_count; entry++) {
+        double communication_s, compute_s = entry_compute(step->workload, entry);
+        if (!pto_step_entry_seconds(step, entry, strategy, &communication_s))
+            return (pto_step_route_t){.strategy = strategy};
+        route.communication_s += communication_s;
+        route.exposed_s += fmax(communication_s - compute_s, 0);
+        route.seconds += fmax(communication_s, compute_s);
+    }
+    return route;
+}
+
+/* --- the cheapest mix ----------------------------------------------------------------------------------- */
+
+static bool is_of_entry(const pto_step_prediction_t *step, int call, int entry) {
+    return step->workload->call[call].entry == entry && is_call(&step->workload->call[call]);
+}
+
+/* Change one call's strategy after the other, as long as the entry gets faster. */
+static double improve(pto_step_prediction_t *step, int entry) {
+    double best_s, seconds;
+    bool changed = pto_step_entry_seconds(step, entry, NULL, &best_s);
+    if (!changed)
+        return INFINITY;
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < step->workload->call_count; i++) {
+            pto_step_call_t *call = &step->call[i];
+            int kept = call->best;
+            for (int s = 0; s < call->predictions.strategy_count && is_of_entry(step, i, entry); s++) {
+                call->best = s;
+                if (pto_step_entry_seconds(step, entry, NULL, &seconds) && seconds < best_s) {
+                    best_s = seconds;
+                    kept = s;
+                    changed = true;
+                }
+            }
+            call->best = kept;
+        }
+    }
+    return best_s;
+}
+
+static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy) {
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_predictions_t *predictions = &step->call[i].predictions;
+        int s = find_strategy(predictions, strategy);
+        if (!is_of_entry(step, i, entry))
+            continue;
+        if (s == predictions->strategy_count)
+            return false;
+        step->call[i].best = s;
+    }
+    return true;
+}
+
+static void copy_choice(pto_step_prediction_t *step, int *to, const int *from) {
+    for (int i = 0; i < step->workload->call_count; i++) {
+        if (to)
+            to[i] = step->call[i].best;
+        else
+            step->call[i].best = from[i];
+    }
+}
+
+/* What is cheapest alone may not be so at once with others: descend from there and from each strategy for
+ * all.
+ */
+static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
+    double best_s = improve(step, entry);
+    copy_choice(step, chosen, NULL);
+    for (int r = 0; r < step->route_count; r++) {
+        double seconds =
+            choose_for_all(step, entry, step->route[r].strategy) ? improve(step, entry) : INFINITY;
+        if (seconds < best_s) {
+            best_s = seconds;
+            copy_choice(step, chosen, NULL);
+        }
+        copy_choice(step, NULL, chosen);
+    }
+}
+
+/* --- all ------------------------------------------------------------------------------------------------ */
+
+static pto_status_t place_error(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                const pto_error_t *fault, pto_error_t *err) {
+    if (fault->line > 0) {
+        if (err)
+            *err = *fault;
+        return fault->status;
+    }
+    return pto_error_set_at(err, fault->status, workload->path, call->place.line, call->place.column,
+                            "%s: %s", pto_workload_call_name(call), fault->message);
+}
+
+static pto_status_t predict_call(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                 const pto_machine_t *machine, pto_step_call_t *made, pto_error_t *err) {
+    const pto_communicators_t *shared = &call->communicators;
+    const bool leaves_node = call->scenario.layout.nodes > 1;
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = PTO_OK;
+    if (machine->fabric.levels > 0 && shared->has_gaps)
+        status = pto_error_set(&fault, PTO_ERR_NOT_APPLICABLE,
+                               "on a machine with a fabric, the nodes of a communicator must be consecutive");
+    if (status == PTO_OK)
+        status = pto_machine_share(machine,
+                                   (pto_sharers_t){.network = leaves_node ? shared->per_node : 1,
+                                                   .links = shared->per_node,
+                                                   .memory = shared->per_socket},
+                                   &made->machine, &fault);
+    if (status == PTO_OK)
+        status = pto_predict(&call->scenario, made->machine, true, &made->predictions, &fault);
+    if (status != PTO_OK)
+        return place_error(workload, call, &fault, err);
+    made->best = pto_pick_at(&made->predictions, 0);
+    return PTO_OK;
+}
+
+static bool applies_anywhere(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (prediction_of(&step->call[i], strategy))
+            return true;
+    return false;
+}
+
+static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine_t *machine,
+                                  pto_error_t *err) {
+    const pto_workload_t *workload = step->workload;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
+        if (is_call(&workload->call[i]))
+            status = predict_call(workload, &workload->call[i], machine, &step->call[i], err);
+    for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
+        if (applies_anywhere(step, pto_strategy_at(i)))
+            step->route[step->route_count++] = add_up(step, pto_strategy_at(i));
+    return status;
+}
+
+static void mix_calls(pto_step_prediction_t *step, int *chosen) {
+    for (int entry = 0; entry < step->workload->entry_count; entry++) {
+        choose_mix(step, entry, chosen);
+        step->compute_s += entry_compute(step->workload, entry);
+    }
+    step->mix = add_up(step, NULL);
+}
+
+pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
+                              pto_step_prediction_t *step, pto_error_t *err) {
+    size_t calls = (size_t)workload->call_count + 1;
+    int *chosen = calloc(calls, sizeof *chosen);
+    pto_step_prediction_t made = {
+        .workload = workload,
+        .call = calloc(calls, sizeof *made.call),
+        .route = calloc((size_t)pto_strategy_count() + 1, sizeof *made.route),
+    };
+    pto_status_t status;
+    if (!made.call || !made.route || !chosen)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a step");
+    else if ((status = predict_calls(&made, machine, err)) == PTO_OK)
+        mix_calls(&made, chosen);
+    free(chosen);
+    if (status == PTO_OK)
+        *step = made;
+    else
+        pto_step_fini(&made);
+    return status;
+}
+
+void pto_step_fini(pto_step_prediction_t *step) {
+    for (int i = 0; step->call && i < step->workload->call_count; i++) {
+        pto_predictions_fini(&step->call[i].predictions);
+        pto_machine_destroy(step->call[i].machine);
+    }
+    free(step->call);
+    free(step->route);
+    *step = (pto_step_prediction_t){0};
+}

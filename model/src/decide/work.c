@@ -1,0 +1,75 @@
+/* What pricing a scenario takes, counted before it begins: prices by class take next to nothing, those rank
+ * by rank a microsecond for each message. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/plan_internal.h"
+#include "portolan/pick.h"
+#include "portolan/strategy.h"
+
+/* Of one plan. What is refused is no work. */
+static int64_t plan_work(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return 0;
+    int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : 0;
+    pto_plan_destroy(plan);
+    return work;
+}
+
+/* Numbers of chunks are not counted: the search for one ends early. */
+int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                      const pto_strategy_t *strategy) {
+    pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+    int64_t work = 0;
+    if (!(strategy->collectives & 1u << request.collective))
+        return 0;
+    const char *name = pto_library_algorithm(scenario, machine, &request);
+    int64_t prices = strategy->stages ? 2 * strategy->stages(&request) : 1; /* of numbers that stage */
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        int64_t more;
+        request.algorithm = pto_algorithm_at(i);
+        if (!(request.algorithm->collectives & 1u << request.collective) ||
+            (name && strcmp(name, request.algorithm->name) != 0))
+            continue;
+        if (!pto_multiply(prices, plan_work(&request), &more) || !pto_add(work, more, &work))
+            return INT64_MAX;
+    }
+    return work;
+}
+
+static int64_t scenario_work(const pto_scenario_t *scenario, const pto_machine_t *machine) {
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    int64_t work = 0;
+    if (pto_scenario_strategies(scenario, &strategy, &count, NULL) != PTO_OK)
+        return 0;
+    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
+        for (int i = 0; i < count; i++)
+            if (!pto_add(work, pto_cell_work(scenario, machine, point, strategy[i]), &work))
+                work = INT64_MAX;
+    free(strategy);
+    return work;
+}
+
+int64_t pto_scenario_work_limit(const pto_scenario_t *scenario) {
+    return scenario->work_limit > 0 ? scenario->work_limit : PTO_WORK_LIMIT;
+}
+
+pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
+                            int64_t *work, pto_error_t *err) {
+    int64_t each = scenario_work(scenario, machine), limit = pto_scenario_work_limit(scenario);
+    if (work)
+        *work = each;
+    if (each <= limit / times)
+        return PTO_OK;
+    char repeated[32] = "";
+    if (times > 1)
+        snprintf(repeated, sizeof repeated, ", %lld times", (long long)times);
+    return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                         "pricing walks %lld messages or copies one by one%s; the limit is %lld in all; ask "
+                         "for fewer sizes, strategies or processes, or raise the limit (--limit N)",
+                         (long long)each, repeated, (long long)limit);
+}

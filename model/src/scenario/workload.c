@@ -1,0 +1,216 @@
+/* Workloads on a machine: the communicators of a grid, and where their members are. */
+#include "portolan/workload.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "machine/machine_internal.h"
+#include "scenario/check.h"
+
+const char *pto_workload_call_name(const pto_workload_call_t *call) {
+    if (call->name)
+        return call->name;
+    return call->scenario.collective < PTO_COLLECTIVE_COUNT ? pto_collective_name(call->scenario.collective)
+                                                            : "compute";
+}
+
+const char *pto_workload_along_text(const pto_workload_t *workload, unsigned along,
+                                    char text[PTO_WORKLOAD_ALONG_MAX]) {
+    size_t used = 0;
+    if (along == (1u << workload->dim_count) - 1) {
+        snprintf(text, PTO_WORKLOAD_ALONG_MAX, "world");
+        return text;
+    }
+    for (int d = 0; d < workload->dim_count; d++)
+        if (along & 1u << d)
+            used += (size_t)snprintf(text + used, PTO_WORKLOAD_ALONG_MAX - used, "%s%s", used ? "+" : "",
+                                     workload->dim[d].name);
+    return text;
+}
+
+static pto_status_t refuse(const pto_workload_t *workload, pto_place_t place, pto_error_t *err,
+                           const char *message) {
+    if (place.line == 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s", message);
+    return pto_error_set_at(err, PTO_ERR_RANGE, workload->path, place.line, place.column, "%s", message);
+}
+
+/* --- the layout and the grid ---------------------------------------------------------------------------- */
+
+static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_t *machine,
+                                    pto_error_t *err) {
+    pto_layout_t *layout = &workload->layout;
+    char message[PTO_ERROR_MESSAGE_MAX];
+    int64_t cores = machine->node.cores / machine->node.gpus;
+    if (layout->gpus_per_node == 0)
+        layout->gpus_per_node = machine->node.gpus;
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = cores > 0 ? cores : 1;
+    layout->gpus_per_socket =
+        machine->node.gpus / machine->node.sockets + (machine->node.gpus % machine->node.sockets != 0);
+    if (layout->gpus_per_node > machine->node.gpus) {
+        snprintf(message, sizeof message, "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
+                 (long long)layout->gpus_per_node, (long long)machine->node.gpus, machine->name);
+        return refuse(workload, workload->layout_place, err, message);
+    }
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_layout_check(layout, &fault) != PTO_OK)
+        return refuse(workload, workload->layout_place, err, fault.message);
+    return PTO_OK;
+}
+
+enum { GPUS_MAX = 1 << 22 }; /* whose places are looked at one by one */
+
+static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    int64_t gpus = pto_layout_owner_count(&workload->layout), processes = 1;
+    pto_dimension_t *open = NULL;
+    bool fits = true;
+    for (int d = 0; d < workload->dim_count; d++) {
+        if (workload->dim[d].size == 0)
+            open = &workload->dim[d];
+        else
+            fits = fits && pto_multiply(processes, workload->dim[d].size, &processes);
+    }
+    fits =
+        fits && processes >= 1 && processes <= gpus && gpus % processes == 0 && (open || processes == gpus);
+    if (gpus > GPUS_MAX)
+        snprintf(message, sizeof message, "layout: %lld GPUs; a step has at most %d", (long long)gpus,
+                 GPUS_MAX);
+    else if (workload->dim_count > 0 && !fits)
+        snprintf(message, sizeof message,
+                 "grid: %lld processes%s, but the layout has %lld GPUs; a size of 0 is filled in",
+                 (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus);
+    else {
+        if (open)
+            open->size = gpus / processes;
+        return PTO_OK;
+    }
+    return refuse(workload, gpus > GPUS_MAX ? workload->layout_place : workload->grid_place, err, message);
+}
+
+/* --- communicators -------------------------------------------------------------------------------------- */
+
+/* Members of a communicator that follow each other on one node, and of these on one socket. */
+typedef struct {
+    int64_t on_node;   /* of every communicator on every node; 0: none seen yet */
+    int64_t on_socket; /* the fewest, of those on a node's first socket with any */
+    bool uneven;
+    bool has_gaps;
+} runs_t;
+
+/* The process of this number in the communicator whose first process is `first`. */
+static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t first, int64_t number) {
+    int64_t process = first, stride = 1;
+    for (int d = workload->dim_count - 1; d >= 0; d--) {
+        int64_t size = workload->dim[d].size;
+        if (along & 1u << d) {
+            process += stride * (number % size);
+            number /= size;
+        }
+        stride *= size;
+    }
+    return process;
+}
+
+static bool is_first(const pto_workload_t *workload, unsigned along, int64_t process) {
+    assert(workload->dim_count >= 0 && workload->dim_count <= PTO_WORKLOAD_DIMS_MAX);
+    for (int d = workload->dim_count - 1; d >= 0; d--) {
+        if (along & 1u << d && process % workload->dim[d].size != 0)
+            return false;
+        process /= workload->dim[d].size;
+    }
+    return true;
+}
+
+static void note_run(runs_t *runs, int64_t on_node, int64_t on_socket) {
+    runs->uneven = runs->uneven || (runs->on_node != 0 && on_node != runs->on_node);
+    runs->on_node = on_node;
+    if (runs->on_socket == 0 || on_socket < runs->on_socket)
+        runs->on_socket = on_socket;
+}
+
+static void walk_members(const pto_workload_t *workload, unsigned along, int64_t first, int64_t size,
+                         runs_t *runs) {
+    const pto_layout_t *layout = &workload->layout;
+    int64_t node = -1, socket = -1, on_node = 0, on_socket = 0;
+    for (int64_t i = 0; i < size; i++) {
+        int64_t process = member_at(workload, along, first, i);
+        if (process / layout->gpus_per_node != node) {
+            if (node >= 0)
+                note_run(runs, on_node, on_socket);
+            runs->has_gaps = runs->has_gaps || (node >= 0 && process / layout->gpus_per_node > node + 1);
+            node = process / layout->gpus_per_node;
+            socket = process % layout->gpus_per_node / layout->gpus_per_socket;
+            on_node = on_socket = 0;
+        }
+        on_node++;
+        on_socket += process % layout->gpus_per_node / layout->gpus_per_socket == socket;
+    }
+    note_run(runs, on_node, on_socket);
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* One communicator's layout, and how many there are. */
+static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t *call, pto_layout_t *layout,
+                            pto_error_t *err) {
+    int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;
+    char along[PTO_WORKLOAD_ALONG_MAX], message[PTO_ERROR_MESSAGE_MAX];
+    runs_t runs = {0};
+    for (int d = 0; d < workload->dim_count; d++)
+        size *= call->along & 1u << d ? workload->dim[d].size : 1;
+    *layout = workload->layout;
+    if (workload->dim_count == 0)
+        size = gpus;
+    for (int64_t process = 0; process < gpus && size < gpus && !runs.uneven; process++)
+        if (is_first(workload, call->along, process))
+            walk_members(workload, call->along, process, size, &runs);
+    if (runs.uneven) {
+        snprintf(message, sizeof message,
+                 "communicators along %s have different numbers of GPUs on their nodes of %lld, which are "
+                 "not priced; change the grid or gpus_per_node",
+                 pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
+        return refuse(workload, call->place, err, message);
+    }
+    if (runs.on_node > 0) { /* it is not the world */
+        layout->nodes = size / runs.on_node;
+        layout->gpus_per_node = runs.on_node;
+        layout->gpus_per_socket = runs.on_socket;
+    }
+    const int64_t job_socket = smaller(workload->layout.gpus_per_socket, workload->layout.gpus_per_node);
+    const int64_t members = smaller(layout->gpus_per_socket, job_socket);
+    call->communicators =
+        (pto_communicators_t){.count = gpus / size,
+                              .per_node = workload->layout.gpus_per_node / layout->gpus_per_node,
+                              .per_socket = members > 0 ? job_socket / members : 1,
+                              .has_gaps = runs.has_gaps};
+    return PTO_OK;
+}
+
+static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_t *call,
+                              const pto_machine_t *machine, pto_error_t *err) {
+    pto_scenario_t *scenario = &call->scenario;
+    pto_layout_t layout;
+    pto_status_t status = lay_out(workload, call, &layout, err);
+    if (status == PTO_OK)
+        status = pto_series_one(layout.nodes, &scenario->nodes, err);
+    scenario->layout = layout;
+    if (status == PTO_OK)
+        status = pto_scenario_check(scenario, err);
+    if (status == PTO_OK)
+        status = pto_scenario_bind(scenario, machine, err);
+    scenario->layout.gpus_per_socket = layout.gpus_per_socket; /* as its members are placed */
+    return status;
+}
+
+pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *machine, pto_error_t *err) {
+    pto_status_t status = complete_layout(workload, machine, err);
+    if (status == PTO_OK)
+        status = complete_grid(workload, err);
+    for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
+        if (workload->call[i].scenario.collective < PTO_COLLECTIVE_COUNT)
+            status = bind_call(workload, &workload->call[i], machine, err);
+    return status;
+}

@@ -1,0 +1,293 @@
+/* portolan machine new: a machine file from datasheets, for a machine that cannot be measured yet. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "portolan/units.h"
+
+static const char usage[] =
+    "usage: portolan machine new --name NAME --gpus N --cores N --host-link LINK [OPTIONS]\n"
+    "\n"
+    "Writes a machine file from what datasheets say. Rates are those of the links, of which programs reach "
+    "70\n"
+    "to 97 percent; starts are those of machines that were measured, and their intervals span these. Every\n"
+    "number has its source beside it. What no datasheet says is left out, so that it is reported as not\n"
+    "priced. portolan-calibrate replaces the guesses by measurements.\n"
+    "\n"
+    "  portolan machine new --name my-cluster --sockets 2 --cores 112 --gpus 8 --gpu-link nvlink4\n"
+    "      --host-link pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
+    "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
+    "\n"
+    "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, or a rate in\n"
+    "each direction (50 GB/s).\n";
+
+typedef struct {
+    const char *name; /* as given; NULL: no such link */
+    double s_per_byte;
+    const char *source;
+} link_t;
+
+typedef struct {
+    const char *name;
+    const char *source;
+    int64_t sockets, gpus, cores, nics, gpu_memory, host_memory;
+    link_t gpu, host, nic;
+    bool without_gpudirect;
+    pto_options_t files; /* --out and --force */
+} machine_t;
+
+/* --- options -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    double gb_per_s; /* in each direction */
+    const char *source;
+} links[] = {
+    {"pcie3", 15.75, "16 lanes of 8 GT/s, PCI-SIG"},
+    {"pcie4", 31.5, "16 lanes of 16 GT/s, PCI-SIG"},
+    {"pcie5", 63, "16 lanes of 32 GT/s, PCI-SIG"},
+    {"pcie6", 121, "16 lanes of 64 GT/s, PCI-SIG"},
+    {"nvlink2", 150, "6 links of 25 GB/s, NVIDIA V100 datasheet"},
+    {"nvlink3", 300, "12 links of 25 GB/s, NVIDIA A100 datasheet"},
+    {"nvlink4", 450, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
+    {"nvlink5", 900, "18 links of 50 GB/s, NVIDIA B200 datasheet"},
+    {"nvlink-c2c", 450, "NVIDIA Grace Hopper datasheet"},
+};
+enum { LINK_COUNT = (int)(sizeof links / sizeof *links) };
+
+static const char *link_at(int i) { return i < LINK_COUNT ? links[i].name : NULL; }
+
+static pto_status_t read_link(const char *text, link_t *link, pto_error_t *err) {
+    *link = (link_t){.name = text, .source = "as given"};
+    for (int i = 0; i < LINK_COUNT; i++)
+        if (strcmp(text, links[i].name) == 0) {
+            link->s_per_byte = 1e-9 / links[i].gb_per_s;
+            link->source = links[i].source;
+            return PTO_OK;
+        }
+    pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
+    if (status == PTO_OK && !(link->s_per_byte > 0))
+        return pto_error_set(err, PTO_ERR_RANGE, "%s is not a rate above 0", text);
+    return status;
+}
+
+static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
+    return read_link(text, &((machine_t *)target)->gpu, err);
+}
+
+static pto_status_t apply_host_link(void *target, const char *text, pto_error_t *err) {
+    return read_link(text, &((machine_t *)target)->host, err);
+}
+
+static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) {
+    return read_link(text, &((machine_t *)target)->nic, err);
+}
+
+static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
+
+#define STORE(form, member) PTO_STORE(form, machine_t, member)
+
+static const pto_option_t machine_options[] = {
+    {"name", "NAME", "the machine's name", STORE(TEXT, name)},
+    {"gpus", "N", "GPUs of a node", STORE(COUNT, gpus)},
+    {"sockets", "N", "CPU sockets of a node", STORE(COUNT, sockets), .standard = "1"},
+    {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
+    {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
+     .apply = apply_gpu_link, .word_at = link_at},
+    {"host-link", "LINK", "between a GPU and the host", .apply = apply_host_link, .word_at = link_at},
+    {"nics", "N", "NICs of a node", STORE(COUNT, nics), .standard = "1"},
+    {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", .apply = apply_nic},
+    {"no-gpudirect", NULL, "NICs cannot read the memory of GPUs", STORE(FLAG, without_gpudirect)},
+    {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory)},
+    {"host-memory", "BYTES", "memory of a node's host (default: no limit)", STORE(BYTES, host_memory)},
+    {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},
+    {"out", "FILE.yaml", "write the file there instead of to standard output", STORE(TEXT, files.out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, files.force)},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", machine_options}, {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan machine", .usage = usage, .set = option_sets, .operand_at = new_at};
+
+/* --- the file ------------------------------------------------------------------------------------------- */
+
+/* A number and its 95 percent interval. */
+typedef struct {
+    double value, low, high;
+} guess_t;
+
+/* What is reached of a link that `lanes` share: on Summit 95 percent of two NICs, on H200s 80 percent of PCIe
+ * 5 and 84 of NVLink 4. */
+static guess_t reached(const link_t *link, int64_t lanes) {
+    double s_per_byte = link->s_per_byte / (double)lanes;
+    return (guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
+}
+
+static void write_guess(FILE *stream, const char *key, guess_t guess) {
+    fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
+}
+
+static void write_cost(FILE *stream, const char *before, guess_t start, guess_t byte, const char *after) {
+    fprintf(stream, "%s{", before);
+    write_guess(stream, "alpha_s", start);
+    fputs(", ", stream);
+    write_guess(stream, "beta_s_per_byte", byte);
+    fprintf(stream, "}%s\n", after);
+}
+
+/* A message's start by protocol, and all of its bytes alike. */
+static void write_message(FILE *stream, const char *level, guess_t eager, guess_t rendezvous, guess_t byte,
+                          const char *source) {
+    fprintf(stream, "    %s: # %s\n", level, source);
+    fputs("      - {protocol: eager, below_bytes: 16384, ", stream);
+    write_guess(stream, "alpha_s", eager);
+    fputs(", ", stream);
+    write_guess(stream, "beta_s_per_byte", byte);
+    fputs("}\n      - {protocol: rendezvous, ", stream);
+    write_guess(stream, "alpha_s", rendezvous);
+    fputs(", ", stream);
+    write_guess(stream, "beta_s_per_byte", byte);
+    fputs("}\n", stream);
+}
+
+static void write_host_messages(FILE *stream, const machine_t *machine) {
+    const guess_t memory = {1e-10, 3e-11, 1.7e-10};
+    fputs("messages:\n  cpu:\n", stream);
+    write_message(stream, "on_socket", (guess_t){6e-7, 3.5e-7, 1.3e-6}, (guess_t){3e-6, 2e-6, 6e-6}, memory,
+                  "starts and bytes: Summit, Lassen and hosts of H200s span the intervals");
+    if (machine->sockets > 1)
+        write_message(stream, "on_node", (guess_t){1.1e-6, 8e-7, 2e-6}, (guess_t){5.8e-6, 4e-6, 8e-6},
+                      (guess_t){1.5e-10, 6e-11, 2.4e-10}, "starts and bytes: Summit and Lassen");
+    if (machine->nic.name)
+        write_message(stream, "off_node", (guess_t){1.8e-6, 1.3e-6, 5.2e-6}, (guess_t){6.6e-6, 3e-6, 1e-5},
+                      reached(&machine->nic, 1), "starts: Summit and Lassen; bytes: one NIC");
+}
+
+static void write_gpu_messages(FILE *stream, const machine_t *machine) {
+    const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
+    const guess_t start = {1.2e-5, 9e-6, 1.9e-5};
+    fputs("  gpu:\n", stream);
+    static const char *const level[] = {"on_socket", "on_node"}; /* switches join all GPUs alike */
+    for (int i = 0; i < (machine->sockets > 1 ? 2 : 1); i++)
+        write_message(stream, level[i], start, start, reached(within, 1),
+                      machine->gpu.name ? "starts: Summit, Lassen, H200s; bytes: the link between GPUs"
+                                        : "starts: Summit, Lassen, H200s; bytes: the link to the host");
+    if (machine->nic.name && !machine->without_gpudirect)
+        write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
+                      reached(&machine->nic, 1), "starts: Summit, Lassen, H200s over TCP; bytes: one NIC");
+    if (!machine->nic.name)
+        return;
+    fprintf(stream, "\ninjection: # of %lld NICs\n  cpu: {", (long long)machine->nics);
+    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    fputs("}\n", stream);
+    if (machine->without_gpudirect)
+        return;
+    fputs("  gpu: {", stream);
+    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    fputs("}\n", stream);
+}
+
+static void write_copies(FILE *stream, const machine_t *machine) {
+    const guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
+    fputs("\ncopies: # starts: V100s of Summit and Lassen, H200s\n", stream);
+    write_cost(stream, "  h2d: {on_socket: ", start, link, "}");
+    write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
+    write_cost(stream, "  d2d: {on_socket: ", (guess_t){7.2e-6, 6e-6, 2.5e-5},
+               (guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+    write_cost(stream, "  h2h: {on_socket: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1.5e-10, 1e-10, 4.5e-10},
+               "} # a host of H200s; high: Lassen");
+    if (machine->gpu.name)
+        write_cost(stream, "peer: # start: H200s\n  on_socket: ", (guess_t){7.3e-6, 6e-6, 2e-5},
+                   reached(&machine->gpu, 1), "");
+}
+
+static void write_kernels(FILE *stream, const machine_t *machine) {
+    fputs("\nreduce:\n", stream);
+    write_cost(stream, "  cpu: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1e-10, 2e-11, 4.3e-10},
+               " # a host of H200s; high: Summit");
+    write_cost(stream, "  gpu: ", (guess_t){9.7e-6, 8e-6, 2e-5}, (guess_t){7.7e-13, 3e-13, 4e-12},
+               " # H200s; high: slower memory");
+    fputs("signals: {", stream);
+    write_guess(stream, "flag_s", (guess_t){1.8e-7, 1e-7, 1e-6});
+    fputs(", ", stream);
+    write_guess(stream, "device_s", (guess_t){2.2e-6, 1e-6, 4e-6});
+    fputs("} # H200s\nlaunch: {", stream);
+    write_guess(stream, "kernel_s", (guess_t){8.9e-6, 5e-6, 2e-5});
+    fputs("} # H200s\n", stream);
+    if (!machine->gpu.name)
+        return;
+    fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
+    write_cost(stream, "  load: {on_socket: ", (guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
+    write_cost(stream, "  store: {on_socket: ", (guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
+}
+
+static void write_head(FILE *stream, const machine_t *machine) {
+    const link_t *const link[] = {&machine->gpu, &machine->host, &machine->nic};
+    static const char *const what[] = {"between GPUs", "to the host", "of a NIC"};
+    fprintf(
+        stream,
+        "# %s: guesses from datasheets, by portolan machine new. Nothing was measured.\n"
+        "# Of each link's rate, 85 percent are taken to be reached, 70 to 97 in the intervals. Starts are\n"
+        "# those of the machines that are named; scenarios/machines has their files.\n",
+        machine->name);
+    for (size_t i = 0; i < sizeof link / sizeof *link; i++)
+        if (link[i]->name)
+            fprintf(stream, "# %s: %.4g GB/s (%s%s%s)\n", what[i], 1e-9 / link[i]->s_per_byte, link[i]->name,
+                    strcmp(link[i]->source, "as given") ? ": " : "",
+                    strcmp(link[i]->source, "as given") ? link[i]->source : "");
+    fprintf(stream, "machine: \"%s\"\nsource: \"%s\"\nnode: {sockets: %lld, gpus: %lld, cores: %lld}\n\n",
+            machine->name, machine->source, (long long)machine->sockets, (long long)machine->gpus,
+            (long long)machine->cores);
+}
+
+static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err) {
+    const machine_t *machine = context;
+    (void)err;
+    write_head(stream, machine);
+    write_host_messages(stream, machine);
+    write_gpu_messages(stream, machine);
+    write_copies(stream, machine);
+    write_kernels(stream, machine);
+    if (machine->gpu_memory > 0 || machine->host_memory > 0)
+        fputs("memory: {", stream);
+    if (machine->gpu_memory > 0)
+        fprintf(stream, "gpu_bytes: %lld%s", (long long)machine->gpu_memory,
+                machine->host_memory > 0 ? ", " : "}\n");
+    if (machine->host_memory > 0)
+        fprintf(stream, "host_bytes: %lld}\n", (long long)machine->host_memory);
+    return PTO_OK;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+/* Names go into the file within quotes. */
+static bool is_plain(const char *text) { return !strpbrk(text, "\"\\\n\r") && *text != '\0'; }
+
+static int check(const machine_t *machine) {
+    if (!machine->name || machine->gpus == 0 || machine->cores == 0 || !machine->host.name)
+        return pto_usage_error(&syntax, "--name, --gpus, --cores and --host-link are needed");
+    if (!is_plain(machine->name) || !is_plain(machine->source))
+        return pto_usage_error(&syntax, "--name and --source cannot hold quotes, backslashes or line breaks");
+    if (machine->cores < machine->gpus || machine->gpus < machine->sockets)
+        return pto_usage_error(&syntax, "a node has a core for each GPU and a GPU for each socket at least");
+    return -1;
+}
+
+static int run(const pto_arguments_t *given) {
+    machine_t machine = {.name = NULL};
+    pto_error_t err = {0};
+    if (given->operand_count != 1 || strcmp(given->operand[0], "new") != 0)
+        return pto_usage_error(&syntax, "the only thing to do with a machine is new");
+    int code = pto_options_apply(given, &machine);
+    if (code < 0)
+        code = check(&machine);
+    if (code >= 0)
+        return code;
+    return pto_options_write(&machine.files, write_machine, &machine, &err) == PTO_OK
+               ? pto_flush_output()
+               : pto_report_error(&err);
+}
+
+const pto_command_t pto_command_machine = {
+    .name = "machine", .summary = "write a machine file from datasheets", .syntax = &syntax, .run = run};

@@ -1,0 +1,339 @@
+/* portolan replay: what the collectives that a program or benchmark made would take by other routes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "portolan/recording.h"
+#include "portolan/step.h"
+#include "table.h"
+#include "terminal.h"
+
+static const char usage[] =
+    "usage: portolan replay FILE --machine NAME [OPTIONS]\n"
+    "\n"
+    "Reads the collectives that a program or a benchmark made, and predicts what they would take by other\n"
+    "routes: in total by each strategy and by the cheapest mix, and the kinds of calls that would gain "
+    "most.\n"
+    "Where the file has times, they stand beside the predictions. The files are\n"
+    "\n"
+    "  calls.csv of libportolan-profile.so, and PORTOLAN_REPORT of libportolan-mpi.so\n"
+    "  what OSU's benchmarks of collectives print (with --nodes)\n"
+    "  what nccl-tests print\n"
+    "\n"
+    "  portolan replay calls.csv --machine summit-spectrum-refit\n"
+    "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
+    "\n"
+    "Of calls.csv, the calls of one process are replayed. Its processes are placed node by node, one for "
+    "each\n"
+    "GPU; where the file shows all processes of a communicator, its shape is known, otherwise they are "
+    "taken\n"
+    "to follow each other. MPI's own route is priced as cuda_aware.\n"
+    "\n"
+    "csv: one row per kind of call, "
+    "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
+    "cheapest,cheapest_s`. Times are those of one call; measured_s is empty where it is unknown, and\n"
+    "predicted_s where the route does not apply.\n";
+
+/* The options shared with other commands apply to the first member. */
+typedef struct {
+    pto_options_t options;
+    pto_recording_options_t trace;
+    int64_t top;
+} replay_t;
+
+static const char *collective_at(int i) {
+    return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
+}
+
+static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
+    replay_t *replay = target;
+    pto_status_t status = pto_int64_parse(text, &replay->trace.rank, err);
+    return status == PTO_OK && replay->trace.rank < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
+               : status;
+}
+
+#define STORE(form, member) PTO_STORE(form, replay_t, member)
+
+static const pto_option_t replay_options[] = {
+    {"rank", "R", "calls.csv: the process whose calls are replayed (default: that of the first line)",
+     .apply = apply_rank},
+    {"nodes", "N", "benchmarks: nodes that took part", STORE(COUNT, trace.nodes)},
+    {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
+     STORE(COUNT, trace.gpus_per_node)},
+    {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
+     .word_at = collective_at},
+    {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
+    {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
+                                               {NULL, pto_machine_options},
+                                               {NULL, replay_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan replay", .usage = usage, .set = option_sets, .operand = "FILE"};
+
+/* --- what is replayed ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const replay_t *replay;
+    const char *path;
+    pto_recording_t trace;
+    pto_step_prediction_t step;
+} replayed_t;
+
+/* A call's seconds by the route that it took; false: no strategy of this name applies. */
+static bool taken_seconds(const replayed_t *replayed, int i, double *seconds) {
+    const char *route = replayed->trace.call[i].route;
+    const pto_strategy_t *strategy;
+    return pto_strategy_find(strcmp(route, "mpi") == 0 ? "cuda_aware" : route, &strategy, NULL) == PTO_OK &&
+           pto_step_call_seconds(&replayed->step, i, strategy, seconds);
+}
+
+static double cheapest_seconds(const replayed_t *replayed, int i) {
+    double seconds;
+    pto_step_call_seconds(&replayed->step, i, NULL, &seconds);
+    return seconds;
+}
+
+static const char *cheapest_name(const replayed_t *replayed, int i) {
+    const pto_step_call_t *call = &replayed->step.call[i];
+    return call->predictions.strategy[call->best]->name;
+}
+
+/* What all calls of a kind would save. */
+static double saving_of(const replayed_t *replayed, int i) {
+    double taken_s;
+    if (!taken_seconds(replayed, i, &taken_s))
+        return 0;
+    return (double)replayed->trace.call[i].times * (taken_s - cheapest_seconds(replayed, i));
+}
+
+/* --- csv and json --------------------------------------------------------------------------------------- */
+
+static void print_csv(const replayed_t *replayed) {
+    pto_print_changes(stdout, replayed->replay->options.machine);
+    printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s\n");
+    for (int i = 0; i < replayed->trace.count; i++) {
+        const pto_recording_call_t *call = &replayed->trace.call[i];
+        double taken_s;
+        printf("%s,%lld,%lld,%lld,%lld,%s,", pto_collective_name(call->collective), (long long)call->bytes,
+               (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times, call->route);
+        if (call->measured_s > 0)
+            printf("%.9g", call->measured_s / (double)call->times);
+        putchar(',');
+        if (taken_seconds(replayed, i, &taken_s))
+            printf("%.9g", taken_s);
+        printf(",%s,%.9g\n", cheapest_name(replayed, i), cheapest_seconds(replayed, i));
+    }
+}
+
+static void print_json(const replayed_t *replayed) {
+    pto_print_json_start(stdout, replayed->replay->options.machine);
+    printf(", \"format\": \"%s\", \"calls\": [", pto_recording_format_name(replayed->trace.format));
+    for (int i = 0; i < replayed->trace.count; i++) {
+        const pto_recording_call_t *call = &replayed->trace.call[i];
+        double taken_s;
+        printf("%s\n  {\"collective\": \"%s\", \"bytes\": %lld, \"nodes\": %lld, \"gpus_per_node\": %lld, "
+               "\"times\": %lld, \"route\": ",
+               i ? "," : "", pto_collective_name(call->collective), (long long)call->bytes,
+               (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times);
+        pto_print_json_string(stdout, call->route);
+        if (call->measured_s > 0)
+            printf(", \"measured_s\": %.9g", call->measured_s / (double)call->times);
+        if (taken_seconds(replayed, i, &taken_s))
+            printf(", \"predicted_s\": %.9g", taken_s);
+        printf(", \"cheapest\": \"%s\", \"cheapest_s\": %.9g}", cheapest_name(replayed, i),
+               cheapest_seconds(replayed, i));
+    }
+    printf("\n], \"totals\": [\n  {\"strategy\": \"cheapest\", \"seconds\": %.9g}",
+           replayed->step.mix.communication_s);
+    for (int r = 0; r < replayed->step.route_count; r++)
+        if (replayed->step.route[r].applicable)
+            printf(",\n  {\"strategy\": \"%s\", \"seconds\": %.9g}", replayed->step.route[r].strategy->name,
+                   replayed->step.route[r].communication_s);
+    printf("\n]}\n");
+}
+
+/* --- for people ----------------------------------------------------------------------------------------- */
+
+static void print_skipped(const pto_recording_skipped_t *skipped) {
+    const struct {
+        int64_t count;
+        const char *what;
+    } kind[] = {{skipped->others, "of no collective that portolan has"},
+                {skipped->on_host, "on host buffers (--as-gpu prices them)"},
+                {skipped->sizeless, "without bytes, or of a single process"},
+                {skipped->uneven, "on communicators with different numbers of processes on their nodes"}};
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+        if (kind[i].count > 0)
+            pto_print_note(stdout, "not replayed: %lld calls %s", (long long)kind[i].count, kind[i].what);
+}
+
+static void print_header(const replayed_t *replayed) {
+    const pto_machine_t *machine = replayed->replay->options.machine;
+    int64_t calls = 0;
+    for (int i = 0; i < replayed->trace.count; i++)
+        calls += replayed->trace.call[i].times;
+    printf("# portolan replay: %s (%s", pto_file_name(replayed->path),
+           pto_recording_format_name(replayed->trace.format));
+    if (replayed->trace.format == PTO_RECORDING_CALLS)
+        printf(", process %lld", (long long)replayed->trace.rank);
+    printf(")\n# machine    %s (%s)\n", pto_machine_name(machine), pto_machine_path(machine));
+    pto_print_changes(stdout, machine);
+    printf("# calls      %lld of %d kinds\n", (long long)calls, replayed->trace.count);
+    print_skipped(&replayed->trace.skipped);
+}
+
+static void print_total(const char *name, double seconds, double cheapest_s) {
+    char text[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(seconds, text, sizeof text);
+    printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
+}
+
+static int by_time(const void *a, const void *b) {
+    double left = ((const pto_step_route_t *)a)->communication_s;
+    double right = ((const pto_step_route_t *)b)->communication_s;
+    return (left > right) - (left < right);
+}
+
+static void print_totals(replayed_t *replayed) {
+    const double cheapest_s = replayed->step.mix.communication_s;
+    double measured_s = 0, taken_s = 0, seconds;
+    bool all_measured = true, all_taken = true;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        all_measured = all_measured && replayed->trace.call[i].measured_s > 0;
+        measured_s += replayed->trace.call[i].measured_s;
+        if (taken_seconds(replayed, i, &seconds))
+            taken_s += (double)replayed->trace.call[i].times * seconds;
+        else
+            all_taken = false;
+    }
+    printf("# All calls by         Time   Ratio\n");
+    if (all_measured)
+        print_total("measured", measured_s, cheapest_s);
+    if (all_taken)
+        print_total("their own routes", taken_s, cheapest_s);
+    print_total("the cheapest", cheapest_s, cheapest_s);
+    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route, by_time);
+    for (int r = 0; r < replayed->step.route_count; r++)
+        if (replayed->step.route[r].applicable)
+            print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
+                        cheapest_s);
+}
+
+static void print_kind(const replayed_t *replayed, int i) {
+    const pto_recording_call_t *call = &replayed->trace.call[i];
+    char shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
+    char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX] = "-";
+    double taken_s;
+    snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
+    if (call->measured_s > 0)
+        pto_seconds_format(call->measured_s / (double)call->times, measured, sizeof measured);
+    if (taken_seconds(replayed, i, &taken_s))
+        pto_seconds_format(taken_s, taken, sizeof taken);
+    pto_seconds_format(cheapest_seconds(replayed, i), cheapest, sizeof cheapest);
+    printf("%-16s %6s %9s %6lld  %8s  %8s  %8s  ", pto_collective_name(call->collective), shape,
+           pto_size_text(call->bytes, size), (long long)call->times, measured, taken, cheapest);
+    if (strcmp(cheapest_name(replayed, i), call->route) != 0)
+        printf("%s -> ", call->route);
+    printf("%s\n", cheapest_name(replayed, i));
+}
+
+/* The kind that saves most of those that save less than `below`, or as much and come later; -1: none. */
+static int next_kind(const replayed_t *replayed, double below, int after) {
+    int best = -1;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        double saving = saving_of(replayed, i);
+        bool comes_later = saving < below || (i > after && !(saving > below));
+        if (comes_later && saving > 0 && (best < 0 || saving > saving_of(replayed, best)))
+            best = i;
+    }
+    return best;
+}
+
+static void print_kinds(const replayed_t *replayed) {
+    double below = HUGE_VAL;
+    int last = -1;
+    if (next_kind(replayed, below, last) < 0)
+        return;
+    printf("# %-14s %6s %9s %6s  %8s  %8s  %8s  Route\n", "Worth changing", "Shape", "Size", "Times",
+           "Measured", "Predicted", "Cheapest");
+    for (int64_t shown = 0; shown < replayed->replay->top; shown++) {
+        last = next_kind(replayed, below, last);
+        if (last < 0)
+            break;
+        below = saving_of(replayed, last);
+        print_kind(replayed, last);
+    }
+}
+
+static void print_table(replayed_t *replayed) {
+    print_header(replayed);
+    if (replayed->trace.count == 0) {
+        pto_print_note(stdout, "nothing to replay");
+        return;
+    }
+    print_totals(replayed);
+    print_kinds(replayed);
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *err) {
+    replayed_t replayed = {.replay = replay, .path = path};
+    pto_workload_t workload = {.name = NULL};
+    double gpus;
+    pto_status_t status =
+        pto_machine_open(replay->options.scenario.machine_path, &replay->options.machine, err);
+    if (status == PTO_OK)
+        status = pto_options_change(&replay->options, err);
+    if (status == PTO_OK && replay->trace.gpus_per_node == 0) {
+        status = pto_machine_get(replay->options.machine, "node.gpus", &gpus, err);
+        if (status == PTO_OK)
+            replay->trace.gpus_per_node = (int64_t)gpus;
+    }
+    if (status == PTO_OK)
+        status = pto_recording_read(path, &replay->trace, &replayed.trace, err);
+    if (status == PTO_OK)
+        status = pto_recording_workload(&replayed.trace, replay->options.machine, &workload, err);
+    if (status == PTO_OK)
+        status = pto_step_predict(&workload, replay->options.machine, &replayed.step, err);
+    if (status == PTO_OK) {
+        if (replay->options.format == PTO_FORMAT_CSV)
+            print_csv(&replayed);
+        else if (replay->options.format == PTO_FORMAT_JSON)
+            print_json(&replayed);
+        else
+            print_table(&replayed);
+        pto_step_fini(&replayed.step);
+    }
+    pto_workload_fini(&workload);
+    pto_recording_fini(&replayed.trace);
+    return status;
+}
+
+static int run(const pto_arguments_t *given) {
+    replay_t replay = {.trace = {.rank = -1, .collective = PTO_COLLECTIVE_COUNT}};
+    pto_error_t err = {0};
+    if (given->operand_count != 1)
+        return pto_usage_error(&syntax, "name one file");
+    pto_scenario_init(&replay.options.scenario);
+    int code = pto_options_apply(given, &replay);
+    if (code < 0 && !replay.options.scenario.machine_path)
+        code = pto_usage_error(&syntax, "no machine given (--machine)");
+    if (code < 0)
+        code = replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output()
+                                                                      : pto_report_error(&err);
+    pto_options_fini(&replay.options);
+    return code;
+}
+
+const pto_command_t pto_command_replay = {.name = "replay",
+                                          .summary = "predict recorded collectives by other routes",
+                                          .syntax = &syntax,
+                                          .run = run};

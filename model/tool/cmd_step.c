@@ -1,0 +1,276 @@
+/* portolan step: how long a step of an application communicates. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "portolan/step.h"
+#include "step_table.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"
+    "\n"
+    "Predicts how long one step of an application communicates: by the cheapest route of each call, by each\n"
+    "strategy used for all calls, and what of it computation does not hide. A workload file holds a layout, "
+    "a\n"
+    "grid of the processes, and the calls in their order:\n"
+    "\n"
+    "  workload: two-dimensional parallelism\n"
+    "  machine: lassen-spectrum-refit\n"
+    "  layout: {nodes: 64, gpus_per_node: 4}\n"
+    "  grid: {data: 64, tensor: 4}           # the last dimension varies fastest: neighbours share a node\n"
+    "  step:\n"
+    "    - {call: activations, on: tensor, collective: allreduce, bytes: 16MiB, times: 48}\n"
+    "    - at_once:                          # the gradients travel while the GPUs compute\n"
+    "      - {call: gradients, on: data, collective: allreduce, bytes: 256MiB}\n"
+    "      - {compute: 80 ms}\n"
+    "\n"
+    "`on` names the dimensions along which the members of a communicator differ: [data, tensor] are two, "
+    "and\n"
+    "world (the default) are all. All communicators of a call make it at once. The keys of a call are those\n"
+    "of a scenario (docs/formats.md).\n"
+    "\n"
+    "  portolan step scenarios/workloads/llm-training.yaml\n"
+    "  portolan step scenarios/workloads/llm-training.yaml --nodes 256 --what-if 'injection.*=/2'\n"
+    "\n"
+    "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
+    "cheapest of each call: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
+    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n";
+
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
+                                               {NULL, pto_machine_options},
+                                               {NULL, pto_step_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+/* --- csv ------------------------------------------------------------------------------------------------ */
+
+static void print_csv_call(const pto_step_prediction_t *step, int i) {
+    const pto_workload_call_t *call = &step->workload->call[i];
+    const pto_predictions_t *predictions = &step->call[i].predictions;
+    char along[PTO_WORKLOAD_ALONG_MAX];
+    for (int s = 0; s < predictions->strategy_count; s++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
+        pto_print_csv_text(stdout, pto_workload_call_name(call));
+        printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,",
+               pto_workload_along_text(step->workload, call->along, along),
+               (long long)call->communicators.count, (long long)call->scenario.layout.nodes,
+               (long long)call->scenario.layout.gpus_per_node, (long long)call->scenario.bytes.value[0],
+               (long long)call->times, predictions->strategy[s]->name);
+        if (!prediction->applicable)
+            printf(",,,\n");
+        else if (prediction->price.has_interval)
+            printf("%s,%.9g,%.9g,%.9g\n", prediction->algorithm->name, prediction->price.seconds,
+                   prediction->price.low_s, prediction->price.high_s);
+        else
+            printf("%s,%.9g,,\n", prediction->algorithm->name, prediction->price.seconds);
+    }
+}
+
+static void print_csv_total(const pto_step_route_t *route) {
+    const struct {
+        const char *name;
+        double seconds;
+    } total[] = {
+        {"communication", route->communication_s}, {"exposed", route->exposed_s}, {"step", route->seconds}};
+    for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
+        printf("%s,,,,,,,%s,,", total[i].name, route->strategy ? route->strategy->name : "cheapest");
+        if (route->applicable)
+            printf("%.9g", total[i].seconds);
+        printf(",,\n");
+    }
+}
+
+static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options) {
+    pto_print_changes(stdout, options->machine);
+    printf(
+        "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_step_is_call(step, i))
+            print_csv_call(step, i);
+    print_csv_total(&step->mix);
+    for (int r = 0; r < step->route_count; r++)
+        print_csv_total(&step->route[r]);
+}
+
+/* --- json ----------------------------------------------------------------------------------------------- */
+
+static void print_json_predictions(const pto_predictions_t *predictions) {
+    printf(", \"predictions\": [");
+    for (int s = 0; s < predictions->strategy_count; s++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
+        printf("%s\n    {\"strategy\": \"%s\"", s ? "," : "", predictions->strategy[s]->name);
+        if (prediction->applicable) {
+            printf(", \"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
+                   prediction->price.seconds);
+            if (prediction->price.has_interval)
+                printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s,
+                       prediction->price.high_s);
+        } else {
+            printf(", \"reason\": ");
+            pto_print_json_string(stdout, prediction->reason);
+        }
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json_call(const pto_step_prediction_t *step, int i) {
+    const pto_workload_call_t *call = &step->workload->call[i];
+    const pto_strategy_t *strategy;
+    char along[PTO_WORKLOAD_ALONG_MAX];
+    printf("%s\n  {\"call\": ", i ? "," : "");
+    pto_print_json_string(stdout, pto_workload_call_name(call));
+    printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
+    if (!pto_step_is_call(step, i)) {
+        printf(", \"compute_s\": %.9g}", call->compute_s);
+        return;
+    }
+    printf(", \"collective\": \"%s\", \"bytes\": %lld, \"along\": \"%s\", \"communicators\": %lld, "
+           "\"nodes\": %lld, \"gpus_per_node\": %lld",
+           pto_collective_name(call->scenario.collective), (long long)call->scenario.bytes.value[0],
+           pto_workload_along_text(step->workload, call->along, along), (long long)call->communicators.count,
+           (long long)call->scenario.layout.nodes, (long long)call->scenario.layout.gpus_per_node);
+    double seconds = pto_step_best(step, i, &strategy)->price.seconds;
+    printf(", \"cheapest\": \"%s\", \"seconds\": %.9g", strategy->name, seconds);
+    print_json_predictions(&step->call[i].predictions);
+    putchar('}');
+}
+
+static void print_json_total(const pto_step_route_t *route, const char *between) {
+    printf("%s\n  {\"strategy\": \"%s\"", between, route->strategy ? route->strategy->name : "cheapest");
+    if (route->applicable)
+        printf(", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g", route->communication_s,
+               route->exposed_s, route->seconds);
+    putchar('}');
+}
+
+static void print_json(const pto_step_prediction_t *step, const pto_options_t *options) {
+    pto_print_json_start(stdout, options->machine);
+    printf(", \"workload\": ");
+    pto_print_json_string(stdout, step->workload->name);
+    printf(", \"nodes\": %lld, \"gpus_per_node\": %lld, \"compute_s\": %.9g, \"calls\": [",
+           (long long)step->workload->layout.nodes, (long long)step->workload->layout.gpus_per_node,
+           step->compute_s);
+    for (int i = 0; i < step->workload->call_count; i++)
+        print_json_call(step, i);
+    printf("\n], \"totals\": [");
+    print_json_total(&step->mix, "");
+    for (int r = 0; r < step->route_count; r++)
+        print_json_total(&step->route[r], ",");
+    printf("\n]}\n");
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+/* The layout is changed by options and what-ifs as that of a scenario. */
+static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    pto_layout_t *layout = &scenario->layout;
+    pto_series_t one;
+    scenario->collective = PTO_COLLECTIVE_BROADCAST;
+    if (layout->gpus_per_node == 0)
+        layout->gpus_per_node = workload->layout.gpus_per_node;
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = workload->layout.procs_per_gpu;
+    if (scenario->nodes.count > 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
+    pto_status_t status = pto_series_range(1, 1, 2, &scenario->bytes, err);
+    if (status != PTO_OK || scenario->nodes.count > 0)
+        return status;
+    layout->nodes = workload->layout.nodes;
+    status = pto_series_range(layout->nodes, layout->nodes, 2, &one, err);
+    if (status == PTO_OK)
+        scenario->nodes = one;
+    return status;
+}
+
+static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    pto_status_t status = PTO_OK;
+    if (!scenario->machine_path && !workload->machine_path)
+        return pto_error_set_at(err, PTO_ERR_KEY, workload->path, 1, 1,
+                                "no machine is named: add `machine: NAME`, or give --machine");
+    if (!scenario->machine_path) {
+        scenario->machine_path = workload->machine_path;
+        scenario->place[PTO_FIELD_MACHINE] = workload->machine_place;
+        workload->machine_path = NULL;
+        status = pto_options_find_machine(scenario, workload->path, err);
+    }
+    if (status == PTO_OK)
+        status = pto_machine_open(scenario->machine_path, &options->machine, err);
+    if (status == PTO_OK)
+        status = take_layout(options, workload, err);
+    if (status == PTO_OK)
+        status = pto_options_change(options, err);
+    workload->layout.nodes = scenario->layout.nodes;
+    workload->layout.gpus_per_node = scenario->layout.gpus_per_node;
+    workload->layout.procs_per_gpu = scenario->layout.procs_per_gpu;
+    return status;
+}
+
+/* Every call takes one of the strategies that --strategy names. */
+static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
+    for (int i = 0; i < workload->call_count; i++) {
+        pto_scenario_t *scenario = &workload->call[i].scenario;
+        char **made = calloc((size_t)from->strategy_count, sizeof *made);
+        bool complete = made != NULL;
+        for (int s = 0; s < from->strategy_count && complete; s++)
+            complete = (made[s] = strdup(from->strategy[s])) != NULL;
+        for (int s = 0; s < scenario->strategy_count; s++)
+            free(scenario->strategy[s]);
+        free(scenario->strategy);
+        scenario->strategy = made;
+        scenario->strategy_count = made ? from->strategy_count : 0;
+        if (!complete)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    }
+    return PTO_OK;
+}
+
+static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+    pto_step_prediction_t step;
+    pto_status_t status = open_machine(options, workload, err);
+    if (status == PTO_OK && options->has_strategies)
+        status = give_strategies(&options->scenario, workload, err);
+    if (status == PTO_OK)
+        status = pto_workload_bind(workload, options->machine, err);
+    if (status == PTO_OK)
+        status = pto_step_predict(workload, options->machine, &step, err);
+    if (status != PTO_OK)
+        return status;
+    if (options->format == PTO_FORMAT_CSV)
+        print_csv(&step, options);
+    else if (options->format == PTO_FORMAT_JSON)
+        print_json(&step, options);
+    else
+        pto_print_step(stdout, &step, options);
+    pto_step_fini(&step);
+    return PTO_OK;
+}
+
+static int run(const pto_arguments_t *given) {
+    pto_options_t options = {.format = PTO_FORMAT_TABLE};
+    pto_workload_t workload;
+    pto_error_t err = {0};
+    if (given->operand_count != 1)
+        return pto_usage_error(&syntax, "name one workload file");
+    pto_scenario_init(&options.scenario);
+    int code = pto_options_apply(given, &options);
+    if (code < 0 && pto_workload_read(given->operand[0], &workload, &err) != PTO_OK)
+        code = pto_report_error(&err);
+    if (code < 0) {
+        code = predict(&options, &workload, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        pto_workload_fini(&workload);
+    }
+    pto_options_fini(&options);
+    return code;
+}
+
+const pto_command_t pto_command_step = {.name = "step",
+                                        .summary = "predict how long a step of an application communicates",
+                                        .syntax = &syntax,
+                                        .run = run};

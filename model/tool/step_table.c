@@ -1,0 +1,264 @@
+/* The tables of `portolan step`. */
+#include "step_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "terminal.h"
+
+enum { TIME_WIDTH = 8, SHAPE_WIDTH = 6, BYTES_WIDTH = 8, NAME_LEAST = 13, ROUTE_MAX = 160 };
+
+bool pto_step_is_call(const pto_step_prediction_t *step, int call) {
+    return step->workload->call[call].scenario.collective < PTO_COLLECTIVE_COUNT;
+}
+
+const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
+                                      const pto_strategy_t **strategy) {
+    const pto_step_call_t *own = &step->call[call];
+    *strategy = own->predictions.strategy[own->best];
+    return pto_prediction_at(&own->predictions, 0, own->best);
+}
+
+/* --- the calls ------------------------------------------------------------------------------------------ */
+
+static bool is_at_once(const pto_workload_t *workload, int call) {
+    return call > 0 && workload->call[call].entry == workload->call[call - 1].entry;
+}
+
+static int name_width(const pto_workload_t *workload) {
+    size_t width = NAME_LEAST;
+    for (int i = 0; i < workload->call_count; i++) {
+        size_t length = strlen(pto_workload_call_name(&workload->call[i])) + 2;
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+static int along_width(const pto_workload_t *workload) {
+    char text[PTO_WORKLOAD_ALONG_MAX];
+    size_t width = strlen("Along");
+    for (int i = 0; i < workload->call_count; i++) {
+        size_t length = strlen(pto_workload_along_text(workload, workload->call[i].along, text));
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+static void print_name(FILE *stream, const pto_workload_t *workload, int call) {
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", is_at_once(workload, call) ? "+ " : "",
+             pto_workload_call_name(&workload->call[call]));
+    fprintf(stream, "%-*s", name_width(workload), name);
+}
+
+static double all_calls(const pto_step_prediction_t *step) {
+    double sum = 0, seconds;
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_step_is_call(step, i) && pto_step_call_seconds(step, i, NULL, &seconds))
+            sum += (double)step->workload->call[i].times * seconds;
+    return sum;
+}
+
+/* "split_ring (direct, 2 chunks) ?", or without what is in parentheses. */
+static const char *route_text(const pto_step_prediction_t *step, int call, bool details,
+                              char text[ROUTE_MAX]) {
+    char choice[PTO_CHOICE_TEXT_MAX], detail[ROUTE_MAX / 2] = "";
+    const pto_strategy_t *strategy;
+    const pto_prediction_t *best = pto_step_best(step, call, &strategy);
+    pto_choice_text(strategy, best->chunks, best->staged_members, choice);
+    if (details)
+        snprintf(detail, sizeof detail, " (%s%s)", best->algorithm->name, choice);
+    snprintf(text, ROUTE_MAX, "%s%s%s%s", strategy->name, detail,
+             best->price.extrapolated.gpus > 0 ? " *" : "",
+             pto_pick_unpriced(&step->call[call].predictions, 0) ? " ?" : "");
+    return text;
+}
+
+/* A line between its name and its route. */
+static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, double all_s) {
+    const pto_workload_call_t *call = &step->workload->call[i];
+    const pto_layout_t *layout = &call->scenario.layout;
+    char along[PTO_WORKLOAD_ALONG_MAX], shape[48], size[PTO_BYTES_TEXT_MAX + 8], time[PTO_SECONDS_TEXT_MAX];
+    char bytes[PTO_BYTES_TEXT_MAX];
+    const pto_strategy_t *strategy;
+    double seconds = pto_step_best(step, i, &strategy)->price.seconds;
+    snprintf(shape, sizeof shape, "%lldx%lld", (long long)layout->nodes, (long long)layout->gpus_per_node);
+    snprintf(size, sizeof size, "%s%s", pto_size_text(call->scenario.bytes.value[0], bytes),
+             call->scenario.collective == PTO_COLLECTIVE_HALO ? "/cell" : "");
+    pto_seconds_format(seconds, time, sizeof time);
+    fprintf(stream, "  %-*s  %*s  %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
+            pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH,
+            size, (long long)call->times, TIME_WIDTH, time,
+            all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
+}
+
+static bool has_room(const pto_step_prediction_t *step, int width) {
+    char text[ROUTE_MAX];
+    int used = name_width(step->workload) + along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH +
+               TIME_WIDTH + 5 + 5 + 5 * 2 + 2;
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_step_is_call(step, i) && used + (int)strlen(route_text(step, i, true, text)) > width)
+            return false;
+    return true;
+}
+
+static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool details) {
+    const pto_workload_t *workload = step->workload;
+    char text[ROUTE_MAX];
+    int names = name_width(workload), alongs = along_width(workload);
+    double all_s = all_calls(step);
+    fprintf(stream, "# %-*s  %-*s  %*s  %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
+            SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
+    for (int i = 0; i < workload->call_count; i++) {
+        print_name(stream, workload, i);
+        if (pto_step_is_call(step, i)) {
+            print_call(stream, step, i, all_s);
+            fprintf(stream, "%s\n", route_text(step, i, details, text));
+            continue;
+        }
+        pto_seconds_format(workload->call[i].compute_s, text, sizeof text);
+        fprintf(stream, "  %-*s  %*s  %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
+                (long long)workload->call[i].times, TIME_WIDTH, text);
+    }
+}
+
+/* --- the routes ----------------------------------------------------------------------------------------- */
+
+static int by_step(const void *a, const void *b) {
+    const pto_step_route_t *left = a, *right = b;
+    if (left->applicable != right->applicable)
+        return left->applicable ? -1 : 1;
+    return (left->communication_s > right->communication_s) -
+           (left->communication_s < right->communication_s);
+}
+
+static int column_width(const pto_step_route_t *route) {
+    int name = (int)strlen(route->strategy ? route->strategy->name : "cheapest");
+    return name > TIME_WIDTH ? name : TIME_WIDTH;
+}
+
+static void print_cell(FILE *stream, const pto_step_route_t *route, bool known, double seconds) {
+    char text[PTO_SECONDS_TEXT_MAX] = "-";
+    if (known)
+        pto_seconds_format(seconds, text, sizeof text);
+    fprintf(stream, "  %*s", column_width(route), text);
+}
+
+static void print_total(FILE *stream, const pto_step_route_t *route, int count, const char *name, int width,
+                        double (*value)(const pto_step_route_t *route)) {
+    fprintf(stream, "%-*s", width, name);
+    for (int r = 0; r < count; r++)
+        print_cell(stream, &route[r], route[r].applicable, value(&route[r]));
+    fputc('\n', stream);
+}
+
+static double communication_of(const pto_step_route_t *route) { return route->communication_s; }
+static double exposed_of(const pto_step_route_t *route) { return route->exposed_s; }
+static double step_of(const pto_step_route_t *route) { return route->seconds; }
+
+static void print_routes(FILE *stream, const pto_step_prediction_t *step, const pto_step_route_t *route,
+                         int count) {
+    int width = name_width(step->workload);
+    fprintf(stream, "# %-*s", width - 2, "All of them");
+    for (int r = 0; r < count; r++)
+        fprintf(stream, "  %*s", column_width(&route[r]),
+                route[r].strategy ? route[r].strategy->name : "cheapest");
+    fputc('\n', stream);
+    for (int i = 0; i < step->workload->call_count; i++) {
+        if (!pto_step_is_call(step, i))
+            continue;
+        print_name(stream, step->workload, i);
+        for (int r = 0; r < count; r++) {
+            double seconds;
+            bool known = pto_step_call_seconds(step, i, route[r].strategy, &seconds);
+            print_cell(stream, &route[r], known, seconds * (double)step->workload->call[i].times);
+        }
+        fputc('\n', stream);
+    }
+    print_total(stream, route, count, "communication", width, communication_of);
+    print_total(stream, route, count, "exposed", width, exposed_of);
+    print_total(stream, route, count, "step", width, step_of);
+}
+
+/* The cheapest mix and as many strategies as fit. */
+static int count_columns(const pto_step_prediction_t *step, const pto_step_route_t *route, int count,
+                         int width) {
+    int used = name_width(step->workload), shown = 0;
+    while (shown < count && (used += 2 + column_width(&route[shown])) <= width)
+        shown++;
+    return shown > 2 ? shown : count < 2 ? count : 2;
+}
+
+static void print_left_out(FILE *stream, const pto_step_route_t *route, int from, int count) {
+    const char **name = calloc((size_t)count + 1, sizeof *name);
+    int found = 0;
+    for (int r = from; name && r < count; r++)
+        name[found++] = route[r].strategy->name;
+    if (name)
+        pto_print_list(stream, "more columns by --all, --strategy or a wider terminal: ", name, found, "");
+    free(name);
+}
+
+static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+    int count = step->route_count + 1;
+    pto_step_route_t *route = calloc((size_t)count, sizeof *route);
+    if (!route)
+        return;
+    route[0] = step->mix;
+    memcpy(route + 1, step->route, (size_t)step->route_count * sizeof *route);
+    qsort(route + 1, (size_t)step->route_count, sizeof *route, by_step);
+    bool all = options->all || options->has_strategies;
+    int shown = all ? count : count_columns(step, route, count, pto_terminal_width(stream));
+    print_routes(stream, step, route, shown);
+    print_left_out(stream, route, shown, count);
+    free(route);
+}
+
+/* --- notes ---------------------------------------------------------------------------------------------- */
+
+static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+    const pto_workload_t *workload = step->workload;
+    const pto_layout_t *layout = &workload->layout;
+    fprintf(stream, "# portolan step: %s\n# machine    %s (%s)\n", workload->name,
+            pto_machine_name(options->machine), pto_machine_path(options->machine));
+    pto_print_changes(stream, options->machine);
+    fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPUs, %lld process%s a GPU\n",
+            (long long)layout->nodes, layout->nodes == 1 ? "" : "s", (long long)layout->gpus_per_node,
+            layout->gpus_per_node == 1 ? "" : "s", (long long)pto_layout_owner_count(layout),
+            (long long)layout->procs_per_gpu, layout->procs_per_gpu == 1 ? "" : "es");
+    for (int d = 0; d < workload->dim_count; d++)
+        fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
+                (long long)workload->dim[d].size);
+    fputs(workload->dim_count > 0 ? "\n" : "", stream);
+}
+
+static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
+    bool extrapolated = false, unsure = false, at_once = false, shared = false;
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_strategy_t *strategy;
+        at_once = at_once || is_at_once(step->workload, i);
+        if (!pto_step_is_call(step, i))
+            continue;
+        extrapolated = extrapolated || pto_step_best(step, i, &strategy)->price.extrapolated.gpus > 0;
+        unsure = unsure || pto_pick_unpriced(&step->call[i].predictions, 0);
+        shared = shared || step->workload->call[i].communicators.per_node > 1;
+    }
+    if (at_once)
+        pto_print_note(stream, "+: at once with the line above");
+    if (shared)
+        pto_print_note(stream, "all communicators make a call at once and share the NICs of their nodes");
+    if (extrapolated)
+        pto_print_note(stream, "*: extrapolated beyond the GPUs and nodes that NCCL was measured on");
+    if (unsure)
+        pto_print_note(
+            stream,
+            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+}
+
+void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+    print_header(stream, step, options);
+    print_calls(stream, step, options->all || has_room(step, pto_terminal_width(stream)));
+    print_all_routes(stream, step, options);
+    print_footer(stream, step);
+}

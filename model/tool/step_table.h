@@ -1,0 +1,20 @@
+/* The prediction of a step, for people. */
+#ifndef PTO_STEP_TABLE_H
+#define PTO_STEP_TABLE_H
+
+#include <stdio.h>
+
+#include "options.h"
+#include "portolan/step.h"
+
+/* The calls with their cheapest routes and shares; then every call's time by the cheapest routes and by each
+ * strategy, the fastest step first, as far as the terminal is wide or the options ask for. */
+void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options);
+
+/* The cheapest prediction of a call. */
+const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
+                                      const pto_strategy_t **strategy);
+
+bool pto_step_is_call(const pto_step_prediction_t *step, int call);
+
+#endif

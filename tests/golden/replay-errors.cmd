@@ -1,0 +1,1 @@
+try() { portolan replay "$@" 2>&1; echo "exit $?"; }; try; try tests/fixtures/osu.txt; try gone.txt --machine h200-x2; try tests/fixtures/osu.txt --machine h200-x2; try tests/fixtures/osu.txt --machine h200-x2 --nodes 0; try tests/fixtures/square.csv --machine h200-x2; try tests/fixtures/report.csv --machine h200-x2 --gpus-per-node 4

@@ -1,0 +1,1 @@
+for format in table csv json; do portolan replay tests/fixtures/report.csv --machine summit-spectrum --gpus-per-node 4 --rank 3 --as-gpu --top 2 --format $format; done; portolan replay tests/fixtures/nccl-tests.txt --machine h200-x2

@@ -1,0 +1,497 @@
+/* Runs in streams and graphs: random programs of several executors whose results MPI computes anew on the
+ * host.
+ *
+ *   mpirun -n N test_streams random COUNT [SEED [DEVICE]]   COUNT random programs; each process has a GPU
+ *   mpirun -n N test_streams replays COUNT [SEED [DEVICE]]  COUNT runs of each plan, in graphs of 100
+ *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued is refused
+ *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out
+ *
+ * The input of each run is a row of a table on the device, which the stream changes after the run; the stream
+ * adds up the outputs by row. Sums of integers wrap round, so the collective of all inputs of a row, summed
+ * up, is the sum of the row's outputs: a run that read stale data, or another run's, changes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/bench.h"
+#include "portolan/exec.h"
+#include "portolan/nccl.h"
+#include "portolan/strategy.h"
+
+enum { ROWS = 3, EXECUTORS_MAX = 3, STREAMS = 2, RUNS_MAX = 7, REPLAYS_MAX = 5, GRAPH_RUNS = 100 };
+enum { PLACES = 4 }; /* where an input or an output may lie: two in each of two allocations */
+/* Few enough blocks that all executors' runs, and those that wait for them, are resident at once. */
+enum { ELEMENTS_MAX = 20000, OPS_MAX = 12 };
+
+typedef enum { TABLE, STEP, SUM, IN, OUT, IN_2, OUT_2, AREA_COUNT } area_t;
+
+typedef struct {
+    pto_plan_t *plan;
+    const pto_device_t *device;
+    pto_exec_t *exec;
+    pto_collective_t collective;
+    int64_t block; /* elements of the request */
+    size_t in_count;
+    size_t out_count;
+    bool in_place;
+    uint32_t *area[AREA_COUNT]; /* on the device; TABLE, STEP and SUM have ROWS rows, the others two places */
+    uint32_t *in;               /* the executor's */
+    uint32_t *out;
+    uint32_t *table; /* this and what follows: on the host, by row */
+    uint32_t *step;
+    uint32_t *total;
+    uint32_t *sum;
+    uint32_t *wanted;
+    int row; /* of the next run */
+    void *graph;
+    int graph_runs[ROWS]; /* of the graph, by row */
+    int stream;           /* whose work the next run follows */
+} user_t;
+
+static uint64_t state;
+static int rank, size;
+
+/* All processes draw alike. */
+static int draw(int below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((state >> 33) % (uint64_t)below);
+}
+
+_Noreturn static void die(const user_t *user, const char *what) {
+    fprintf(stderr, "test_streams: rank %d, %s by %s, %lld elements%s: %s\n", rank,
+            user ? pto_collective_name(user->collective) : "-",
+            user ? pto_plan_request(user->plan)->strategy->name : "-", user ? (long long)user->block : 0,
+            user && user->in_place ? " in place" : "", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static pto_error_t err;
+#define MUST(user, call) ((call) == PTO_OK ? (void)0 : die((user), err.message))
+
+/* --- memory ----------------------------------------------------------------------------------------------
+ */
+
+static size_t area_count(const user_t *user, area_t area) {
+    size_t in = user->in_count, out = user->out_count;
+    if (user->in_place)
+        in = out = in > out ? in : out;
+    return area == TABLE || area == STEP ? ROWS * user->in_count
+           : area == SUM                 ? ROWS * user->out_count
+                                         : 2 * (area == IN || area == IN_2 ? in : out) + 1;
+}
+
+static void copy(const user_t *user, void *target, const void *source, size_t count, void *stream) {
+    const size_t bytes = count * sizeof(uint32_t);
+    const pto_move_t move = {target, source, bytes, 1, bytes, bytes};
+    MUST(user, user->device->copy(&move, stream, &err));
+}
+
+static void put(const user_t *user, area_t area, const uint32_t *host) {
+    MUST(user, pto_device_copy(user->device, user->area[area], host,
+                               area_count(user, area) * sizeof(uint32_t), &err));
+}
+
+/* Host memory for the rows of the user's inputs, or outputs. */
+static uint32_t *rows_of(size_t count) {
+    uint32_t *rows = calloc(ROWS * count + 1, sizeof *rows);
+    if (!rows)
+        die(NULL, "out of memory");
+    return rows;
+}
+
+/* The second place of an allocation is aligned for 4 bytes only. */
+static void choose_places(user_t *user, int in, int out) {
+    area_t in_area = in % 2 ? IN_2 : IN, out_area = out % 2 ? OUT_2 : OUT;
+    user->in = user->area[in_area] + (size_t)(in / 2) * (area_count(user, in_area) / 2 + 1);
+    user->out = user->area[out_area] + (size_t)(out / 2) * (area_count(user, out_area) / 2 + 1);
+    if (user->in_place)
+        user->out = user->in;
+}
+
+static void make_areas(user_t *user) {
+    void *memory = NULL;
+    for (int area = 0; area < AREA_COUNT; area++) {
+        MUST(user, user->device->allocate(area_count(user, (area_t)area) * sizeof(uint32_t), &memory, &err));
+        user->area[area] = memory;
+    }
+    choose_places(user, 0, 0);
+    user->table = rows_of(user->in_count);
+    user->step = rows_of(user->in_count);
+    user->total = rows_of(user->in_count);
+    user->sum = rows_of(user->out_count);
+    user->wanted = rows_of(user->out_count);
+    for (size_t i = 0; i < ROWS * user->in_count; i++) {
+        user->table[i] = (uint32_t)(i * 2654435761u) ^ (uint32_t)(rank + 1) * 40503u ^ (uint32_t)state;
+        user->step[i] = (uint32_t)(i * 97 + (size_t)rank * 13 + 1);
+    }
+    put(user, TABLE, user->table);
+    put(user, STEP, user->step);
+    put(user, SUM, user->sum);
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------
+ */
+
+/* The runs of a row whose input the host has to know: each has changed the row by its step. */
+static void note_runs(user_t *user, int row, uint32_t runs) {
+    const size_t first = (size_t)row * user->in_count;
+    for (size_t i = first; i < first + user->in_count; i++) {
+        user->total[i] += runs * user->table[i] + (uint32_t)((uint64_t)runs * (runs - 1) / 2) * user->step[i];
+        user->table[i] += runs * user->step[i];
+    }
+}
+
+static void *row_of(const user_t *user, area_t area, int row) {
+    return user->area[area] + (size_t)row * (area == SUM ? user->out_count : user->in_count);
+}
+
+static void before_run(const user_t *user, void *stream) {
+    copy(user, user->in, row_of(user, TABLE, user->row), user->in_count, stream);
+}
+
+static void after_run(user_t *user, void *stream) {
+    MUST(user, user->device->reduce(row_of(user, SUM, user->row), user->out, user->out_count,
+                                    PTO_DATATYPE_INT32, PTO_OP_SUM, stream, &err));
+    MUST(user, user->device->reduce(row_of(user, TABLE, user->row), row_of(user, STEP, user->row),
+                                    user->in_count, PTO_DATATYPE_INT32, PTO_OP_SUM, stream, &err));
+    user->row = (user->row + 1) % ROWS;
+}
+
+static void enqueue_run(user_t *user, void *stream) {
+    before_run(user, stream);
+    MUST(user, pto_exec_enqueue(user->exec, stream, &err));
+    after_run(user, stream);
+}
+
+static void enqueue_runs(user_t *user, void *stream, int runs) {
+    for (int i = 0; i < runs; i++) {
+        note_runs(user, user->row, 1);
+        enqueue_run(user, stream);
+    }
+}
+
+/* A graph begins with row 0, whatever was run before. */
+static void capture(user_t *user, void *stream, int runs) {
+    const pto_device_bench_t *bench = user->device->bench;
+    const int row = user->row;
+    if (user->graph) {
+        MUST(user, user->device->finish(stream, &err));
+        MUST(user, bench->graph_destroy(user->graph, &err));
+    }
+    memset(user->graph_runs, 0, sizeof user->graph_runs);
+    user->row = 0;
+    MUST(user, bench->graph_begin(stream, &err));
+    for (int i = 0; i < runs; i++) {
+        user->graph_runs[user->row]++;
+        enqueue_run(user, stream);
+    }
+    MUST(user, bench->graph_end(stream, &user->graph, &err));
+    user->row = row;
+}
+
+static void replay(user_t *user, void *stream, int times) {
+    for (int i = 0; i < times; i++)
+        MUST(user, user->device->bench->graph_launch(user->graph, stream, &err));
+    for (int row = 0; row < ROWS; row++)
+        if (user->graph_runs[row] > 0)
+            note_runs(user, row, (uint32_t)(user->graph_runs[row] * times));
+}
+
+/* In the executor's own stream, between what the user's holds. */
+static void run_waited(user_t *user, void *stream, int queued) {
+    before_run(user, stream);
+    note_runs(user, user->row, 1);
+    MUST(user, pto_exec_follow(user->exec, stream, &err));
+    if (queued > 0 && !user->in_place && pto_exec_queue(user->exec, &err) == PTO_OK) {
+        for (int i = 1; i < queued; i++) /* on the same input */
+            MUST(user, pto_exec_queue(user->exec, &err));
+        MUST(user, pto_exec_wait(user->exec, &err));
+    } else {
+        MUST(user, pto_exec_run(user->exec, &err));
+    }
+    after_run(user, stream);
+}
+
+/* --- results ---------------------------------------------------------------------------------------------
+ */
+
+static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t *out) {
+    const int count = (int)user->block;
+    switch (user->collective) {
+    case PTO_COLLECTIVE_ALLREDUCE:
+        MPI_Allreduce(in, out, count, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+        MPI_Reduce_scatter_block(in, out, count, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_ALLGATHER:
+        MPI_Allgather(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_ALLTOALL:
+        MPI_Alltoall(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
+        return;
+    default:
+        die(user, "no reference");
+    }
+}
+
+static void check(const user_t *user, void *stream) {
+    const size_t count = ROWS * user->out_count;
+    MUST(user, user->device->finish(stream, &err));
+    MUST(user, pto_device_copy(user->device, user->sum, user->area[SUM], count * sizeof *user->sum, &err));
+    for (size_t row = 0; row < ROWS; row++)
+        collective_on_host(user, user->total + row * user->in_count, user->wanted + row * user->out_count);
+    for (size_t i = 0; i < count; i++)
+        if (user->sum[i] != user->wanted[i])
+            die(user, "a wrong result");
+}
+
+/* --- executors -------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *strategy;
+    const char *algorithm;
+    pto_collective_t collective;
+} kind_t;
+
+static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"gas_tree", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL},
+                               {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"gas_read", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
+                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER}};
+
+static const pto_exec_options_t options = {
+    .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
+
+static pto_plan_t *plan_of(const kind_t *kind, int64_t block) {
+    pto_request_t request = {.layout = {1, size, 1, 1, 1},
+                             .collective = kind->collective,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .bytes = block * (int64_t)sizeof(uint32_t)};
+    pto_plan_t *plan = NULL;
+    if (pto_strategy_find(kind->strategy, &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find(kind->algorithm, kind->collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        die(NULL, err.message);
+    return plan;
+}
+
+static void make(user_t *user, const pto_device_t *device, const kind_t *kind, int64_t block, bool in_place) {
+    pto_plan_t *plan = plan_of(kind, block);
+    *user = (user_t){.plan = plan, .device = device, .collective = kind->collective, .block = block};
+    user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
+    user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
+    user->in_place = in_place;
+    make_areas(user);
+    MUST(user, pto_exec_create(plan, MPI_COMM_WORLD, device, user->in, user->out, PTO_OP_SUM, &options,
+                               &user->exec, &err));
+    if (!pto_exec_is_stream_ordered(user->exec))
+        die(user, "a kernel's runs are not stream-ordered");
+}
+
+static void unmake(user_t *user) {
+    if (user->graph)
+        MUST(user, user->device->bench->graph_destroy(user->graph, &err));
+    pto_exec_destroy(user->exec);
+    for (int area = 0; area < AREA_COUNT; area++)
+        MUST(user, user->device->release(user->area[area], &err));
+    free(user->table), free(user->step), free(user->total), free(user->sum), free(user->wanted);
+    pto_plan_destroy(user->plan);
+}
+
+/* --- programs --------------------------------------------------------------------------------------------
+ */
+
+/* The next work of an executor goes into another stream, behind what it has in this one. */
+static void change_stream(user_t *user, void *const *stream, void *event) {
+    const int next = (user->stream + 1) % STREAMS;
+    MUST(user, user->device->event_record(event, stream[user->stream], &err));
+    MUST(user, user->device->event_follow(event, stream[next], &err));
+    user->stream = next;
+}
+
+/* Private buffers by this process alone, or all by all. */
+static void change_buffers(user_t *user) {
+    const bool in = pto_exec_user_is_private(user->exec, PTO_ROLE_IN),
+               out = pto_exec_user_is_private(user->exec, PTO_ROLE_OUT);
+    const uint32_t *old_in = user->in, *old_out = user->out;
+    const int in_place = draw(PLACES), out_place = draw(PLACES);
+    const bool alone = draw(2) == 0;
+    choose_places(user, in_place, out_place);
+    const bool can = (in || user->in == old_in) && (out || user->out == old_out);
+    if (alone &&
+        pto_exec_rebind_private(user->exec, user->in, user->out, &err) != (can ? PTO_OK : PTO_ERR_RANGE))
+        die(user, "private buffers are not what they should be");
+    if (!alone || !can)
+        MUST(user, pto_exec_rebind(user->exec, user->in, user->out, &err));
+}
+
+static void do_something(user_t *user, void *const *stream, void *event) {
+    void *own = stream[user->stream];
+    switch (draw(9)) {
+    case 0:
+        capture(user, own, 1 + draw(RUNS_MAX));
+        break;
+    case 1:
+    case 2:
+        if (user->graph)
+            replay(user, own, 1 + draw(REPLAYS_MAX));
+        break;
+    case 3:
+        change_stream(user, stream, event);
+        break;
+    case 4:
+        run_waited(user, own, draw(4));
+        break;
+    case 5:
+        check(user, own);
+        break;
+    case 6:
+        change_buffers(user);
+        break;
+    default:
+        enqueue_runs(user, own, 1 + draw(RUNS_MAX));
+    }
+}
+
+static void run_program(const pto_device_t *device) {
+    user_t user[EXECUTORS_MAX];
+    void *stream[STREAMS], *event[EXECUTORS_MAX];
+    const int count = 1 + draw(EXECUTORS_MAX), ops = 1 + draw(OPS_MAX);
+    for (int i = 0; i < STREAMS; i++)
+        MUST(NULL, device->stream_create(&stream[i], &err));
+    for (int i = 0; i < count; i++) {
+        const kind_t *kind = &kinds[draw((int)(sizeof kinds / sizeof *kinds))];
+        const int64_t block = 1 + draw(draw(2) ? ELEMENTS_MAX : 100) /
+                                      (kind->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 : size);
+        make(&user[i], device, kind, block, draw(3) == 0);
+        MUST(&user[i], device->event_create(&event[i], &err));
+        user[i].stream = draw(STREAMS);
+    }
+    for (int i = 0; i < ops * count; i++) {
+        const int at = draw(count);
+        do_something(&user[at], stream, event[at]);
+    }
+    for (int i = 0; i < count; i++)
+        check(&user[i], stream[user[i].stream]);
+    for (int i = 0; i < STREAMS; i++) /* the graphs of one executor may be in both */
+        MUST(NULL, device->finish(stream[i], &err));
+    for (int i = 0; i < count; i++) {
+        MUST(&user[i], device->event_destroy(event[i], &err));
+        unmake(&user[i]);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        MUST(NULL, device->stream_destroy(stream[i], &err));
+}
+
+static void run_replays_of(const pto_device_t *device, const kind_t *kind, int64_t runs, void *stream) {
+    static const int64_t blocks[] = {1, 300, 5000};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        user_t user;
+        make(&user, device, kind, blocks[b], false);
+        enqueue_runs(&user, stream, 1); /* NCCL connects its members */
+        capture(&user, stream, GRAPH_RUNS);
+        for (int64_t left = runs / GRAPH_RUNS + 1; left > 0; left -= 50) {
+            replay(&user, stream, (int)(left < 50 ? left : 50));
+            check(&user, stream);
+        }
+        unmake(&user);
+    }
+    if (rank == 0)
+        printf("test_streams: %s by %s: %lld runs in graphs\n", pto_collective_name(kind->collective),
+               kind->strategy, (long long)runs);
+    fflush(stdout);
+}
+
+static void run_replays(const pto_device_t *device, int64_t runs) {
+    static const kind_t by_nccl = {"nccl", "nccl", PTO_COLLECTIVE_ALLREDUCE};
+    void *stream;
+    MUST(NULL, device->stream_create(&stream, &err));
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        run_replays_of(device, &kinds[k], runs, stream);
+    /* MPI, which emulates NCCL on the host, cannot be captured. */
+    if (device->nccl && !device->nccl->waits && device->nccl->available(&err) == PTO_OK)
+        run_replays_of(device, &by_nccl, runs, stream);
+    MUST(NULL, device->stream_destroy(stream, &err));
+}
+
+static void check_refusals(const pto_device_t *device) {
+    static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
+    pto_plan_t *plan = plan_of(&staged, 100);
+    pto_exec_t *exec = NULL;
+    void *data = NULL;
+    MUST(NULL, device->allocate(100 * sizeof(uint32_t), &data, &err));
+    MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &options, &exec, &err));
+    if (pto_exec_is_stream_ordered(exec) != (size == 1))
+        die(NULL, "messages are not stream-ordered");
+    if (size > 1 && pto_exec_enqueue(exec, NULL, &err) != PTO_ERR_NOT_APPLICABLE)
+        die(NULL, "messages were enqueued in a stream");
+    MUST(NULL, pto_exec_run(exec, &err));
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    MUST(NULL, device->release(data, &err));
+}
+
+/* By flags and by lines. Nothing is freed: the executor of process 0 has failed. */
+static void check_absence(const pto_device_t *device) {
+    static const kind_t alone[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                                   {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE}};
+    const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 1};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        pto_plan_t *plan = plan_of(&alone[i], 300);
+        pto_exec_t *exec = NULL;
+        void *data = NULL, *stream = NULL;
+        MUST(NULL, device->stream_create(&stream, &err));
+        MUST(NULL, device->allocate(300 * sizeof(uint32_t), &data, &err));
+        MUST(NULL,
+             pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &impatient, &exec, &err));
+        const double began_s = MPI_Wtime();
+        for (int run = 0; run < 100 && rank == 0; run++)
+            MUST(NULL, pto_exec_enqueue(exec, stream, &err));
+        MUST(NULL, device->finish(stream, &err));
+        const double took_s = MPI_Wtime() - began_s;
+        if (rank == 0 && (pto_exec_wait(exec, &err) != PTO_ERR_TIMEOUT || took_s < 0.9 || took_s > 5))
+            die(NULL, "an enqueued run that waits for nobody is no time-out");
+        if (rank == 0 && pto_exec_enqueue(exec, stream, &err) != PTO_ERR_RANGE)
+            die(NULL, "a run was enqueued after one that failed");
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char **argv) {
+    const pto_device_t *device = NULL;
+    int given;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *what = argc > 1 ? argv[1] : "random";
+    const int64_t count = argc > 2 ? atoll(argv[2]) : 20;
+    state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
+    MUST(NULL, pto_device_find(argc > 4 ? argv[4] : "host", &device, &err));
+    MUST(NULL, device->select(rank, &err));
+    if (strcmp(what, "random") == 0)
+        for (int64_t i = 0; i < count; i++)
+            run_program(device);
+    else if (strcmp(what, "replays") == 0)
+        run_replays(device, count);
+    else if (strcmp(what, "absent") == 0)
+        check_absence(device);
+    else if (strcmp(what, "refusals") == 0)
+        check_refusals(device);
+    else
+        return 2;
+    if (rank == 0)
+        printf("test_streams: %s %lld: right\n", what, (long long)count);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,173 @@
+/* Recorded collectives: each format's lines, the shapes of communicators, and what is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/recording.h"
+
+static const pto_recording_options_t four_a_node = {
+    .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
+
+static pto_recording_t read_file(const char *path, const pto_recording_options_t *options) {
+    pto_recording_t trace = {.count = 0};
+    pto_error_t err = {0};
+    if (pto_recording_read(path, options, &trace, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    return trace;
+}
+
+static void assert_call(const pto_recording_t *trace, int i, const pto_recording_call_t *expected) {
+    assert_in_range(i, 0, trace->count - 1);
+    const pto_recording_call_t *call = &trace->call[i];
+    assert_int_equal(call->collective, expected->collective);
+    assert_int_equal(call->bytes, expected->bytes);
+    assert_int_equal(call->nodes, expected->nodes);
+    assert_int_equal(call->gpus_per_node, expected->gpus_per_node);
+    assert_int_equal(call->per_node, expected->per_node);
+    assert_int_equal(call->times, expected->times);
+    assert_string_equal(call->route, expected->route);
+    if (!(fabs(call->measured_s - expected->measured_s) < 1e-12))
+        fail_msg("%.12g s instead of %.12g", call->measured_s, expected->measured_s);
+}
+
+/* Rows of four share a node; columns of two have a member on each of two nodes, four to a node. */
+static void a_report_shows_the_shapes_of_its_communicators(void **state) {
+    (void)state;
+    pto_recording_t trace = read_file("tests/fixtures/report.csv", &four_a_node);
+    const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 3, 2850e-6, "mpi"},
+        {PTO_COLLECTIVE_ALLTOALL, 16384, 1, 4, 1, 3, 300e-6, "three_step"},
+        {PTO_COLLECTIVE_ALLGATHER, 4096, 2, 1, 4, 3, 90e-6, "mpi"},
+    };
+    assert_int_equal(trace.format, PTO_RECORDING_CALLS);
+    assert_int_equal(trace.rank, 0);
+    assert_int_equal(trace.count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_call(&trace, i, &expected[i]);
+    assert_int_equal(trace.skipped.on_host, 3);
+    assert_int_equal(trace.skipped.others, 3);
+    pto_recording_fini(&trace);
+}
+
+static void host_buffers_can_be_taken_for_those_of_gpus(void **state) {
+    (void)state;
+    pto_recording_options_t options = four_a_node;
+    options.as_gpu = true;
+    options.rank = 5;
+    pto_recording_t trace = read_file("tests/fixtures/report.csv", &options);
+    assert_int_equal(trace.rank, 5);
+    assert_int_equal(trace.count, 4);
+    assert_int_equal(trace.skipped.on_host, 0);
+    pto_recording_fini(&trace);
+}
+
+static void one_process_alone_is_taken_to_have_neighbours(void **state) {
+    (void)state;
+    static const char text[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\r\n"
+                               "3,1,1.5,MPI_Allreduce,c,8,,,64,gpu\r\n"
+                               "3,2,2.5,MPI_Allreduce,d,6,,,64,gpu\r\n";
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "c.csv", &four_a_node, &trace, &err), PTO_OK);
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.call[0].nodes, 2);
+    assert_int_equal(trace.skipped.uneven, 1);
+    pto_recording_fini(&trace);
+}
+
+static void benchmarks_are_read_between_what_others_print(void **state) {
+    (void)state;
+    pto_recording_options_t options = four_a_node;
+    options.nodes = 2;
+    pto_recording_t trace = read_file("tests/fixtures/osu.txt", &options);
+    const pto_recording_call_t osu[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4, 1, 1, 35.73e-6, "mpi"},
+        {PTO_COLLECTIVE_ALLREDUCE, 65536, 2, 4, 1, 1, 107.38e-6, "mpi"},
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 1, 848.07e-6, "mpi"},
+        {PTO_COLLECTIVE_ALLTOALL, 1024, 2, 4, 1, 1, 40.1e-6, "mpi"},
+    };
+    assert_int_equal(trace.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_call(&trace, i, &osu[i]);
+    assert_int_equal(trace.skipped.others, 1);
+    pto_recording_fini(&trace);
+    trace = read_file("tests/fixtures/nccl-tests.txt", &four_a_node);
+    const pto_recording_call_t nccl[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1024, 1, 2, 1, 1, 6.1e-6, "nccl"},
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 1, 2, 1, 1, 13.5e-6, "nccl"},
+    };
+    assert_int_equal(trace.count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_call(&trace, i, &nccl[i]);
+    pto_recording_fini(&trace);
+}
+
+/* all_gather_perf prints the bytes of all blocks, and older versions have fewer columns. */
+static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
+    (void)state;
+    static const char text[] = "# nThread 1 nGpus 4\n# Rank 0 Pid 1\n# Rank 1\n#  Rank  2\n# Rank 3\n"
+                               "#       size         count      type     time   algbw   busbw\n"
+                               "        4096           256     float     9.00    0.16    0.08\n";
+    pto_recording_options_t options = four_a_node;
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    options.collective = PTO_COLLECTIVE_ALLGATHER;
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "n.txt", &options, &trace, &err), PTO_OK);
+    const pto_recording_call_t expected = {PTO_COLLECTIVE_ALLGATHER, 1024, 1, 4, 1, 1, 9e-6, "nccl"};
+    assert_int_equal(trace.count, 1);
+    assert_call(&trace, 0, &expected);
+    pto_recording_fini(&trace);
+}
+
+#define HEAD "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
+#define NCCL "# nThread 1\n# size count type time\n"
+
+static void bad_traces_are_refused_with_their_line(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {"", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
+        {"hello\nworld\n", PTO_ERR_SYNTAX, 2, 1, {"neither"}},
+        {"rank,begin_s,end_s\n", PTO_ERR_KEY, 1, 1, {"lacks a column"}},
+        {HEAD "0,1,2,MPI_Bcast,c,8\n", PTO_ERR_SYNTAX, 2, 1, {"number of columns"}},
+        {HEAD "x,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"rank"}},
+        {HEAD "0,1,2,MPI_Bcast,c,0,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"procs"}},
+        {HEAD "0,2,1,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"begin_s"}},
+        {HEAD "0,1,nan,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"begin_s"}},
+        {HEAD "99999999,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_TOO_LARGE, 2, 1, {"2^24"}},
+        {HEAD "0,1,2,MPI_Bcast,c,8,,,64,gpu\n99999999,1,2,MPI_Bcast,d,8,,,64,gpu\n",
+         PTO_ERR_TOO_LARGE,
+         3,
+         1,
+         {"2^24"}},
+        {"# OSU MPI Broadcast Latency Test\n8 3.1\n", PTO_ERR_KEY, 2, 1, {"--nodes"}},
+        {NCCL "8 2 float 3.1\n", PTO_ERR_KEY, 3, 1, {"--collective"}},
+        {"# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, {"no time"}},
+        {NCCL "8 2 float x\n", PTO_ERR_SYNTAX, 3, 1, {"no time"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        assert_refused(
+            &bad[i],
+            pto_recording_parse(bad[i].text, strlen(bad[i].text), "trace", &four_a_node, &trace, &err), &err);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_shows_the_shapes_of_its_communicators),
+        cmocka_unit_test(host_buffers_can_be_taken_for_those_of_gpus),
+        cmocka_unit_test(one_process_alone_is_taken_to_have_neighbours),
+        cmocka_unit_test(benchmarks_are_read_between_what_others_print),
+        cmocka_unit_test(sizes_of_blocks_are_divided_among_the_processes),
+        cmocka_unit_test(bad_traces_are_refused_with_their_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

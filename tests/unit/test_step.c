@@ -1,0 +1,520 @@
+/* Workloads: the reader, the communicators of a grid, and what a step of them is predicted to take. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "machine/share.h"
+#include "portolan/step.h"
+
+/* Six GPUs on two sockets; nothing but messages and copies. */
+#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_workload_t workload;
+    pto_step_prediction_t step;
+} made_t;
+
+static void read_step(made_t *made, const char *machine, const char *text) {
+    pto_error_t err = {0};
+    memset(made, 0, sizeof *made);
+    if (pto_machine_read(machine, &made->machine, &err) != PTO_OK ||
+        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
+        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void predict_step(made_t *made, const char *machine, const char *text) {
+    pto_error_t err = {0};
+    read_step(made, machine, text);
+    if (pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(made_t *made) {
+    pto_step_fini(&made->step);
+    pto_workload_fini(&made->workload);
+    pto_machine_fini(&made->machine);
+}
+
+static const pto_strategy_t *strategy(const char *name) {
+    const pto_strategy_t *found = NULL;
+    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
+    return found;
+}
+
+static double call_seconds(const made_t *made, int call, const char *name) {
+    double seconds;
+    assert_true(pto_step_call_seconds(&made->step, call, strategy(name), &seconds));
+    return seconds;
+}
+
+static void assert_near(double value, double expected, double tolerance) {
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.12g instead of %.12g", value, expected);
+}
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+#define TOP "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\ngrid: {a: 8, b: 4}\n"
+
+static void a_whole_workload_is_read(void **state) {
+    (void)state;
+    const char *text = TOP
+        "machine: m.yaml\nstep:\n- {call: one, on: b, collective: allreduce, bytes: 1MiB, datatype: double, "
+        "times: 3}\n- {compute: 2 ms, times: 4}\n- at_once:\n  - {collective: alltoall, bytes: 64}\n  - {on: "
+        "[a], collective: broadcast, bytes: 8}\n";
+    pto_workload_t w;
+    pto_error_t err = {0};
+    assert_int_equal(pto_workload_parse(text, strlen(text), "folder/w.yaml", &w, &err), PTO_OK);
+    assert_string_equal(w.machine_path, "folder/m.yaml");
+    assert_int_equal(w.dim_count, 2);
+    assert_int_equal(w.call_count, 4);
+    assert_int_equal(w.entry_count, 3);
+    assert_string_equal(pto_workload_call_name(&w.call[0]), "one");
+    assert_int_equal(w.call[0].scenario.datatype, PTO_DATATYPE_DOUBLE);
+    assert_int_equal(w.call[0].times, 3);
+    assert_int_equal(w.call[0].along, 1u << 1);
+    assert_near(w.call[1].compute_s, 2e-3, 1e-12);
+    assert_int_equal(w.call[2].along, 3);
+    assert_int_equal(w.call[2].entry, w.call[3].entry);
+    assert_int_equal(w.call[3].along, 1);
+    char along[PTO_WORKLOAD_ALONG_MAX];
+    assert_string_equal(pto_workload_along_text(&w, 3, along), "world");
+    assert_string_equal(pto_workload_along_text(&w, 1, along), "a");
+    pto_workload_fini(&w);
+}
+
+static void bad_workloads_are_refused_at_their_place(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {"workload: w\nstep: []\n", PTO_ERR_KEY, 1, 1, {"missing key 'layout' in a workload file"}},
+        {TOP "step: []\n", PTO_ERR_RANGE, 4, 7, {"the list is empty"}},
+        {TOP "stpe: []\n", PTO_ERR_KEY, 4, 1, {"did you mean 'step'?"}},
+        {TOP "step: [{colective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 9, {"did you mean 'collective'?"}},
+        {TOP "step: [{collective: alltoall}]\n", PTO_ERR_KEY, 4, 8, {"missing key 'bytes' in a call"}},
+        {TOP "step: [{call: x}]\n", PTO_ERR_KEY, 4, 8, {"missing key 'collective' in a call"}},
+        {TOP "step: [{collective: alltoall, bytes: [1, 2]}]\n", PTO_ERR_RANGE, 4, 8, {"one size"}},
+        {TOP "step: [{collective: pair, bytes: 1}]\n", PTO_ERR_NOT_APPLICABLE, 4, 8, {"pair"}},
+        {TOP "step: [{on: c, collective: alltoall, bytes: 1}]\n",
+         PTO_ERR_NOT_FOUND,
+         4,
+         13,
+         {"'c' is no dimension of the grid"}},
+        {TOP "step: [{on: [a, a], collective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 17, {"twice"}},
+        {TOP "step: [{on: [], collective: alltoall, bytes: 1}]\n", PTO_ERR_RANGE, 4, 13, {"empty"}},
+        {TOP "step: [{compute: -1}]\n", PTO_ERR_RANGE, 4, 18, {"0 or more"}},
+        {TOP "step: [{compute: 1, bytes: 8}]\n", PTO_ERR_KEY, 4, 21, {"unknown key 'bytes' in computation"}},
+        {TOP "step: [{at_once: []}]\n", PTO_ERR_RANGE, 4, 18, {"empty"}},
+        {TOP "step: [{at_once: [{compute: 1}], times: 2}]\n", PTO_ERR_KEY, 4, 8, {"no other keys"}},
+        {TOP "step: [{at_once: [{at_once: [{compute: 1}]}]}]\n", PTO_ERR_KEY, 4, 20, {"'at_once'"}},
+        {TOP "step: [8]\n", PTO_ERR_TYPE, 4, 8, {"a call must be a mapping"}},
+        {"workload: w\nlayout: {nodes: 1}\ngrid: {a: 0, b: 0}\nstep: [{compute: 1}]\n",
+         PTO_ERR_RANGE,
+         3,
+         17,
+         {"only one size"}},
+        {"workload: w\nlayout: {nodes: 1}\ngrid: {world: 2}\nstep: [{compute: 1}]\n",
+         PTO_ERR_RANGE,
+         3,
+         15,
+         {"'world' cannot name"}},
+        {"workload: w\nlayout: {nodes: 1}\ngrid: {}\nstep: [{compute: 1}]\n",
+         PTO_ERR_RANGE,
+         3,
+         7,
+         {"1 to 8"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_workload_t w;
+        pto_error_t err = {0};
+        assert_refused(&bad[i], pto_workload_parse(bad[i].text, strlen(bad[i].text), "w.yaml", &w, &err),
+                       &err);
+    }
+}
+
+static void every_beginning_of_a_workload_is_read_or_refused(void **state) {
+    (void)state;
+    const char *text = TOP "step:\n- at_once: [{on: b, collective: allreduce, bytes: 8}, {compute: 1 s}]\n";
+    for (size_t size = 0; size <= strlen(text); size++) {
+        pto_workload_t w;
+        pto_error_t err = {0};
+        pto_status_t status = pto_workload_parse(text, size, "w.yaml", &w, &err);
+        if (status == PTO_OK)
+            pto_workload_fini(&w);
+        else
+            assert_true(err.line > 0 && err.column > 0 && err.message[0]);
+    }
+}
+
+/* --- communicators -------------------------------------------------------------------------------------- */
+
+static void a_grid_gives_each_communicator_its_layout(void **state) {
+    (void)state;
+    static const struct {
+        const char *grid, *on;
+        int64_t gpus_per_node, nodes, gpus, gpus_per_socket, count, per_node, per_socket;
+        bool has_gaps;
+    } expected[] = {
+        {"{a: 24}", "world", 6, 4, 6, 3, 1, 1, 1, false},
+        {"{a: 4, b: 6}", "b", 6, 1, 6, 3, 4, 1, 1, false},
+        {"{a: 4, b: 6}", "a", 6, 4, 1, 1, 6, 6, 3, false},
+        {"{a: 4, b: 2, c: 3}", "c", 6, 1, 3, 3, 8, 2, 1, false},
+        {"{a: 4, b: 2, c: 3}", "b", 6, 1, 2, 1, 12, 3, 3, false}, /* one on each socket */
+        {"{a: 4, b: 3, c: 2}", "c", 6, 1, 2, 1, 12, 3, 3, false}, /* one of three spans the sockets */
+        {"{a: 2, b: 2, c: 6}", "a", 6, 2, 1, 1, 12, 6, 3, true},
+        {"{a: 2, b: 2, c: 6}", "[a, c]", 6, 2, 6, 3, 2, 1, 1, true},
+        {"{a: 2, b: 2, c: 6}", "[b, c]", 6, 2, 6, 3, 2, 1, 1, false},
+        {"{a: 2, b: 0}", "b", 4, 2, 4, 3, 2, 1, 1, false},
+        {"{a: 0, b: 2}", "a", 4, 4, 2, 1, 2, 2, 3, false},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char text[256];
+        made_t made;
+        snprintf(text, sizeof text,
+                 "workload: w\nlayout: {nodes: 4, gpus_per_node: %d}\ngrid: %s\nstep: [{on: %s, collective: "
+                 "alltoall, bytes: 8}]\n",
+                 (int)expected[i].gpus_per_node, expected[i].grid, expected[i].on);
+        read_step(&made, SUMMIT, text);
+        const pto_layout_t *layout = &made.workload.call[0].scenario.layout;
+        const pto_communicators_t *all = &made.workload.call[0].communicators;
+        if (layout->nodes != expected[i].nodes || layout->gpus_per_node != expected[i].gpus ||
+            layout->gpus_per_socket != expected[i].gpus_per_socket || all->count != expected[i].count ||
+            all->per_node != expected[i].per_node || all->per_socket != expected[i].per_socket ||
+            all->has_gaps != expected[i].has_gaps)
+            fail_msg("%s on %s: %lld x %lld, %lld a socket; %lld, %lld a node, %lld a socket%s",
+                     expected[i].grid, expected[i].on, (long long)layout->nodes,
+                     (long long)layout->gpus_per_node, (long long)layout->gpus_per_socket,
+                     (long long)all->count, (long long)all->per_node, (long long)all->per_socket,
+                     all->has_gaps ? ", gaps" : "");
+        drop(&made);
+    }
+}
+
+static void grids_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+#define STEP "\nstep: [{on: a, collective: alltoall, bytes: 8}]\n"
+    static const bad_input_t bad[] = {
+        {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 4}" STEP,
+         PTO_ERR_RANGE,
+         3,
+         7,
+         {"4 processes", "24 GPUs"}},
+        {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 7, b: 0}" STEP, PTO_ERR_RANGE, 3, 7, {"7 processes"}},
+        {"workload: w\nlayout: {nodes: 4}\ngrid: {b: 6, a: 4}" STEP,
+         PTO_ERR_RANGE,
+         4,
+         8,
+         {"along a", "nodes"}},
+        {"workload: w\nlayout: {nodes: 1, gpus_per_node: 7}\ngrid: {a: 7}" STEP,
+         PTO_ERR_RANGE,
+         2,
+         9,
+         {"gpus_per_node 7 is more than the 6"}},
+        {"workload: w\nlayout: {nodes: 2, procs_per_gpu: 9}\ngrid: {a: 12}" STEP,
+         PTO_ERR_RANGE,
+         0,
+         0,
+         {"cores"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine;
+        pto_workload_t w;
+        pto_error_t err = {0};
+        assert_int_equal(pto_machine_read(SUMMIT, &machine, &err), PTO_OK);
+        assert_int_equal(pto_workload_parse(bad[i].text, strlen(bad[i].text), "w.yaml", &w, &err), PTO_OK);
+        assert_refused(&bad[i], pto_workload_bind(&w, &machine, &err), &err);
+        pto_workload_fini(&w);
+        pto_machine_fini(&machine);
+    }
+}
+
+/* --- prices --------------------------------------------------------------------------------------------- */
+
+/* The job's own price of the same bytes: an alltoallv whose pattern is the lines of the grid. */
+static double pattern_seconds(const pto_machine_t *machine, const char *along, const char *name,
+                              const char *bytes) {
+    char text[512];
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    pto_error_t err = {0};
+    snprintf(
+        text, sizeof text,
+        "scenario: s\nmachine: m\ncollective: alltoallv\nimplementation: isend_irecv\nlayout: {nodes: 16, "
+        "gpus_per_node: 4}\nbytes: %s\ncounts: {pattern: groups, dims: [8, 8], along: %s}\nchunks: "
+        "1\nstrategies: "
+        "[%s]\n",
+        bytes, along, name);
+    if (pto_scenario_parse(text, strlen(text), "s.yaml", &scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&scenario, machine, &err) != PTO_OK ||
+        pto_predict(&scenario, machine, false, &predictions, &err) != PTO_OK) {
+        fail_msg("%s", err.message);
+        return NAN;
+    }
+    double seconds = predictions.prediction[0].price.seconds;
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+    return seconds;
+}
+
+/* Both ways lead to the same injected bytes: those of all communicators of a node. */
+static void communicators_at_once_cost_what_the_whole_job_does(void **state) {
+    (void)state;
+    static const char *const name[] = {"cuda_aware", "three_step"}, *const size[] = {"512", "64KiB", "4MiB"};
+    for (int s = 0; s < 3; s++) {
+        char text[512];
+        made_t made;
+        snprintf(
+            text, sizeof text,
+            "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\ngrid: {rows: 8, columns: 8}\nstep:\n"
+            "- {on: rows, collective: alltoallv, implementation: isend_irecv, chunks: 1, bytes: %s}\n"
+            "- {on: columns, collective: alltoallv, implementation: isend_irecv, chunks: 1, bytes: %s}\n",
+            size[s], size[s]);
+        predict_step(&made, SUMMIT, text);
+        for (int i = 0; i < 2; i++) {
+            double rows = pattern_seconds(&made.machine, "0", name[i], size[s]);
+            double columns = pattern_seconds(&made.machine, "1", name[i], size[s]);
+            assert_near(call_seconds(&made, 0, name[i]) / rows, 1, 1e-9);
+            assert_near(call_seconds(&made, 1, name[i]) / columns, 1, 1e-9);
+        }
+        drop(&made);
+    }
+}
+
+static void the_world_has_the_machine_to_itself(void **state) {
+    (void)state;
+    made_t made;
+    pto_predictions_t alone;
+    predict_step(&made, SUMMIT,
+                 "workload: w\nlayout: {nodes: 8}\nstep: [{collective: alltoall, bytes: 64KiB}]\n");
+    assert_int_equal(pto_predict(&made.workload.call[0].scenario, &made.machine, true, &alone, NULL), PTO_OK);
+    for (int i = 0; i < alone.strategy_count; i++)
+        assert_memory_equal(&alone.prediction[i].price.seconds,
+                            &made.step.call[0].predictions.prediction[i].price.seconds, sizeof(double));
+    pto_predictions_fini(&alone);
+    drop(&made);
+}
+
+static void what_communicators_share_takes_as_many_times_as_long(void **state) {
+    (void)state;
+    static const char *const path[] = {"scenarios/machines/h200-nodes-tcp.yaml", "tests/fixtures/k80.yaml",
+                                       "tests/fixtures/machine.yaml"};
+    int scaled[8] = {0};
+    for (size_t m = 0; m < sizeof path / sizeof *path; m++) {
+        pto_machine_t machine, *shared = NULL;
+        pto_error_t err = {0};
+        if (pto_machine_read(path[m], &machine, &err) != PTO_OK ||
+            pto_machine_share(&machine, (pto_sharers_t){.network = 3, .links = 5, .memory = 7}, &shared,
+                              &err) != PTO_OK)
+            fail_msg("%s", err.message);
+        pto_machine_param_t *before, *after;
+        int count, same;
+        assert_int_equal(pto_machine_params(&machine, &before, &count, &err), PTO_OK);
+        assert_int_equal(pto_machine_params(shared, &after, &same, &err), PTO_OK);
+        assert_int_equal(count, same);
+        for (int i = 0; i < count; i++) {
+            const char *key = before[i].key;
+            double times = 1;
+            if (strncmp(key, "injection.", 10) == 0 ||
+                (strncmp(key, "nccl.", 5) == 0 && strstr(key, "nodes_2") && strstr(key, "beta")))
+                times = 3;
+            else if (strncmp(key, "memory.host_s", 13) == 0)
+                times = 7;
+            scaled[(int)times] += before[i].param && before[i].param->value > 0;
+            if (before[i].param)
+                assert_near(after[i].param->value, times * before[i].param->value,
+                            1e-12 * before[i].param->value);
+        }
+        free(before);
+        free(after);
+        pto_machine_destroy(shared);
+        pto_machine_fini(&machine);
+    }
+    assert_true(scaled[3] > 0 && scaled[7] > 0);
+}
+
+static void shared_links_are_those_between_other_devices_than_gpus(void **state) {
+    (void)state;
+    static const char *const path[] = {"tests/fixtures/k80.yaml", "tests/fixtures/k80-fabric.yaml"};
+    pto_machine_t machine[2], *shared[2];
+    for (int m = 0; m < 2; m++) {
+        assert_int_equal(pto_machine_read(path[m], &machine[m], NULL), PTO_OK);
+        assert_int_equal(pto_machine_share(&machine[m],
+                                           (pto_sharers_t){.network = 3, .links = 5, .memory = 7}, &shared[m],
+                                           NULL),
+                         PTO_OK);
+    }
+    const pto_topology_t *topology = pto_machine_topology(&machine[0]);
+    int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU), counted[2] = {0};
+    for (int i = 0; i < pto_topology_link_count(topology); i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        bool others = link->from >= gpus && link->to >= gpus;
+        assert_near(pto_topology_link_at(shared[0]->topology, i)->s_per_byte.value,
+                    (others ? 5 : 1) * link->s_per_byte.value, 1e-20);
+        counted[others]++;
+    }
+    assert_true(counted[0] > 0 && counted[1] > 0);
+    for (int level = 0; level < machine[1].fabric.levels; level++)
+        for (int way = 0; way < 2; way++)
+            assert_near(shared[1]->fabric.level[level].s_per_byte[way].value,
+                        3 * machine[1].fabric.level[level].s_per_byte[way].value, 1e-20);
+    assert_true(machine[1].fabric.levels > 0);
+    for (int m = 0; m < 2; m++) {
+        pto_machine_destroy(shared[m]);
+        pto_machine_fini(&machine[m]);
+    }
+}
+
+/* The levels of a fabric count nodes that follow each other. */
+static void communicators_with_gaps_are_refused_on_a_fabric(void **state) {
+    (void)state;
+    static const char *const on[] = {"a", "b"};
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        made_t made;
+        pto_error_t err = {0};
+        snprintf(text, sizeof text,
+                 "workload: w\nlayout: {nodes: 4, gpus_per_node: 1}\ngrid: {a: 2, b: 2}\nstep:\n- {on: %s, "
+                 "collective: alltoall, bytes: 8}\n",
+                 on[i]);
+        read_step(&made, "tests/fixtures/k80-fabric.yaml", text);
+        pto_status_t status = pto_step_predict(&made.workload, &made.machine, &made.step, &err);
+        assert_int_equal(status, i == 0 ? PTO_ERR_NOT_APPLICABLE : PTO_OK);
+        if (i == 0)
+            assert_int_equal(err.line, 5);
+        drop(&made);
+    }
+}
+
+/* --- the step ------------------------------------------------------------------------------------------- */
+
+static void calls_in_order_add_up(void **state) {
+    (void)state;
+    made_t made;
+    predict_step(
+        &made, SUMMIT,
+        "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB, times: 3}\n- "
+        "{compute: 1 ms, times: 2}\n- {collective: allgather, bytes: 8}\n");
+    double expected = 3 * call_seconds(&made, 0, "three_step") + call_seconds(&made, 2, "three_step");
+    for (int r = 0; r < made.step.route_count; r++) {
+        const pto_step_route_t *route = &made.step.route[r];
+        if (route->strategy != strategy("three_step"))
+            continue;
+        assert_near(route->communication_s, expected, 1e-12);
+        assert_near(route->exposed_s, expected, 1e-12);
+        assert_near(route->seconds, expected + 2e-3, 1e-12);
+        assert_true(made.step.mix.seconds <= route->seconds);
+    }
+    assert_near(made.step.compute_s, 2e-3, 1e-15);
+    drop(&made);
+}
+
+static void computation_hides_what_runs_at_once(void **state) {
+    (void)state;
+    for (int longer = 0; longer < 2; longer++) {
+        char text[256];
+        made_t made;
+        snprintf(text, sizeof text,
+                 "workload: w\nlayout: {nodes: 8}\nstep:\n- at_once: [{collective: alltoall, bytes: 1MiB}, "
+                 "{compute: %s}]\n",
+                 longer ? "10 s" : "1 ms");
+        predict_step(&made, SUMMIT, text);
+        const pto_step_route_t *mix = &made.step.mix;
+        assert_near(mix->exposed_s, longer ? 0 : mix->communication_s - 1e-3, 1e-12);
+        assert_near(mix->seconds, longer ? 10 : mix->communication_s, 1e-12);
+        drop(&made);
+    }
+}
+
+/* Messages share the process and its NICs; a call of copies alone has neither. */
+static void calls_at_once_are_between_the_longest_and_the_sum(void **state) {
+    (void)state;
+    made_t made;
+    double together, first, second;
+    predict_step(
+        &made, "scenarios/machines/lassen-spectrum-refit.yaml",
+        "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\ngrid: {a: 16, b: 4}\nstep:\n- at_once:\n"
+        "  - {on: a, collective: allreduce, bytes: 4MiB}\n  - {collective: alltoall, bytes: 64KiB}\n");
+    for (int r = 0; r < made.step.route_count; r++) {
+        const pto_strategy_t *by = made.step.route[r].strategy;
+        if (!pto_step_entry_seconds(&made.step, 0, by, &together))
+            continue;
+        pto_step_call_seconds(&made.step, 0, by, &first);
+        pto_step_call_seconds(&made.step, 1, by, &second);
+        assert_true(together >= (first > second ? first : second));
+        assert_true(together <= (first + second) * (1 + 1e-9));
+        if (by == strategy("cuda_aware")) /* both are messages almost alone */
+            assert_true(together > 0.75 * (first + second));
+    }
+    drop(&made);
+}
+
+/* A call with itself asks twice as much of everything, so the busiest resource is occupied twice as long. */
+static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all(void **state) {
+    (void)state;
+    made_t made;
+    double once, together;
+    predict_step(&made, SUMMIT,
+                 "workload: w\nlayout: {nodes: 8, gpus_per_node: 1}\nstep:\n- at_once:\n"
+                 "  - {collective: messages, bytes: 1MiB}\n  - {collective: messages, bytes: 1MiB}\n");
+    once = call_seconds(&made, 0, "cuda_aware");
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("cuda_aware"), &together));
+    assert_near(together, 2 * once, 1e-12);
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("three_step"), &together));
+    once = call_seconds(&made, 0, "three_step");
+    assert_true(together > once && together < 2 * once); /* copies of one beside messages of the other */
+    drop(&made);
+}
+
+/* In fsdp.yaml what is cheapest alone asks for the same resources. */
+static void no_strategy_for_all_calls_beats_the_mix(void **state) {
+    (void)state;
+    static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char path[64];
+        made_t made = {.step = {0}};
+        pto_error_t err = {0};
+        snprintf(path, sizeof path, "scenarios/workloads/%s.yaml", name[i]);
+        if (pto_workload_read(path, &made.workload, &err) != PTO_OK)
+            fail_msg("%s", err.message);
+        snprintf(path, sizeof path, "scenarios/machines/%s.yaml",
+                 strrchr(made.workload.machine_path, '/') + 1);
+        if (pto_machine_read(path, &made.machine, &err) != PTO_OK ||
+            pto_workload_bind(&made.workload, &made.machine, &err) != PTO_OK ||
+            pto_step_predict(&made.workload, &made.machine, &made.step, &err) != PTO_OK)
+            fail_msg("%s: %s", name[i], err.message);
+        for (int r = 0; r < made.step.route_count; r++)
+            if (made.step.route[r].applicable)
+                assert_true(made.step.mix.communication_s <= made.step.route[r].communication_s);
+        drop(&made);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_workload_is_read),
+        cmocka_unit_test(bad_workloads_are_refused_at_their_place),
+        cmocka_unit_test(every_beginning_of_a_workload_is_read_or_refused),
+        cmocka_unit_test(a_grid_gives_each_communicator_its_layout),
+        cmocka_unit_test(grids_that_do_not_fit_are_refused),
+        cmocka_unit_test(communicators_at_once_cost_what_the_whole_job_does),
+        cmocka_unit_test(what_communicators_share_takes_as_many_times_as_long),
+        cmocka_unit_test(shared_links_are_those_between_other_devices_than_gpus),
+        cmocka_unit_test(communicators_with_gaps_are_refused_on_a_fabric),
+        cmocka_unit_test(the_world_has_the_machine_to_itself),
+        cmocka_unit_test(calls_in_order_add_up),
+        cmocka_unit_test(computation_hides_what_runs_at_once),
+        cmocka_unit_test(calls_at_once_are_between_the_longest_and_the_sum),
+        cmocka_unit_test(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all),
+        cmocka_unit_test(no_strategy_for_all_calls_beats_the_mix),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
