@@ -37,6 +37,7 @@ typedef struct {
     bool all;
     pto_bandwidth_t bandwidth; /* of tables, instead of times */
     bool progress;
+    bool simulate; /* step: besides prices */
     bool unroll;
     int64_t rank;
     /* map: lists of names, and files, borrowed from argv; NULL: not given */
