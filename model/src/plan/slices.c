@@ -47,7 +47,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     pto_held_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
     holder.core = holder.place.core;
     holder.index = pto_group_index_at(layout, &group, holder.place);
-    if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE)
+    if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE ||
+        buffer->blocks == PTO_BLOCKS_ROTATED)
         holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
 }
@@ -75,6 +76,21 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
+/* Of an allgatherv: the block of a member of the buffer's group, which may stand for its whole node. */
+static int64_t members_block_bytes(const pto_held_t *holder, int64_t block) {
+    const pto_request_t *request = &holder->plan->request;
+    const pto_layout_t *layout = &request->layout;
+    int64_t blocks = holder->buffer->block_count, per_node = layout->gpus_per_node * layout->owners_per_gpu;
+    int64_t place = holder->place.gpu * layout->owners_per_gpu + holder->place.core, owner = block;
+    if (holder->buffer->blocks == PTO_BLOCKS_ROTATED)
+        owner = (blocks / holder->members * holder->index + block) % blocks;
+    if (holder->buffer->group == PTO_GROUP_RAIL)
+        owner = owner * per_node + place;
+    else if (holder->buffer->group == PTO_GROUP_NODE_OWNERS)
+        owner += holder->place.node * per_node;
+    return pto_request_bytes(request, owner, owner);
+}
+
 /* Bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
@@ -89,6 +105,9 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
         return of_pattern(request, holder->index, block);
     case PTO_BLOCKS_COLUMN:
         return of_pattern(request, block, holder->index);
+    case PTO_BLOCKS_MEMBERS:
+    case PTO_BLOCKS_ROTATED:
+        return members_block_bytes(holder, block);
     case PTO_BLOCKS_SHARE:
         return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->granularity_bytes,
                                holder->members, holder->index);

@@ -28,12 +28,23 @@ static double busiest_bytes(const pto_request_t *request) {
     return (double)most_bytes / (double)owners;
 }
 
+/* Of an allgatherv: the mean of the owners, since every owner gets the bytes of all. */
+static double mean_bytes(const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    double bytes = 0;
+    for (int64_t i = 0; i < owners; i++)
+        bytes += (double)pto_request_bytes(request, i, i);
+    return bytes / (double)owners;
+}
+
 /* From one GPU to the next, in chunks. */
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
 static double call_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
-    return pto_plan_has_tables(plan) ? busiest_bytes(request) : (double)request->bytes;
+    if (!pto_plan_has_tables(plan))
+        return (double)request->bytes;
+    return pto_collective_is_by_owner(request->collective) ? mean_bytes(request) : busiest_bytes(request);
 }
 
 /* Which numbers of GPUs were measured, as far as there is room. */
@@ -83,7 +94,8 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     if (kind == PTO_NCCL_ALLREDUCE) {
         rounds = 2;
         shape.per_link = shape.per_node = 2 * steps / gpus;
-    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_REDUCE_SCATTER || kind == PTO_NCCL_ALLTOALL) {
+    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_ALLGATHERV || kind == PTO_NCCL_REDUCE_SCATTER ||
+               kind == PTO_NCCL_ALLTOALL) {
         shape.per_link = shape.per_node = steps;
     }
     shape.hops = rounds * steps;
