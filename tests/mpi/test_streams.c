@@ -3,7 +3,7 @@
  *
  *   mpirun -n N test_streams random COUNT [SEED [DEVICE]]   COUNT random programs; each process has a GPU
  *   mpirun -n N test_streams replays COUNT [SEED [DEVICE]]  COUNT runs of each plan, in graphs of 100
- *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued is refused
+ *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued or registered is refused
  *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out
  *
  * The input of each run is a row of a table on the device, which the stream changes after the run; the stream
@@ -44,8 +44,11 @@ typedef struct {
     uint32_t *wanted;
     int row; /* of the next run */
     void *graph;
-    int graph_runs[ROWS]; /* of the graph, by row */
-    int stream;           /* whose work the next run follows */
+    int graph_runs[ROWS];         /* of the graph, by row */
+    int stream;                   /* whose work the next run follows */
+    bool apart;                   /* the processes' buffers are at different places */
+    bool together[2];             /* they are known to be at the same: input, output */
+    int registration[AREA_COUNT]; /* of areas that buffers lie in; -1: none */
 } user_t;
 
 static uint64_t state;
@@ -292,6 +295,8 @@ static void make(user_t *user, const pto_device_t *device, const kind_t *kind, i
     user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
     user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
     user->in_place = in_place;
+    for (int area = 0; area < AREA_COUNT; area++)
+        user->registration[area] = -1;
     make_areas(user);
     MUST(user, pto_exec_create(plan, MPI_COMM_WORLD, device, user->in, user->out, PTO_OP_SUM, &options,
                                &user->exec, &err));
@@ -320,25 +325,72 @@ static void change_stream(user_t *user, void *const *stream, void *event) {
     user->stream = next;
 }
 
-/* Private buffers by this process alone, or all by all. */
+static bool is_registered(const user_t *user, const uint32_t *buffer) {
+    for (int area = IN; area < AREA_COUNT; area++)
+        if (buffer >= user->area[area] && buffer < user->area[area] + area_count(user, (area_t)area))
+            return user->registration[area] >= 0;
+    return false;
+}
+
+/* Registered allocations are registered no more, the others are. The buffers must not be in those. */
+static void change_registration(user_t *user, void *stream) {
+    const area_t area = (area_t)(IN + draw(AREA_COUNT - IN));
+    const size_t count = area_count(user, area);
+    if (user->registration[area] < 0) {
+        MUST(user, pto_register(user->exec, user->area[area], count * sizeof(uint32_t),
+                                &user->registration[area], &err));
+        return;
+    }
+    int is_bound = (user->in >= user->area[area] && user->in < user->area[area] + count) ||
+                   (user->out >= user->area[area] && user->out < user->area[area] + count);
+    MPI_Allreduce(MPI_IN_PLACE, &is_bound, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    MUST(user, user->device->finish(stream, &err));
+    if (pto_unregister(user->exec, user->registration[area], &err) != (is_bound ? PTO_ERR_RANGE : PTO_OK))
+        die(user, "memory that runs use is unregistered, or other memory is not");
+    user->registration[area] = is_bound ? user->registration[area] : -1;
+}
+
+/* Whether this process alone may give its executor this buffer of a role. */
+static bool may_change(const user_t *user, pto_role_t role, const uint32_t *was, const uint32_t *is) {
+    if (pto_exec_user_is_private(user->exec, role))
+        return true;
+    return is == was ? user->together[role == PTO_ROLE_OUT] || !is_registered(user, is)
+                     : is_registered(user, is);
+}
+
+/* All change their buffers, and may choose different places. */
+static void change_together(user_t *user, bool apart) {
+    bool known = !apart;
+    if (!pto_exec_user_is_private(user->exec, PTO_ROLE_IN))
+        known = known && is_registered(user, user->in);
+    if (!pto_exec_user_is_private(user->exec, PTO_ROLE_OUT))
+        known = known && is_registered(user, user->out);
+    MUST(user, pto_exec_rebind(user->exec, user->in, user->out, &err));
+    user->together[0] = user->together[1] = known;
+    user->apart = apart;
+}
+
+/* Private and registered buffers by this process alone, or all by all. */
 static void change_buffers(user_t *user) {
-    const bool in = pto_exec_user_is_private(user->exec, PTO_ROLE_IN),
-               out = pto_exec_user_is_private(user->exec, PTO_ROLE_OUT);
     const uint32_t *old_in = user->in, *old_out = user->out;
     const int in_place = draw(PLACES), out_place = draw(PLACES);
-    const bool alone = draw(2) == 0;
-    choose_places(user, in_place, out_place);
-    const bool can = (in || user->in == old_in) && (out || user->out == old_out);
+    const bool alone = draw(2) == 0 && !user->apart, apart = draw(2) == 0 && !alone;
+    choose_places(user, apart ? (in_place + rank) % PLACES : in_place,
+                  apart ? (out_place + rank / 2) % PLACES : out_place);
+    const bool can =
+        may_change(user, PTO_ROLE_IN, old_in, user->in) && may_change(user, PTO_ROLE_OUT, old_out, user->out);
     if (alone &&
         pto_exec_rebind_private(user->exec, user->in, user->out, &err) != (can ? PTO_OK : PTO_ERR_RANGE))
-        die(user, "private buffers are not what they should be");
+        die(user, "private and registered buffers are not what they should be");
     if (!alone || !can)
-        MUST(user, pto_exec_rebind(user->exec, user->in, user->out, &err));
+        change_together(user, apart);
+    user->together[0] |= user->in != old_in && !apart && alone && can;
+    user->together[1] |= user->out != old_out && !apart && alone && can;
 }
 
 static void do_something(user_t *user, void *const *stream, void *event) {
     void *own = stream[user->stream];
-    switch (draw(9)) {
+    switch (draw(11)) {
     case 0:
         capture(user, own, 1 + draw(RUNS_MAX));
         break;
@@ -357,7 +409,11 @@ static void do_something(user_t *user, void *const *stream, void *event) {
         check(user, own);
         break;
     case 6:
+    case 7:
         change_buffers(user);
+        break;
+    case 8:
+        change_registration(user, own);
         break;
     default:
         enqueue_runs(user, own, 1 + draw(RUNS_MAX));
@@ -442,6 +498,57 @@ static void check_refusals(const pto_device_t *device) {
     MUST(NULL, device->release(data, &err));
 }
 
+#define REFUSED(call, wanted, reason)                                                                        \
+    do {                                                                                                     \
+        err.message[0] = '\0';                                                                               \
+        if ((call) != (wanted) || !strstr(err.message, (reason)))                                            \
+            die(NULL, err.message[0] ? err.message : "what should be refused is not: " reason);              \
+    } while (0)
+
+/* The last process errs, and all get its error; nothing is registered then. */
+static void check_registrations(const pto_device_t *device) {
+    static const kind_t kind = {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE};
+    enum { COUNT = 100, PIECES = 6 };
+    const size_t bytes = COUNT * sizeof(uint32_t);
+    const bool errs = rank == size - 1;
+    pto_plan_t *plan = plan_of(&kind, COUNT);
+    pto_exec_t *exec = NULL;
+    void *memory = NULL, *stream = NULL, *strange = malloc(bytes);
+    int number = -1, other = -1;
+    MUST(NULL, device->stream_create(&stream, &err));
+    MUST(NULL, device->allocate(PIECES * bytes, &memory, &err));
+    uint32_t *piece[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        piece[i] = (uint32_t *)memory + (size_t)i * COUNT;
+    MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, piece[0], piece[1], PTO_OP_SUM, &options, &exec,
+                               &err));
+    REFUSED(pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    REFUSED(pto_register(exec, errs ? strange : memory, PIECES * bytes, &number, &err),
+            PTO_ERR_NOT_APPLICABLE, "memory that");
+    REFUSED(pto_register(exec, memory, errs ? 0 : bytes, &number, &err), PTO_ERR_RANGE, "0 bytes");
+    REFUSED(pto_unregister(exec, 0, &err), PTO_ERR_RANGE, "no registration 0");
+    MUST(NULL, pto_register(exec, piece[2], 2 * bytes, &number, &err));
+    REFUSED(pto_register(exec, errs ? piece[3] : piece[4], bytes, &other, &err), PTO_ERR_RANGE, "overlaps");
+    REFUSED(pto_exec_enqueue_on(exec, piece[4], piece[5], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    MUST(NULL, pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err));
+    MUST(NULL, device->finish(stream, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
+    MUST(NULL, pto_register(exec, piece[0], 2 * bytes, &other, &err));
+    REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
+    /* One process is at a place that is not registered: all exchange handles. */
+    MUST(NULL, pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
+    MUST(NULL, pto_exec_run(exec, &err));
+    REFUSED(pto_exec_rebind(exec, errs ? NULL : piece[0], piece[1], &err), PTO_ERR_RANGE, "is NULL");
+    MUST(NULL, pto_unregister(exec, number, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "no registration");
+    MUST(NULL, pto_exec_run(exec, &err));
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    MUST(NULL, device->stream_destroy(stream, &err));
+    MUST(NULL, device->release(memory, &err));
+    free(strange);
+}
+
 /* By flags and by lines. Nothing is freed: the executor of process 0 has failed. */
 static void check_absence(const pto_device_t *device) {
     static const kind_t alone[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
@@ -486,9 +593,11 @@ int main(int argc, char **argv) {
         run_replays(device, count);
     else if (strcmp(what, "absent") == 0)
         check_absence(device);
-    else if (strcmp(what, "refusals") == 0)
+    else if (strcmp(what, "refusals") == 0) {
         check_refusals(device);
-    else
+        if (size > 1)
+            check_registrations(device);
+    } else
         return 2;
     if (rank == 0)
         printf("test_streams: %s %lld: right\n", what, (long long)count);

@@ -80,7 +80,7 @@ static void read_call(const pto_plan_t *plan, pto_call_t *call) {
 }
 
 /* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
- * the scenario's bytes, so blocks are taken as equal. */
+ * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     for (int i = 0; i < pto_algorithm_count(); i++) {
@@ -89,6 +89,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
         probe.algorithm = pto_algorithm_at(i);
         if (!(probe.algorithm->collectives & 1u << request->collective))
             continue;
+        if (request->counts && pto_collective_is_by_owner(request->collective))
+            probe.bytes = (int64_t)pto_request_mean_bytes(request);
         probe.counts = NULL;
         if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
             continue;

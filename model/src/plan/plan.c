@@ -382,6 +382,14 @@ int64_t pto_request_largest_bytes(const pto_request_t *request) {
     return bytes > request->bytes ? bytes : request->bytes;
 }
 
+double pto_request_mean_bytes(const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    double bytes = 0;
+    for (int64_t i = 0; i < owners; i++)
+        bytes += (double)pto_request_bytes(request, i, i);
+    return bytes / (double)owners;
+}
+
 static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
     const struct {
         int64_t value;

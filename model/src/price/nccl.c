@@ -28,15 +28,6 @@ static double busiest_bytes(const pto_request_t *request) {
     return (double)most_bytes / (double)owners;
 }
 
-/* Of an allgatherv: the mean of the owners, since every owner gets the bytes of all. */
-static double mean_bytes(const pto_request_t *request) {
-    int64_t owners = pto_layout_owner_count(&request->layout);
-    double bytes = 0;
-    for (int64_t i = 0; i < owners; i++)
-        bytes += (double)pto_request_bytes(request, i, i);
-    return bytes / (double)owners;
-}
-
 /* From one GPU to the next, in chunks. */
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
@@ -44,7 +35,8 @@ static double call_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
     if (!pto_plan_has_tables(plan))
         return (double)request->bytes;
-    return pto_collective_is_by_owner(request->collective) ? mean_bytes(request) : busiest_bytes(request);
+    return pto_collective_is_by_owner(request->collective) ? pto_request_mean_bytes(request)
+                                                           : busiest_bytes(request);
 }
 
 /* Which numbers of GPUs were measured, as far as there is room. */
