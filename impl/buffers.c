@@ -214,6 +214,7 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     bool in_place = in == out;
     bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
                                keeps_reading(exec->plan));
+    exec->copies_aside = shadow;
     exec->user_in = in;
     exec->user_out = out;
     pto_status_t status = allocate_arenas(exec, err);

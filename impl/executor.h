@@ -232,7 +232,8 @@ struct pto_exec {
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */
     void *device_arena; /* temporary buffers */
     void *staging_arena;
-    void *shadow_in; /* replaces the user's input if that cannot be used directly */
+    bool copies_aside; /* the input of a collective in place, so that none is accessed by others */
+    void *shadow_in;   /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;

@@ -55,7 +55,7 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
 
 /* Whether only this process's own work uses the buffer: its substitute is what the others access. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
-    return (side == PTO_SIDE_IN ? exec->shadow_in : exec->shadow_out) ||
+    return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_aside : exec->shadow_out != NULL) ||
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
@@ -293,6 +293,15 @@ static int64_t side_bytes(const pto_exec_t *exec, int side) {
     return pto_exec_user_bytes(exec->plan, exec->job.logical, role_of(side));
 }
 
+/* Whether this process has a user buffer of a side, however small. */
+static bool holds(const pto_exec_t *exec, int wanted) {
+    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
+        if (side_of(exec, b, &side) && side == wanted &&
+            pto_buffer_is_users(exec->plan, b, exec->job.logical))
+            return true;
+    return false;
+}
+
 /* Where the others' buffers of a side are: the place of each by its MPI rank, or one for all. */
 static pto_status_t reach_places(const pto_exec_t *exec, int wanted, const pto_meeting_t *everyone,
                                  const pto_registered_t *for_all, pto_peer_memory_t *at, pto_error_t *err) {
@@ -311,17 +320,27 @@ static pto_status_t reach_places(const pto_exec_t *exec, int wanted, const pto_m
     return status;
 }
 
-static bool same_place(const pto_registered_t *a, const pto_registered_t *b) {
-    return a->registration == b->registration && a->offset_bytes == b->offset_bytes;
+/* Whether all buffers of a side that are at registered places are at the same one. */
+static bool are_together(const pto_exec_t *exec, const pto_meeting_t *everyone, int side) {
+    const pto_registered_t *first = NULL;
+    for (int i = 0; i < exec->job.size; i++) {
+        const pto_registered_t *place = &everyone[i].place[side];
+        if (place->registration < 0)
+            continue;
+        first = first ? first : place;
+        if (place->registration != first->registration || place->offset_bytes != first->offset_bytes)
+            return false;
+    }
+    return true;
 }
 
 static pto_meeting_t meeting_of(const pto_exec_t *exec, const visit_t *visit, const void *const *user) {
     pto_meeting_t mine = {.status = (pto_status_t)visit->status};
     for (int side = 0; side < PTO_SIDES; side++) {
-        bool is_own = side_bytes(exec, side) > 0 && !pto_exec_user_is_private(exec, role_of(side));
+        bool is_own = holds(exec, side) && !pto_exec_user_is_private(exec, role_of(side));
         mine.place[side] = is_own ? pto_register_place(exec, user[side], side_bytes(exec, side))
                                   : (pto_registered_t){.registration = -1};
-        mine.unknown[side] = is_own && mine.place[side].registration < 0;
+        mine.unknown[side] = is_own && side_bytes(exec, side) > 0 && mine.place[side].registration < 0;
     }
     return mine;
 }
@@ -335,16 +354,14 @@ static pto_status_t meet(pto_exec_t *exec, const visit_t *visit, const void *con
     if (!everyone)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     pto_status_t status = pto_register_meet(exec, &mine, everyone, err);
-    bool refused = false, unknown = false, together[PTO_SIDES] = {true, true};
+    bool refused = false, unknown = false;
     for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
         refused |= everyone[i].status != PTO_OK;
         unknown |= everyone[i].unknown[PTO_SIDE_IN] || everyone[i].unknown[PTO_SIDE_OUT];
-        for (int side = 0; side < PTO_SIDES; side++)
-            together[side] &= same_place(&everyone[i].place[side], &everyone[0].place[side]);
     }
     *met = status == PTO_OK && !refused && !unknown;
     for (int side = 0; side < PTO_SIDES && *met; side++)
-        exec->together[side] = together[side];
+        exec->together[side] = are_together(exec, everyone, side);
     for (int side = 0; side < PTO_SIDES && status == PTO_OK && *met; side++)
         status = reach_places(exec, side, everyone, NULL, at, err);
     free(everyone);
@@ -430,7 +447,7 @@ pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_er
 /* Whether a change of a side takes the others' buffers along. A process that has no buffer of its own but
  * accesses theirs names their place by one in its own registered memory. */
 static bool takes_others(const pto_exec_t *exec, int side) {
-    if (side_bytes(exec, side) > 0)
+    if (holds(exec, side))
         return !pto_exec_user_is_private(exec, role_of(side));
     return reaches(exec, side) && pto_register_any(exec);
 }

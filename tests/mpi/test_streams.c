@@ -19,7 +19,10 @@
 #include "portolan/strategy.h"
 
 enum { ROWS = 3, EXECUTORS_MAX = 3, STREAMS = 2, RUNS_MAX = 7, REPLAYS_MAX = 5, GRAPH_RUNS = 100 };
-enum { PLACES = 4 }; /* where an input or an output may lie: two in each of two allocations */
+enum {
+    PROCESSES_MAX = 64,
+    PLACES = 4
+}; /* where an input or an output may lie: two in each of two allocations */
 /* Few enough blocks that all executors' runs, and those that wait for them, are resident at once. */
 enum { ELEMENTS_MAX = 20000, OPS_MAX = 12 };
 
@@ -32,6 +35,9 @@ typedef struct {
     pto_collective_t collective;
     int64_t block; /* elements of the request */
     size_t in_count;
+    size_t in_room; /* the same on all processes */
+    pto_counts_t counts;
+    int64_t list[PROCESSES_MAX]; /* of an allgatherv: bytes of each process */
     size_t out_count;
     bool in_place;
     uint32_t *area[AREA_COUNT]; /* on the device; TABLE, STEP and SUM have ROWS rows, the others two places */
@@ -76,7 +82,7 @@ static pto_error_t err;
  */
 
 static size_t area_count(const user_t *user, area_t area) {
-    size_t in = user->in_count, out = user->out_count;
+    size_t in = user->in_room, out = user->out_count;
     if (user->in_place)
         in = out = in > out ? in : out;
     return area == TABLE || area == STEP ? ROWS * user->in_count
@@ -221,6 +227,7 @@ static void run_waited(user_t *user, void *stream, int queued) {
 
 static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t *out) {
     const int count = (int)user->block;
+    int counts[PROCESSES_MAX], places[PROCESSES_MAX + 1] = {0};
     switch (user->collective) {
     case PTO_COLLECTIVE_ALLREDUCE:
         MPI_Allreduce(in, out, count, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
@@ -230,6 +237,12 @@ static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t 
         return;
     case PTO_COLLECTIVE_ALLGATHER:
         MPI_Allgather(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_ALLGATHERV:
+        for (int i = 0; i < size; i++)
+            counts[i] = (int)(user->list[i] / (int64_t)sizeof *in), places[i + 1] = places[i] + counts[i];
+        MPI_Allgatherv(in, (int)user->in_count, MPI_UINT32_T, out, counts, places, MPI_UINT32_T,
+                       MPI_COMM_WORLD);
         return;
     case PTO_COLLECTIVE_ALLTOALL:
         MPI_Alltoall(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
@@ -270,16 +283,20 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHERV},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHERV},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHERV},
                                {"gas_read", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
                                {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER}};
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
 
-static pto_plan_t *plan_of(const kind_t *kind, int64_t block) {
+static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t *counts) {
     pto_request_t request = {.layout = {1, size, 1, 1, 1},
                              .collective = kind->collective,
                              .datatype = PTO_DATATYPE_INT32,
+                             .counts = counts,
                              .bytes = block * (int64_t)sizeof(uint32_t)};
     pto_plan_t *plan = NULL;
     if (pto_strategy_find(kind->strategy, &request.strategy, &err) != PTO_OK ||
@@ -290,9 +307,14 @@ static pto_plan_t *plan_of(const kind_t *kind, int64_t block) {
 }
 
 static void make(user_t *user, const pto_device_t *device, const kind_t *kind, int64_t block, bool in_place) {
-    pto_plan_t *plan = plan_of(kind, block);
-    *user = (user_t){.plan = plan, .device = device, .collective = kind->collective, .block = block};
+    *user = (user_t){.device = device, .collective = kind->collective, .block = block};
+    const bool differ = kind->collective == PTO_COLLECTIVE_ALLGATHERV;
+    user->counts = (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = size, .matrix = user->list};
+    for (int i = 0; i < size; i++) /* every third has nothing */
+        user->list[i] = i % 3 == 1 ? 0 : (block * (i + 1) / size) * (int64_t)sizeof(uint32_t);
+    pto_plan_t *plan = user->plan = plan_of(kind, block, differ ? &user->counts : NULL);
     user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
+    user->in_room = differ ? (size_t)block : user->in_count;
     user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
     user->in_place = in_place;
     for (int area = 0; area < AREA_COUNT; area++)
@@ -483,7 +505,7 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
 
 static void check_refusals(const pto_device_t *device) {
     static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
-    pto_plan_t *plan = plan_of(&staged, 100);
+    pto_plan_t *plan = plan_of(&staged, 100, NULL);
     pto_exec_t *exec = NULL;
     void *data = NULL;
     MUST(NULL, device->allocate(100 * sizeof(uint32_t), &data, &err));
@@ -511,7 +533,7 @@ static void check_registrations(const pto_device_t *device) {
     enum { COUNT = 100, PIECES = 6 };
     const size_t bytes = COUNT * sizeof(uint32_t);
     const bool errs = rank == size - 1;
-    pto_plan_t *plan = plan_of(&kind, COUNT);
+    pto_plan_t *plan = plan_of(&kind, COUNT, NULL);
     pto_exec_t *exec = NULL;
     void *memory = NULL, *stream = NULL, *strange = malloc(bytes);
     int number = -1, other = -1;
@@ -555,7 +577,7 @@ static void check_absence(const pto_device_t *device) {
                                    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE}};
     const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 1};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
-        pto_plan_t *plan = plan_of(&alone[i], 300);
+        pto_plan_t *plan = plan_of(&alone[i], 300, NULL);
         pto_exec_t *exec = NULL;
         void *data = NULL, *stream = NULL;
         MUST(NULL, device->stream_create(&stream, &err));
