@@ -432,8 +432,7 @@ const pto_option_t pto_scenario_options[] = {
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
-     "alltoallv, allgatherv: equal, random within +-X, a pattern or list as in a scenario, or a matrix of "
-     "bytes",
+     "alltoallv, allgatherv: equal, random within +-X, {...} as in a scenario, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
     {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
      .apply = apply_placement, OVERRIDES(PLACEMENT)},

@@ -231,8 +231,11 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
     const pto_staged_t *given = &scenario->staged_members;
     pto_staged_t *staged = &request->staged_members;
     int64_t procs = request->strategy->stages(request);
+    /* An allgatherv goes by the table of allgather. */
+    pto_collective_t tuned =
+        pto_collective_is_allgather(request->collective) ? PTO_COLLECTIVE_ALLGATHER : request->collective;
     const pto_library_rule_t *rule =
-        pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes);
+        pto_machine_tuning(machine, pto_collective_name(tuned), procs, request->bytes);
     choice_t choice = {.last = procs - 1};
     int count = 0;
     if (rule && given->in == PTO_STAGED_TUNED)
