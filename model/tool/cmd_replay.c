@@ -6,6 +6,7 @@
 #include "command.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
+#include "step_table.h"
 #include "table.h"
 #include "terminal.h"
 
@@ -46,19 +47,11 @@ static const char *collective_at(int i) {
     return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
 }
 
-static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
-    replay_t *replay = target;
-    pto_status_t status = pto_int64_parse(text, &replay->trace.rank, err);
-    return status == PTO_OK && replay->trace.rank < 0
-               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
-               : status;
-}
-
 #define STORE(form, member) PTO_STORE(form, replay_t, member)
 
 static const pto_option_t replay_options[] = {
     {"rank", "R", "calls.csv: the process whose calls are replayed (default: that of the first line)",
-     .apply = apply_rank},
+     .apply = pto_apply_rank},
     {"nodes", "N", "benchmarks: nodes that took part", STORE(COUNT, trace.nodes)},
     {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
      STORE(COUNT, trace.gpus_per_node)},
@@ -95,14 +88,14 @@ static bool taken_seconds(const replayed_t *replayed, int i, double *seconds) {
 }
 
 static double cheapest_seconds(const replayed_t *replayed, int i) {
-    double seconds;
-    pto_step_call_seconds(&replayed->step, i, NULL, &seconds);
-    return seconds;
+    const pto_strategy_t *strategy;
+    return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
 }
 
 static const char *cheapest_name(const replayed_t *replayed, int i) {
-    const pto_step_call_t *call = &replayed->step.call[i];
-    return call->predictions.strategy[call->best]->name;
+    const pto_strategy_t *strategy;
+    pto_step_best(&replayed->step, i, &strategy);
+    return strategy->name;
 }
 
 /* What all calls of a kind would save. */
@@ -195,12 +188,6 @@ static void print_total(const char *name, double seconds, double cheapest_s) {
     printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
 }
 
-static int by_time(const void *a, const void *b) {
-    double left = ((const pto_step_route_t *)a)->communication_s;
-    double right = ((const pto_step_route_t *)b)->communication_s;
-    return (left > right) - (left < right);
-}
-
 static void print_totals(replayed_t *replayed) {
     const double cheapest_s = replayed->step.mix.communication_s;
     double measured_s = 0, taken_s = 0, seconds;
@@ -219,7 +206,8 @@ static void print_totals(replayed_t *replayed) {
     if (all_taken)
         print_total("their own routes", taken_s, cheapest_s);
     print_total("the cheapest", cheapest_s, cheapest_s);
-    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route, by_time);
+    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
+          pto_step_by_time);
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
             print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
@@ -318,14 +306,16 @@ static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *
 }
 
 static int run(const pto_arguments_t *given) {
-    replay_t replay = {.trace = {.rank = -1, .collective = PTO_COLLECTIVE_COUNT}};
+    replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT}};
     pto_error_t err = {0};
     if (given->operand_count != 1)
         return pto_usage_error(&syntax, "name one file");
     pto_scenario_init(&replay.options.scenario);
+    replay.options.rank = -1;
     int code = pto_options_apply(given, &replay);
     if (code < 0 && !replay.options.scenario.machine_path)
         code = pto_usage_error(&syntax, "no machine given (--machine)");
+    replay.trace.rank = replay.options.rank;
     if (code < 0)
         code = replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output()
                                                                       : pto_report_error(&err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "scenario/check.h"
 #include "scenario/recording_internal.h"
 
@@ -22,9 +23,7 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
 /* --- an index of texts ---------------------------------------------------------------------------------- */
 
 static size_t slot_of(const pto_text_index_t *index, const char *text) {
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (const char *at = text; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+    uint64_t hash = pto_hash_bytes(PTO_HASH_START, text, strlen(text));
     size_t slot = (size_t)hash & (index->slots - 1);
     while (index->slot[slot] && strcmp(index->text[index->slot[slot] - 1], text) != 0)
         slot = (slot + 1) & (index->slots - 1);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "scenario/recording_internal.h"
-
-static bool begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
 static bool read_whole(const char *text, int64_t *value) {
     char *end;
@@ -229,7 +228,7 @@ static pto_status_t read_osu_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_nccl_comment(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     const char *name = strstr(line, "Collective test starting: ");
-    reader->benchmark_procs += begins(line + 1 + strspn(line + 1, " "), "Rank ");
+    reader->benchmark_procs += pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank ");
     for (size_t i = 0; name && i < sizeof nccl_tests / sizeof *nccl_tests; i++)
         if (strstr(name, nccl_tests[i].name)) {
             reader->collective = nccl_tests[i].collective;
@@ -261,18 +260,18 @@ static pto_status_t read_nccl_row(pto_recording_reader_t *reader, char *line) {
 /* --- any ------------------------------------------------------------------------------------------------ */
 
 pto_status_t pto_recording_line(pto_recording_reader_t *reader, char *line) {
-    if (begins(line, "# OSU ")) {
+    if (pto_text_begins(line, "# OSU ")) {
         read_osu_heading(reader, line);
         return PTO_OK;
     }
-    if (!reader->known && (begins(line, "# nThread") || begins(line, "# nccl-tests") ||
-                           begins(line, "# Collective test starting: "))) {
+    if (!reader->known && (pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
+                           pto_text_begins(line, "# Collective test starting: "))) {
         reader->trace->format = PTO_RECORDING_NCCL_TESTS;
         reader->collective = reader->options->collective;
         reader->known = true;
     }
     if (!reader->known)
-        return begins(line, "rank,begin_s,") ? read_columns(reader, line) : PTO_OK;
+        return pto_text_begins(line, "rank,begin_s,") ? read_columns(reader, line) : PTO_OK;
     switch (reader->trace->format) {
     case PTO_RECORDING_CALLS:
         return *line == '#' ? PTO_OK : read_call(reader, line);
