@@ -84,23 +84,24 @@ static pto_status_t count_call(pto_recording_reader_t *reader, int r, char *cons
         return pto_recording_fail(reader, PTO_ERR_RANGE, "%s: a number is out of bounds", field[0]);
     if (routines[r].peer > 0 && !pto_recording_whole(field[routines[r].peer], &peer))
         peer = -1; /* any source */
+    const bool returns_early = pto_text_begins(field[0], "MPI_I");
     const double bytes = (double)count * type[1], procs = communicator[2];
     if (procs > (double)reader->job_procs)
         reader->job_procs = (int64_t)procs;
     if (reader->trace->rank < 0 || procs >= (double)reader->job_procs)
         reader->trace->rank = (int64_t)communicator[1];
-    return pto_recording_count(reader,
-                               &(pto_recorded_call_t){.collective = routines[r].collective,
-                                                      .input_bytes = routines[r].is_output  ? -1
-                                                                     : routines[r].by_block ? bytes * procs
-                                                                                            : bytes,
-                                                      .output_bytes = routines[r].is_output ? bytes : -1,
-                                                      .procs = (int64_t)procs,
-                                                      .communicator = -1,
-                                                      .rank = (int64_t)communicator[1],
-                                                      .peer = peer,
-                                                      .route = "mpi",
-                                                      .seconds = 1e-6 * (end_us - begin_us)});
+    return pto_recording_count(
+        reader, &(pto_recorded_call_t){.collective = routines[r].collective,
+                                       .input_bytes = routines[r].is_output  ? -1
+                                                      : routines[r].by_block ? bytes * procs
+                                                                             : bytes,
+                                       .output_bytes = routines[r].is_output ? bytes : -1,
+                                       .procs = (int64_t)procs,
+                                       .communicator = -1,
+                                       .rank = (int64_t)communicator[1],
+                                       .peer = peer,
+                                       .route = "mpi",
+                                       .seconds = returns_early ? 0 : 1e-6 * (end_us - begin_us)});
 }
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line) {

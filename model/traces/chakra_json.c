@@ -55,9 +55,6 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
     const char *type = text_of(record, "type");
     const json_t *attribute;
     size_t i;
-    double procs = number_of(json_object_get(record, "ngpus"));
-    if (procs > (double)reader->job_procs && procs < 1 << 24)
-        reader->job_procs = (int64_t)procs;
     if (!strstr(type, "_NODE") && !json_object_get(record, "version"))
         return PTO_OK;
     pto_status_t status = pto_recording_found(reader, PTO_RECORDING_CHAKRA_JSON);

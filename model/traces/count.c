@@ -129,7 +129,7 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
         return PTO_OK;
     }
     if (kind.procs == 0)
-        kind.procs = options->nodes * options->gpus_per_node;
+        kind.procs = options->nodes > 0 ? options->nodes * options->gpus_per_node : reader->job_procs;
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");

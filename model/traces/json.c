@@ -6,7 +6,7 @@
 
 #include "reader.h"
 
-enum { VALUE_MAX = 4 << 20 };
+enum { VALUE_MAX = 4 << 20, PROCS_MAX = 1 << 24 };
 
 /* --- values --------------------------------------------------------------------------------------------- */
 
@@ -182,6 +182,19 @@ static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf
                                    "name",    "type",     "attr",      "durationMicros", "distributedInfo",
                                    "version", "ngpus"};
 
+/* How many processes there are, and which of them wrote this, for the events that follow. */
+static void note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
+    const bool is_kineto = strcmp(key, "distributedInfo") == 0;
+    const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
+    double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
+    if (!is_kineto && strcmp(key, "ngpus") != 0)
+        return;
+    if (count > (double)reader->job_procs && count < PROCS_MAX)
+        reader->job_procs = (int64_t)count;
+    if (json_object_get(value, "rank") && rank >= 0 && rank < PROCS_MAX && reader->trace->rank < 0)
+        reader->trace->rank = (int64_t)rank;
+}
+
 static pto_status_t read_member(pto_recording_reader_t *reader, const char *key, void *context) {
     json_t *record = context, *value = NULL;
     int first = next_byte(reader->source);
@@ -194,6 +207,8 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0) {
             pto_status_t status = read_value(reader, &value);
+            if (status == PTO_OK)
+                note_job(reader, key, value);
             if (status == PTO_OK && json_object_set_new(record, key, value) != 0)
                 status = pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
             return status;
@@ -205,16 +220,11 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
 
 /* What a document has besides arrays of events. */
 static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *record) {
-    pto_status_t status = PTO_OK;
     if (json_object_get(record, "coll_perf") || json_object_get(record, "p2p_perf"))
         return pto_inspector_record(reader, record);
-    if (json_object_get(record, "distributedInfo"))
-        status = pto_kineto_job(reader, json_object_get(record, "distributedInfo"));
-    if (status == PTO_OK && !reader->known)
-        status = pto_chakra_record(reader, record);
-    else if (status == PTO_OK && reader->trace->format == PTO_RECORDING_CHAKRA_JSON)
-        status = pto_chakra_record(reader, record);
-    return status;
+    return !reader->known || reader->trace->format == PTO_RECORDING_CHAKRA_JSON
+               ? pto_chakra_record(reader, record)
+               : PTO_OK;
 }
 
 static pto_status_t read_document(pto_recording_reader_t *reader) {

@@ -60,15 +60,6 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
     return *number < 0 ? add_members(reader, args, group, procs, number) : PTO_OK;
 }
 
-pto_status_t pto_kineto_job(pto_recording_reader_t *reader, const json_t *info) {
-    int64_t procs = whole_of(info, "world_size");
-    if (procs > reader->job_procs)
-        reader->job_procs = procs;
-    if (reader->trace->rank < 0)
-        reader->trace->rank = whole_of(info, "rank");
-    return PTO_OK;
-}
-
 /* --- events --------------------------------------------------------------------------------------------- */
 
 static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,

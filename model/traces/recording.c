@@ -114,9 +114,9 @@ enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24, 
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
     char key[200];
-    snprintf(key, sizeof key, "%d %d %d %d %lld %lld %lld %s", (int)kind->call.collective,
-             (int)kind->call.distance, kind->is_launch, kind->communicator, (long long)kind->call.bytes,
-             (long long)kind->procs, (long long)kind->nodes, kind->call.route);
+    snprintf(key, sizeof key, "%d %d %d %d %d %lld %lld %lld %s", (int)kind->call.collective,
+             (int)kind->call.distance, kind->is_launch, seconds > 0, kind->communicator,
+             (long long)kind->call.bytes, (long long)kind->procs, (long long)kind->nodes, kind->call.route);
     int before = reader->kinds.count, number = find_or_add(&reader->kinds, key);
     if (number >= KINDS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than 65,536 kinds of calls");
@@ -239,7 +239,7 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
 static bool is_alike(const pto_recording_call_t *a, const pto_recording_call_t *b) {
     return a->collective == b->collective && a->bytes == b->bytes && a->nodes == b->nodes &&
            a->distance == b->distance && a->gpus_per_node == b->gpus_per_node && a->per_node == b->per_node &&
-           strcmp(a->route, b->route) == 0;
+           (a->measured_s > 0) == (b->measured_s > 0) && strcmp(a->route, b->route) == 0;
 }
 
 static int by_kind(const void *left, const void *right) {
@@ -249,7 +249,8 @@ static int by_kind(const void *left, const void *right) {
                                 {a->call.nodes, b->call.nodes},
                                 {a->call.gpus_per_node, b->call.gpus_per_node},
                                 {a->call.per_node, b->call.per_node},
-                                {a->call.bytes, b->call.bytes}};
+                                {a->call.bytes, b->call.bytes},
+                                {a->call.measured_s > 0, b->call.measured_s > 0}};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i][0] != order[i][1])
             return order[i][0] < order[i][1] ? -1 : 1;

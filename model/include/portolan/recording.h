@@ -5,6 +5,7 @@
 #define PORTOLAN_RECORDING_H
 
 #include "portolan/api.h"
+#include "portolan/collectives.h"
 #include "portolan/workload.h"
 
 PTO_API_BEGIN
@@ -84,6 +85,13 @@ pto_status_t pto_recording_parse(const char *text, size_t text_size, const char 
                                  const pto_recording_options_t *options, pto_recording_t *trace,
                                  pto_error_t *err);
 void pto_recording_fini(pto_recording_t *trace);
+
+/* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
+ * ":NODESxGPUS", from the output of OSU's benchmarks (strategy cuda_aware) or of nccl-tests (nccl) on that
+ * many nodes with so many processes on each. Equal sizes of a file are averaged. Errors: those of
+ * pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its shape;
+ * _NOT_APPLICABLE for other recordings. */
+pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
 /* A bound workload of these calls, in their order, for pto_step_predict. Errors: those of pto_scenario_check
  * and _bind. */
