@@ -92,7 +92,8 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
 /* --- kernels of symmetric memory ------------------------------------------------------------------------ */
 
 /* PyTorch's own kernels (symm_mem::multimem_all_reduce_ and the like) have no such `args`: the operator that
- * launches one has its tensor, and the same "External id". */
+ * launches one has its tensor, and the same "External id". The group is not said: all processes of the node,
+ * which such kernels cannot leave. */
 static pto_status_t remember_operator(pto_recording_reader_t *reader, const json_t *event,
                                       const json_t *args) {
     const char *name = text_of(event, "name") + strlen("symm_mem::");
@@ -112,18 +113,20 @@ static pto_status_t remember_operator(pto_recording_reader_t *reader, const json
 
 static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t *event,
                                    const pto_launch_t *launch) {
+    const int64_t node = reader->options->gpus_per_node;
     double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
     if (!(seconds >= 0 && seconds < 1e9))
         return pto_recording_fail(reader, PTO_ERR_RANGE, "dur is not a time");
-    return pto_recording_count(reader, &(pto_recorded_call_t){.collective = launch->collective,
-                                                              .input_bytes = launch->bytes,
-                                                              .output_bytes = -1,
-                                                              .procs = reader->job_procs,
-                                                              .communicator = -1,
-                                                              .rank = -1,
-                                                              .peer = -1,
-                                                              .route = "symm_mem",
-                                                              .seconds = seconds});
+    return pto_recording_count(
+        reader, &(pto_recorded_call_t){.collective = launch->collective,
+                                       .input_bytes = launch->bytes,
+                                       .output_bytes = -1,
+                                       .procs = reader->job_procs < node ? reader->job_procs : node,
+                                       .communicator = -1,
+                                       .rank = -1,
+                                       .peer = -1,
+                                       .route = "symm_mem",
+                                       .seconds = seconds});
 }
 
 /* A kernel that communicates, as its name says, although the trace does not say what: one of a library's own.

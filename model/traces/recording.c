@@ -325,6 +325,16 @@ static pto_status_t read_any(pto_recording_reader_t *reader) {
     return lines ? pto_recording_read_lines(reader) : pto_recording_read_json(reader);
 }
 
+static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
+    const pto_recording_format_t asked = reader->options->format;
+    return asked == PTO_RECORDING_ANY
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                    "neither calls.csv, an output of OSU or nccl-tests, nor a trace that "
+                                    "`portolan replay --help` lists")
+               : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
+                                    pto_recording_format_name(asked));
+}
+
 static pto_status_t read_source(pto_source_t *source, const char *path,
                                 const pto_recording_options_t *options, pto_recording_t *trace,
                                 pto_error_t *err) {
@@ -341,9 +351,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     if (source->status != PTO_OK)
         status = pto_recording_fail(&reader, source->status, "%s", source->reason);
     if (status == PTO_OK && !reader.known)
-        status = pto_recording_fail(&reader, PTO_ERR_SYNTAX,
-                                    "neither calls.csv, an output of OSU or nccl-tests, nor a trace that "
-                                    "`portolan replay --help` lists");
+        status = fail_unknown(&reader);
     if (status == PTO_OK)
         status = join_kinds(&reader, &made);
     for (int i = 0; i < reader.member_count; i++)

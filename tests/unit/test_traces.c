@@ -48,9 +48,9 @@ static void assert_calls(const pto_recording_t *trace, const pto_recording_call_
 /* --- what the formats say ------------------------------------------------------------------------------- */
 
 static const pto_recording_call_t kineto[] = {
-    /* four on a node, and by symmetric memory all eight */
+    /* four on a node, also by symmetric memory */
+    {PTO_COLLECTIVE_ALLREDUCE, 1048576, 1, 4, 1, 1, 15e-6, "symm_mem", 0},
     {PTO_COLLECTIVE_ALLREDUCE, 8388608, 1, 4, 1, 2, 200e-6, "nccl", 0},
-    {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 1, 15e-6, "symm_mem", 0},
     {PTO_COLLECTIVE_ALLTOALLV, 16384, 2, 4, 1, 1, 90e-6, "nccl", 0},
     /* ranks 1 and 5, as listed and by start and stride: one of four pairs of a node */
     {PTO_COLLECTIVE_ALLGATHER, 4000000, 2, 1, 4, 1, 200e-6, "nccl", 0},
