@@ -390,7 +390,7 @@ static pto_status_t apply_refine(void *target, const char *text, pto_error_t *er
                                                    : status;
 }
 
-static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
+pto_status_t pto_apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
     return status == PTO_OK && options->rank < 0
@@ -576,7 +576,7 @@ const pto_option_t pto_step_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
-    {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
+    {"rank", "R", "rank to print", .apply = pto_apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
     {.name = NULL}};
 
