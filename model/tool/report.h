@@ -1,0 +1,62 @@
+/* `portolan report`: the data of the page, as JSON, and the page around them. */
+#ifndef PTO_REPORT_H
+#define PTO_REPORT_H
+
+#include <stdio.h>
+
+#include "plot_points.h"
+#include "portolan/pick.h"
+#include "price/formula.h"
+
+/* Sliders vary a parameter down and up by at most this factor. */
+enum { PTO_REPORT_RANGE = 16, PTO_REPORT_SLIDERS_MAX = 24 };
+
+/* A parameter that a report names: of the machine, or a key that its file lacks. */
+typedef struct {
+    const pto_param_t *param; /* NULL: lacking */
+    char key[PTO_PARAM_KEY_MAX];
+    const char *file; /* if not the machine's; else NULL */
+} pto_report_param_t;
+
+typedef struct {
+    FILE *stream;
+    pto_machine_t *machine; /* its parameters are moved and put back */
+    int slider_count;
+    pto_formula_variable_t slider[PTO_REPORT_SLIDERS_MAX];
+    /* what cells refer to by number, in the order in which they are first met */
+    int param_count, param_capacity;
+    pto_report_param_t *param;
+    int stage_count, stage_capacity;
+    char **stage;
+    int strategy_count, strategy_capacity;
+    const pto_strategy_t **strategy;
+    pto_status_t status; /* the first error */
+} pto_report_t;
+
+void pto_report_fini(pto_report_t *report);
+
+/* Choose up to `count` parameters, by what they do to the picks of the predictions. Errors: those of
+ * pto_sensitivity. */
+pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,
+                                       pto_error_t *err);
+
+/* A row of a panel: the predictions of one number of nodes, and what was measured there. Errors:
+ * PTO_ERR_MEMORY, and those of pto_pick. */
+pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
+                            const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
+
+/* The cell of one strategy, of whose prices the formulas are those on `variable`: the report's sliders, or
+ * the same parameters of another machine. */
+pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
+                             int strategy, const pto_formula_variable_t *variable, pto_error_t *err);
+
+/* The tables that cells refer to: strategies, stages, parameters, sliders. */
+pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err);
+
+/* A number that reads back as the same. */
+void pto_report_number(FILE *stream, double value);
+
+/* Write the page with these data. JSON's strings may hold anything: none of it can end the script. */
+void pto_report_page(FILE *stream, const char *json);
+
+#endif
