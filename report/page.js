@@ -10,7 +10,7 @@ const SLIDER_STEPS = 64; /* from 1/RANGE to 1, and from 1 to RANGE */
 function make(name, attributes, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {}))
-    if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+    if (value !== null && value !== undefined) element.setAttribute(key, value);
   element.append(...children.filter(child => child !== null && child !== undefined));
   return element;
 }
@@ -40,7 +40,12 @@ function sizeText(bytes) {
   return String(bytes);
 }
 
-const short = value => String(Number(value.toPrecision(4)));
+/* Four digits, as the program's %.4g. */
+function short(value) {
+  const size = Math.abs(value), text = value.toPrecision(4);
+  if (size > 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace(/\.?0+e/, "e");
+  return String(Number(size >= 1e4 ? value.toPrecision(7) : text));
+}
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /* --- state --------------------------------------------------------------------------------------------------- */
@@ -68,6 +73,7 @@ const order = (() => {
 const placeOf = strategy => order.indexOf(strategy);
 const letterOf = strategy => letters[placeOf(strategy) % letters.length];
 const colorName = strategy => `--s${placeOf(strategy) % COLORS}`;
+const paint = strategy => `background:var(${colorName(strategy)});color:var(${colorName(strategy).replace("s", "i")})`;
 const nameOf = strategy => data.strategies[strategy].name;
 const colorOf = strategy => getComputedStyle(document.documentElement).getPropertyValue(colorName(strategy)).trim();
 
@@ -125,7 +131,7 @@ function rangeAt(row, column) {
 
 function legend() {
   byId("legend").replaceChildren(...order.filter(isShown).map(strategy => make("li", {title: data.strategies[strategy].what},
-      make("span", {class: "key", style: `background:var(${colorName(strategy)})`}, letterOf(strategy)),
+      make("span", {class: "key", style: paint(strategy)}, letterOf(strategy)),
       nameOf(strategy))));
 }
 
@@ -151,7 +157,7 @@ function mapCell(row, column) {
   const marks = cellMarks(row, column, picked);
   const base = panel.rows[row].picks[column];
   const seconds = prices[row][column][at].seconds;
-  return make("td", {...attributes, style: `background:var(${colorName(strategy)})`,
+  return make("td", {...attributes, style: paint(strategy),
       class: isChanged() && strategy !== base ? "changed" : null,
       title: `${where}: ${nameOf(strategy)}, ${timeText(seconds)}` +
         (isChanged() && strategy !== base && base >= 0 ? ` (before: ${nameOf(base)})` : ""),
@@ -248,7 +254,7 @@ const ink = name => getComputedStyle(document.documentElement).getPropertyValue(
 
 /* Every power of ten, and with few of them 2 and 5 times these. */
 function timeTicks(u, axis, low, high) {
-  const ticks = [], few = Math.log10(high / low) < 3;
+  const ticks = [], few = Math.log10(high / low) < 4;
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
     for (const times of few ? [1, 2, 5] : [1])
       if (times * 10 ** power >= low && times * 10 ** power <= high) ticks.push(times * 10 ** power);
@@ -283,7 +289,7 @@ function chartOptions(width, values) {
     },
     axes: [{...axis, splits: valueTicks, filter: (u, splits) => splits, size: 34,
         values: (u, splits) => splits.map(split => data.panels[state.panel].x === "bytes" ? sizeText(split) : String(split))},
-      {...axis, size: 62, splits: timeTicks, filter: (u, splits) => splits, values: (u, splits) => splits.map(timeText)}],
+      {...axis, size: 62, splits: timeTicks, filter: (u, splits) => splits, values: (u, splits) => splits.map(split => timeText(split).replace(/\.0+ /, " "))}],
     plugins: [measuredPlugin()]};
 }
 
@@ -374,8 +380,8 @@ function measuredAt(strategy) {
 
 function strategyRow(item, best, hasMeasured, changed) {
   const {cell, price} = item, chosen = cell.i === chosenStrategy();
-  const choose = make("button", {type: "button", "aria-pressed": null, "data-strategy": cell.i, title: data.strategies[cell.i].what}, nameOf(cell.i));
-  const cells = [make("td", {}, make("span", {class: "key", style: `background:var(${colorName(cell.i)})`}, letterOf(cell.i)), " ", choose)];
+  const choose = make("button", {type: "button", "data-strategy": cell.i, title: data.strategies[cell.i].what}, nameOf(cell.i));
+  const cells = [make("td", {}, make("span", {class: "key", style: paint(cell.i)}, letterOf(cell.i)), " ", choose)];
   const width = 3 + (hasMeasured ? 1 : 0) + (changed ? 1 : 0);
   if (!price) {
     cells.push(make("td", {class: "reason", colspan: width + 1}, cell.r !== undefined ? `does not apply: ${cell.r}`
@@ -468,7 +474,7 @@ let pending = 0;
 
 function showSlider(i) {
   const input = byId(`slider-${i}`), value = sliderParams[i].value * state.factors[i];
-  const text = `${value.toPrecision(4)}${state.factors[i] === 1 ? "" : ` (${factorText(state.factors[i])})`}`;
+  const text = `${short(value)}${state.factors[i] === 1 ? "" : ` (${factorText(state.factors[i])})`}`;
   byId(`value-${i}`).textContent = text;
   input.setAttribute("aria-valuetext", text);
   input.parentElement.classList.toggle("moved", state.factors[i] !== 1);
@@ -497,8 +503,8 @@ const quoted = text => (/^[\w.\/:,+-]+$/.test(text) ? text : `'${text.replace(/'
 /* What the sliders ask, asked of the program. */
 function commandText() {
   const panel = data.panels[state.panel], row = panel.rows[state.row];
-  const parts = ["portolan", ...(panel.command || data.command).map(quoted)];
-  if (panel.x === "bytes" && row.nodes !== panel.own) parts.push("--nodes", String(row.nodes));
+  const parts = ["portolan", ...data.command.map(quoted)];
+  if (data.command[0] === "predict" && panel.x === "bytes" && row.nodes !== panel.own) parts.push("--nodes", String(row.nodes));
   sliderParams.forEach((param, i) => {
     if (state.factors[i] !== 1) parts.push("--what-if", `'${param.key}=*${state.factors[i]}'`);
   });

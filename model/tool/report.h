@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "plot_points.h"
+#include "portolan/collectives.h"
 #include "portolan/pick.h"
 #include "price/formula.h"
 
@@ -49,6 +50,33 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
  * the same parameters of another machine. */
 pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
                              int strategy, const pto_formula_variable_t *variable, pto_error_t *err);
+
+/* A collective on one layout. */
+typedef struct {
+    pto_scenario_t *scenario; /* bound; moved to other numbers of nodes, and back */
+    const char *title;
+    const pto_series_t *rows; /* these */
+    int sliders;              /* how many to choose, if none are chosen yet */
+    /* What was measured; NULL: nothing. The caller frees `*point`. PTO_ERR_NOT_FOUND: nothing in this row. */
+    pto_status_t (*points)(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
+                           size_t *point_count, pto_error_t *err);
+    void *context;
+} pto_report_panel_t;
+
+/* Errors: those of pto_predict for the scenario's own number of nodes; PTO_ERR_NOT_FOUND if nothing was
+ * measured in any row. */
+pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err);
+
+/* If no numbers of nodes are given, choose some around the scenario's own. Errors: PTO_ERR_RANGE if any are,
+ * and the scenario asks for its own; PTO_ERR_MEMORY. */
+pto_status_t pto_report_rows(const pto_scenario_t *scenario, pto_series_t *rows, pto_error_t *err);
+
+/* A panel for each collective and layout of measured collectives. Errors: those of pto_score_collect and
+ * pto_report_panel; PTO_ERR_NOT_APPLICABLE if there is nothing to compare. */
+pto_status_t pto_report_score(pto_report_t *report, const pto_collectives_t *collectives, int sliders,
+                              pto_error_t *err);
+/* A note on which of them the machine's terms were fitted to, if any were. */
+void pto_report_fitted(FILE *stream, const pto_machine_t *machine, const pto_collectives_t *collectives);
 
 /* The tables that cells refer to: strategies, stages, parameters, sliders. */
 pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err);
