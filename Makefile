@@ -201,6 +201,9 @@ $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The page of reports is part of the program.
+$(BUILD)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
+
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -164,38 +164,11 @@ static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
-/* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
- * smallest. */
-static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
-    static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
-                               "layout: {nodes: 1, gpus_per_node: 1, procs_per_gpu: 1}\n";
-    pto_status_t status = pto_scenario_parse(text, sizeof text - 1, "", scenario, err);
-    if (status == PTO_OK) {
-        memset(scenario->place, 0, sizeof scenario->place);
-        free(scenario->machine_path);
-        scenario->machine_path = NULL;
-    }
-    return status;
-}
-
 /* Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, arguments_t *arguments) {
-    pto_error_t err = {0};
-    pto_options_t *shared = &arguments->shared;
-    pto_status_t status = smallest_scenario(&shared->scenario, &err);
-    if (status != PTO_OK)
-        return pto_report_error(&err);
-    int code = pto_options_apply(given, arguments);
-    if (code >= 0)
-        return code;
-    if (!shared->scenario.machine_path)
-        return pto_usage_error(&syntax, "no machine given (--machine)");
-    if (given->operand_count == 0)
+    if (given->operand_count == 0 && pto_arguments_text(given, "machine"))
         return pto_usage_error(&syntax, "no measured collectives given");
-    code = pto_options_bind(shared);
-    if (code < 0 && pto_layout_rank_count(&shared->scenario.layout) != 1)
-        return pto_usage_error(&syntax, "--what-if: layouts are as they were measured");
-    return code;
+    return pto_options_machine(given, &arguments->shared);
 }
 
 /* --- scoring ------------------------------------------------------------------------------------------- */
