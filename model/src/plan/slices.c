@@ -451,16 +451,21 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
     return pto_held_slice_bytes(slice, action, &held);
 }
 
-/* Whether a copy's two ends are the same bytes where the user has one buffer: all of the input and of the
+bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step) {
+    return plan->request.in_place && step->source.holder == PTO_HOLDER_SELF &&
+           step->target.holder == PTO_HOLDER_SELF &&
+           pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN &&
+           pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
+}
+
+/* Whether a copy's two ends are the same bytes, since the user has one buffer: all of the input and of the
  * output, of the process itself. */
 static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
-    const pto_slice_t *source = &action->step->source, *target = &action->step->target;
-    return plan->request.in_place && source->holder == PTO_HOLDER_SELF && target->holder == PTO_HOLDER_SELF &&
-           pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN &&
-           pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT &&
-           pto_buffer_is_users(plan, target->buffer, action->rank) &&
-           bytes == pto_buffer_bytes(plan, source->buffer, action->rank) &&
-           bytes == pto_buffer_bytes(plan, target->buffer, action->rank);
+    int source = action->step->source.buffer, target = action->step->target.buffer;
+    return pto_copy_joins_user_buffers(plan, action->step) &&
+           pto_buffer_is_users(plan, target, action->rank) &&
+           bytes == pto_buffer_bytes(plan, source, action->rank) &&
+           bytes == pto_buffer_bytes(plan, target, action->rank);
 }
 
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
