@@ -45,7 +45,7 @@ MPI_TESTS = {
                  "tests/mpi/test_faults.sh"],
 }
 GOLDENS_AT_ONCE = 8
-# Half a minute each, of nearly all lines: only for what survives all others.
+# Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
 SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "test_simulate_price", "test_tape"]
 SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
          (" + ", " - "), (" - ", " + "), (" * ", " + "), ("true", "false"), ("false", "true"), ("++", "--"),
@@ -246,7 +246,7 @@ def fate(place, original, tests, lines, tree):
     covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
     if not covering:
         return "SURVIVED, not executed"
-    if path.startswith(("model/src", "model/strategies", "model/algorithms")):
+    if os.environ.get("MUTANTS_SLOW") and path.startswith(("model/src", "model/strategies", "model/algorithms")):
         covering += [test for name in SLOW for test in tests if test.name == name]
     for at in range(0, len(covering), 4):
         group = covering[at : at + 4]
