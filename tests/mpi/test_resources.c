@@ -1,5 +1,7 @@
 /* What executors hold and let go, on the host device.
  *
+ * N is even.
+ *
  *   mpirun -n N test_resources exhausted          any request for memory, a stream, an event or a handle may
  * fail, at any place of a creation, on any process: all get an error, nothing is left, and the next creation
  * and its run are right mpirun -n N test_resources creations COUNT    COUNT creations, runs and destructions
@@ -28,7 +30,7 @@ static _Noreturn void die(const char *what, const char *more) {
 typedef struct {
     const char *strategy;
     const char *algorithm;
-    int64_t procs_per_gpu; /* 1, or 2 where their number is even */
+    int64_t procs_per_gpu;
     int64_t chunks;
     bool halo;
 } kind_t;
@@ -44,7 +46,7 @@ static const kind_t kinds[] = {
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static pto_plan_t *plan_of(const kind_t *kind, case_t *test) {
-    int64_t procs = size % 2 ? 1 : kind->procs_per_gpu;
+    int64_t procs = kind->procs_per_gpu;
     *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY, .on_timeout = PTO_TIMEOUT_ABORT}};
     test->request = (pto_request_t){.layout = {1, size / procs, 1, procs, size / procs},
                                     .collective = PTO_COLLECTIVE_ALLREDUCE,

@@ -12,7 +12,7 @@ export PORTOLAN_SEGMENTS=portolan-test$$
 segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
 run() { launch "$@"; } # SECONDS -n PROCESSES PROGRAM ARGUMENTS...
 
-for processes in 2 3 4; do
+for processes in 2 4; do
     check "a device that is exhausted at any point is an error on all $processes processes" \
         run 300 -n $processes "$program" exhausted
 done
