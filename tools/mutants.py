@@ -5,7 +5,8 @@ execute the changed line. A mutant that every test passes has survived: a test i
 Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
-test executes is a survivor. Areas: model, strategies, fit, impl, calibrate, validate.
+test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old; areas under
+MPI then run all of their tests for each mutant. Areas: model, strategies, fit, impl, calibrate, validate.
 """
 
 import hashlib
@@ -50,6 +51,8 @@ SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "test_simul
 SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
          (" + ", " - "), (" - ", " + "), (" * ", " + "), ("true", "false"), ("false", "true"), ("++", "--"),
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
+# Of the programs of kernels and of files of rows: without measured coverage.
+ALWAYS = ["test_program", "test_lines", "test_reduce", "test_row_file", "test_meter"]
 # A mutant that takes this much longer than the code hangs.
 SLOWER, LEAST_S, SLOW_S = 5, 10, 200
 MEMORY_BYTES = 4 << 30
@@ -145,6 +148,8 @@ def measure_coverage(area, tests, tree):
     """For each test, the lines that it executes: {test: {file: [line]}}. Kept until a source or a test changes, and for all
     areas that unit tests cover at once."""
     is_mpi = area in MPI_TESTS
+    if is_mpi and os.environ.get("MUTANTS_KEEP_COVERAGE"):
+        return None
     folders = AREAS[area] if is_mpi else sum((AREAS[one] for one in AREAS if one not in MPI_TESTS), [])
     digest = hashlib.sha256()
     for path in files_of():
@@ -240,14 +245,33 @@ def fate(place, original, tests, lines, tree):
     near = os.path.splitext(os.path.basename(path))[0]
     # A statement may be noted on its first or last line only.
     wanted = set(range(number - 1, number + 4))
+    if lines is None:
+        covering = [test for test in tests if test.is_mpi or test.name in ALWAYS]
+        return run_tests(covering, tree)
     executed = {test.name: lines.get(test.name, {}).get(path, ()) for test in tests}
     covering = [test for test in tests if number + 1 in executed[test.name]]
     covering = covering or [test for test in tests if wanted & set(executed[test.name])]
     covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
+    if is_data(path, number):
+        covering = [test for test in tests if executed[test.name]]
+        covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
     if not covering:
         return "SURVIVED, not executed"
     if os.environ.get("MUTANTS_SLOW") and path.startswith(("model/src", "model/strategies", "model/algorithms")):
         covering += [test for name in SLOW for test in tests if test.name == name]
+    return run_tests(covering, tree)
+
+
+def is_data(path, number):
+    """Whether the line is a member of a constant outside of functions, for which gcov has no count."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read().split("\n")
+    while not text[number] or text[number][0] in " #}":
+        number -= 1
+    return " = {" in text[number]
+
+
+def run_tests(covering, tree):
     for at in range(0, len(covering), 4):
         group = covering[at : at + 4]
         if not make(tree, *sorted({target for test in group for target in test.targets})):
