@@ -10,6 +10,7 @@
 #include "plot.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
+#include "portolan/recording.h"
 #include "portolan/score.h"
 #include "table.h"
 
@@ -22,7 +23,12 @@ static const char usage[] =
     "residuals. Protocol limits are found from the data.\n"
     "\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
-    "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
+    "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n"
+    "  portolan fit samples.csv --collectives osu.txt:4x8 --name mycluster --out mycluster.yaml\n"
+    "\n"
+    "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the "
+    "nodes and\n"
+    "processes per node that it was measured on.\n";
 
 enum { COLLECTIVES_MAX = 16 };
 
@@ -94,7 +100,7 @@ static const pto_option_t fit_options[] = {
      "relative errors",
      STORE(FLAG, fit.minima)},
     {"source", "TEXT", "where the samples come from (default: their source= line)", STORE(TEXT, source)},
-    {"collectives", "FILE.csv",
+    {"collectives", "FILE.csv|FILE:NODESxGPUS",
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
      .apply = apply_collectives},
@@ -258,7 +264,7 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
     pto_collectives_t collectives = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
-        status = pto_collectives_read(arguments->collectives[i], &collectives, err);
+        status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)

@@ -89,7 +89,7 @@ static void print_csv(const pto_step_prediction_t *step, const pto_options_t *op
     printf(
         "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i))
+        if (pto_workload_is_call(&step->workload->call[i]))
             print_csv_call(step, i);
     print_csv_total(&step->mix);
     for (int r = 0; r < step->route_count; r++)
@@ -125,7 +125,7 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
     printf("%s\n  {\"call\": ", i ? "," : "");
     pto_print_json_string(stdout, pto_workload_call_name(call));
     printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
-    if (!pto_step_is_call(step, i)) {
+    if (!pto_workload_is_call(&step->workload->call[i])) {
         printf(", \"compute_s\": %.9g}", call->compute_s);
         return;
     }

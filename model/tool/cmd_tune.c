@@ -44,6 +44,11 @@ static const pto_strategy_t *staging_strategy(pto_collective_t collective) {
     return NULL;
 }
 
+/* A machine file has one table for allgather and allgatherv. */
+static bool is_tuned(pto_collective_t collective) {
+    return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
+}
+
 static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
                           pto_staged_t staged, pto_staged_t *members, double *seconds, pto_error_t *err) {
     pto_plan_t *plan = NULL;
@@ -150,15 +155,15 @@ static pto_status_t tune_collective(const pto_options_t *options, pto_collective
     return status;
 }
 
-static bool is_tuned(const pto_options_t *options, bool all, pto_collective_t collective) {
-    return staging_strategy(collective) && (all || options->scenario.collective == collective);
+static bool is_asked(const pto_options_t *options, bool all, pto_collective_t collective) {
+    return is_tuned(collective) && (all || options->scenario.collective == collective);
 }
 
 /* The prices of none and of all staged come on top of the search's, and are few. */
 static pto_status_t check_work(const pto_options_t *options, bool all, pto_error_t *err) {
     int64_t work = 0;
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int64_t procs = 2; is_tuned(options, all, c) && procs <= options->scenario.layout.procs_per_gpu;
+        for (int64_t procs = 2; is_asked(options, all, c) && procs <= options->scenario.layout.procs_per_gpu;
              procs *= 2) {
             pto_scenario_t scenario = scenario_with(options, c, procs);
             for (int64_t i = 0; i < scenario.bytes.count; i++)
@@ -178,7 +183,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     print_head(options);
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT && status == PTO_OK; c++)
-        if (is_tuned(options, all, c))
+        if (is_asked(options, all, c))
             status = tune_collective(options, c, cell, &first, err);
     if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
         printf("\n]}\n");
@@ -208,7 +213,7 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     *all = scenario->collective == PTO_COLLECTIVE_COUNT;
     if (*all)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
-    if (!staging_strategy(scenario->collective))
+    if (!is_tuned(scenario->collective))
         return pto_usage_error(&syntax, "--collective: no strategy stages in %s",
                                pto_collective_name(scenario->collective));
     return pto_options_bind(options);

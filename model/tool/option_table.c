@@ -188,9 +188,13 @@ static pto_status_t apply_staged(void *target, const char *text, pto_error_t *er
     return status;
 }
 
+pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err) {
+    return parse_series(text, parse_count_or_suffix, nodes, err);
+}
+
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_status_t status = parse_series(text, parse_count_or_suffix, &options->scenario.nodes, err);
+    pto_status_t status = pto_nodes_parse(text, &options->scenario.nodes, err);
     if (status == PTO_OK)
         options->scenario.layout.nodes = options->scenario.nodes.value[0];
     return status;
@@ -390,7 +394,7 @@ static pto_status_t apply_refine(void *target, const char *text, pto_error_t *er
                                                    : status;
 }
 
-static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
+pto_status_t pto_apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
     return status == PTO_OK && options->rank < 0
@@ -410,11 +414,11 @@ const pto_option_t pto_machine_options[] = {
 
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
-     "allreduce, reduce, broadcast, allgather, reduce_scatter, gather, scatter, alltoall, alltoallv, "
-     "messages, pair or halo",
+     "allreduce, reduce, broadcast, allgather, allgatherv, reduce_scatter, gather, scatter, alltoall, "
+     "alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME",
-     "alltoall(v), allgather, gather, scatter, halo: library (MPI's own) or isend_irecv",
+     "alltoall(v), allgather(v), gather, scatter, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
@@ -432,7 +436,7 @@ const pto_option_t pto_scenario_options[] = {
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
-     "alltoallv: equal, random within +-X, a pattern as in a scenario, or a matrix of bytes",
+     "alltoallv, allgatherv: equal, random within +-X, {...} as in a scenario, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
     {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
      .apply = apply_placement, OVERRIDES(PLACEMENT)},
@@ -576,7 +580,7 @@ const pto_option_t pto_step_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
-    {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
+    {"rank", "R", "rank to print", .apply = pto_apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
     {.name = NULL}};
 

@@ -240,8 +240,9 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
 
 /* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
  * back. Collectives on one vector work in place there. In a broadcast only the root copies to the host, and
- * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv may
- * leave gaps in the output, so the library copies that to the host as well, before it copies all of it back.
+ * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv or
+ * allgatherv may leave gaps in the output, so the library copies that to the host as well, before it copies
+ * all of it back.
  */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
@@ -253,7 +254,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     bool to_root = pto_collective_is_to_root(request->collective);
     build_staging_copy(builder, "library copies to host", exchange, 0, from_root ? 1 : exchange->n,
                        exchange->in, host.in);
-    if (request->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (pto_collective_is_by_pair(request->collective) || pto_collective_is_by_owner(request->collective))
         build_staging_copy(builder, "library copies output to host", exchange, 0, exchange->n, exchange->out,
                            host.out);
     request->algorithm->build(builder, &host);
@@ -353,7 +354,9 @@ static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *co
 }
 
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
-    if (!request->counts || !pto_collective_is_by_pair(request->collective))
+    if (request->counts && pto_collective_is_by_owner(request->collective))
+        destination = source;
+    else if (!request->counts || !pto_collective_is_by_pair(request->collective))
         return request->bytes;
     return placed_bytes(request, request->counts, source, destination);
 }
@@ -393,6 +396,14 @@ int64_t pto_request_largest_bytes(const pto_request_t *request) {
     return bytes > request->bytes ? bytes : request->bytes;
 }
 
+double pto_request_mean_bytes(const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    double bytes = 0;
+    for (int64_t i = 0; i < owners; i++)
+        bytes += (double)pto_request_bytes(request, i, i);
+    return bytes / (double)owners;
+}
+
 static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
     const struct {
         int64_t value;
@@ -417,7 +428,9 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     if (pto_counts_order(counts) > 0 && pto_counts_order(counts) != owners)
         return pto_error_set(err, PTO_ERR_RANGE,
                              "the %s of bytes has %lld rows, but %lld processes hold data",
-                             counts->kind == PTO_COUNTS_MATRIX ? "matrix" : "pattern",
+                             counts->kind == PTO_COUNTS_MATRIX ? "matrix"
+                             : counts->kind == PTO_COUNTS_LIST ? "list"
+                                                               : "pattern",
                              (long long)pto_counts_order(counts), (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;

@@ -240,4 +240,7 @@ pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *act
 /* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
+/* pto_copy_bytes for such an actor: 0 if the copy is one of a buffer onto itself for all of its processes. */
+int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
+
 #endif
