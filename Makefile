@@ -304,6 +304,9 @@ $(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_S
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
+$(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mpi/exec_case.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
@@ -485,18 +488,25 @@ fuzz-run: $(FUZZ)
 		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
 		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
 
-# What the tests do not notice: AREA is model, fit, impl, calibrate or validate.
+# What the tests do not notice: AREA is model, strategies, fit, impl, calibrate or validate.
 AREA ?= model
 MUTANTS ?= 60
-.PHONY: mutants soak
-mutants: build unit-programs ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that cover them
+PLANS ?= 200
+.PHONY: mutants mutated-plans soak
+mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that execute them
 	@BUILD=$(BUILD) python3 -B tools/mutants.py $(AREA) $(MUTANTS) $(MUTANTS_SEED)
+
+mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice
+	@BUILD=$(BUILD) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 python3 -B tools/mutated_plans.py $(PLANS) $(MUTANTS_SEED)
 
 soak: ## the random tests of all kinds, for hours (docs/reliability.md)
 	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
 	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
-	@for area in model fit impl calibrate validate; do \
+	@$(MAKE) --no-print-directory mutated-plans
+	@CREATIONS=5000 BUILD=$(BUILD) tests/mpi/test_resources.sh
+	@STOPS=100 BUILD=$(BUILD) tests/mpi/test_faults.sh
+	@for area in model strategies fit impl calibrate validate; do \
 		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
 	done
 

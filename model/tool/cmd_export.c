@@ -65,11 +65,9 @@ static const pto_option_t own_options[] = {
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", own_options},
-                                               {NULL, pto_export_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", own_options},   {NULL, pto_export_options},
+                                               {NULL, pto_work_options},   {NULL, pto_machine_options},
+                                               {NULL, pto_change_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
 
@@ -282,6 +280,8 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     pto_status_t status = make_tables(export, only, err);
+    if (status == PTO_OK)
+        status = pto_export_check_work(export, err);
     if (status != PTO_OK || export->options.check)
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)

@@ -155,11 +155,9 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.cells)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, score_options_table},
-                                               {NULL, pto_format_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", pto_machine_options}, {NULL, pto_change_options},
+                                               {NULL, score_options_table},      {NULL, pto_work_options},
+                                               {NULL, pto_format_options},       {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
@@ -252,6 +250,11 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
                             const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     if (score->cell_count == 0)
         return no_cells(score, err);
+    pto_status_t status = pto_check_amount(&arguments->shared.scenario, "predicting these cells takes the work of",
+                                           pto_score_work(score, machine),
+                                           arguments->print.leave_one_out ? PTO_FIT_PRICES : 1, err);
+    if (status != PTO_OK)
+        return status;
     if (arguments->print.leave_one_out)
         return pto_score_leave_one_out(score, collectives, machine, refit, NULL, err);
     return pto_score_predict(score, machine, 0, err);

@@ -100,7 +100,7 @@ static void print_csv_total(const pto_step_route_t *route) {
 static void print_csv_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
     const char *strategy = simulation->strategy ? simulation->strategy->name : "cheapest";
     for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         printf("simulated ");
         pto_print_csv_text(stdout, pto_workload_call_name(&step->workload->call[i]));
@@ -186,7 +186,7 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
            simulation->communication_s, simulation->exposed_s, simulation->seconds,
            (long long)simulation->messages);
     for (int i = 0, printed = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         printf("%s{\"call\": ", printed++ ? ", " : "");
         pto_print_json_string(stdout, pto_workload_call_name(&step->workload->call[i]));
