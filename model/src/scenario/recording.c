@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/check.h"
 #include "scenario/recording_internal.h"
 
 const char *pto_recording_format_name(pto_recording_format_t format) {

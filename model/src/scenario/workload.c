@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
-#include "scenario/check.h"
 
 const char *pto_workload_call_name(const pto_workload_call_t *call) {
     if (call->name)
