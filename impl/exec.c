@@ -131,7 +131,7 @@ static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
     exec->under_way = true;
     exec->run++;
     set_next(exec, 0);
-    atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&exec->watchdog.began_ns, PTO_BEGAN_NOW, memory_order_relaxed);
     return PTO_OK;
 }
 
