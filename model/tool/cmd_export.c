@@ -94,10 +94,9 @@ static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
     export->nodes = scenario->nodes;
     export->bytes = scenario->bytes;
     scenario->nodes = scenario->bytes = (pto_series_t){0};
-    pto_status_t status =
-        pto_series_range(export->nodes.value[0], export->nodes.value[0], 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(export->nodes.value[0], &scenario->nodes, err);
     if (status == PTO_OK)
-        status = pto_series_range(export->bytes.value[0], export->bytes.value[0], 2, &scenario->bytes, err);
+        status = pto_series_one(export->bytes.value[0], &scenario->bytes, err);
     return status;
 }
 

@@ -195,7 +195,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
 static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(1, &scenario->nodes, err);
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 

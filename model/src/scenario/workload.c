@@ -7,7 +7,6 @@
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
-#include "scenario/check.h"
 
 bool pto_workload_is_call(const pto_workload_call_t *call) {
     return call->scenario.collective < PTO_COLLECTIVE_COUNT;
