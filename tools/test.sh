@@ -3,7 +3,7 @@
 #
 #   unit     the program of every tests/unit/test_*.c; a crash or a missing result is a failure
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
-#            block in README.md and docs/ against the lines that follow it there
+#            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
 #   schema   what commands print as JSON against docs/portolan.schema.json

@@ -65,11 +65,9 @@ static const pto_option_t own_options[] = {
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", own_options},
-                                               {NULL, pto_export_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", own_options},   {NULL, pto_export_options},
+                                               {NULL, pto_work_options},   {NULL, pto_machine_options},
+                                               {NULL, pto_change_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
 
@@ -96,10 +94,9 @@ static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
     export->nodes = scenario->nodes;
     export->bytes = scenario->bytes;
     scenario->nodes = scenario->bytes = (pto_series_t){0};
-    pto_status_t status =
-        pto_series_range(export->nodes.value[0], export->nodes.value[0], 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(export->nodes.value[0], &scenario->nodes, err);
     if (status == PTO_OK)
-        status = pto_series_range(export->bytes.value[0], export->bytes.value[0], 2, &scenario->bytes, err);
+        status = pto_series_one(export->bytes.value[0], &scenario->bytes, err);
     return status;
 }
 
@@ -282,6 +279,8 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     pto_status_t status = make_tables(export, only, err);
+    if (status == PTO_OK)
+        status = pto_export_check_work(export, err);
     if (status != PTO_OK || export->options.check)
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)

@@ -105,7 +105,7 @@ static void print_csv_total(const pto_step_route_t *route) {
 static void print_csv_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
     const char *strategy = simulation->strategy ? simulation->strategy->name : "cheapest";
     for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         printf("simulated ");
         pto_print_csv_text(stdout, pto_workload_call_name(&step->workload->call[i]));
@@ -122,7 +122,7 @@ static void print_csv(const pto_step_prediction_t *step, const pto_options_t *op
     printf(
         "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i))
+        if (pto_workload_is_call(&step->workload->call[i]))
             print_csv_call(step, i);
     print_csv_total(&step->mix);
     for (int r = 0; r < step->route_count; r++)
@@ -160,7 +160,7 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
     printf("%s\n  {\"call\": ", i ? "," : "");
     pto_print_json_string(stdout, pto_workload_call_name(call));
     printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
-    if (!pto_step_is_call(step, i)) {
+    if (!pto_workload_is_call(&step->workload->call[i])) {
         printf(", \"compute_s\": %.9g}", call->compute_s);
         return;
     }
@@ -191,7 +191,7 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
            simulation->communication_s, simulation->exposed_s, simulation->seconds,
            (long long)simulation->messages);
     for (int i = 0, printed = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         printf("%s{\"call\": ", printed++ ? ", " : "");
         pto_print_json_string(stdout, pto_workload_call_name(&step->workload->call[i]));

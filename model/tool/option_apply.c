@@ -193,9 +193,13 @@ pto_status_t pto_option_apply_staged(void *target, const char *text, pto_error_t
     return status;
 }
 
+pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err) {
+    return parse_series(text, parse_count_or_suffix, nodes, err);
+}
+
 pto_status_t pto_option_apply_nodes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_status_t status = parse_series(text, parse_count_or_suffix, &options->scenario.nodes, err);
+    pto_status_t status = pto_nodes_parse(text, &options->scenario.nodes, err);
     if (status == PTO_OK)
         options->scenario.layout.nodes = options->scenario.nodes.value[0];
     return status;

@@ -17,11 +17,11 @@ const pto_option_t pto_machine_options[] = {
 
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
-     "allreduce, reduce, broadcast, allgather, reduce_scatter, gather, scatter, alltoall, alltoallv, "
-     "messages, pair or halo",
+     "allreduce, reduce, broadcast, allgather, allgatherv, reduce_scatter, gather, scatter, alltoall, "
+     "alltoallv, messages, pair or halo",
      .apply = pto_option_apply_collective, .word_at = pto_option_collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME",
-     "alltoall(v), allgather, gather, scatter, halo: library (MPI's own) or isend_irecv",
+     "alltoall(v), allgather(v), gather, scatter, halo: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = pto_option_implementation_at,
      OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
@@ -40,7 +40,7 @@ const pto_option_t pto_scenario_options[] = {
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
-     "alltoallv: equal, random within +-X, a pattern as in a scenario, or a matrix of bytes",
+     "alltoallv, allgatherv: equal, random within +-X, {...} as in a scenario, or a matrix of bytes",
      .apply = pto_option_apply_counts, OVERRIDES(COUNTS)},
     {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
      .apply = pto_option_apply_placement, OVERRIDES(PLACEMENT)},

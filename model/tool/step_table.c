@@ -9,10 +9,6 @@
 
 enum { TIME_WIDTH = 8, SHAPE_WIDTH = 6, BYTES_WIDTH = 8, NAME_LEAST = 13, ROUTE_MAX = 160 };
 
-bool pto_step_is_call(const pto_step_prediction_t *step, int call) {
-    return step->workload->call[call].scenario.collective < PTO_COLLECTIVE_COUNT;
-}
-
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy) {
     const pto_step_call_t *own = &step->call[call];
@@ -55,7 +51,7 @@ static void print_name(FILE *stream, const pto_workload_t *workload, int call) {
 static double all_calls(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i) && pto_step_call_seconds(step, i, NULL, &seconds))
+        if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds))
             sum += (double)step->workload->call[i].times * seconds;
     return sum;
 }
@@ -98,7 +94,8 @@ static bool has_room(const pto_step_prediction_t *step, int width) {
     int used = name_width(step->workload) + along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH +
                TIME_WIDTH + 5 + 5 + 5 * 2 + 2;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i) && used + (int)strlen(route_text(step, i, true, text)) > width)
+        if (pto_workload_is_call(&step->workload->call[i]) &&
+            used + (int)strlen(route_text(step, i, true, text)) > width)
             return false;
     return true;
 }
@@ -112,7 +109,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
             SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
         print_name(stream, workload, i);
-        if (pto_step_is_call(step, i)) {
+        if (pto_workload_is_call(&step->workload->call[i])) {
             print_call(stream, step, i, all_s);
             fprintf(stream, "%s\n", route_text(step, i, details, text));
             continue;
@@ -125,7 +122,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
 
 /* --- the routes ----------------------------------------------------------------------------------------- */
 
-static int by_step(const void *a, const void *b) {
+int pto_step_by_time(const void *a, const void *b) {
     const pto_step_route_t *left = a, *right = b;
     if (left->applicable != right->applicable)
         return left->applicable ? -1 : 1;
@@ -166,7 +163,7 @@ static void print_routes(FILE *stream, const pto_step_prediction_t *step, const 
                 route[r].strategy ? route[r].strategy->name : "cheapest");
     fputc('\n', stream);
     for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         print_name(stream, step->workload, i);
         for (int r = 0; r < count; r++) {
@@ -207,7 +204,7 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
         return;
     route[0] = step->mix;
     memcpy(route + 1, step->route, (size_t)step->route_count * sizeof *route);
-    qsort(route + 1, (size_t)step->route_count, sizeof *route, by_step);
+    qsort(route + 1, (size_t)step->route_count, sizeof *route, pto_step_by_time);
     bool all = options->all || options->has_strategies;
     int shown = all ? count : count_columns(step, route, count, pto_terminal_width(stream));
     print_routes(stream, step, route, shown);
@@ -234,7 +231,7 @@ static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
     for (int i = 0; i < step->workload->call_count; i++) {
         const pto_strategy_t *strategy;
         at_once = at_once || is_at_once(step->workload, i);
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         extrapolated = extrapolated || pto_step_best(step, i, &strategy)->price.extrapolated.gpus > 0;
         unsure = unsure || pto_pick_unpriced(&step->call[i].predictions, 0);
@@ -289,7 +286,8 @@ static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
             simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
     for (int i = 0; i < workload->call_count; i++) {
         double seconds;
-        if (!pto_step_is_call(step, i) || !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
+        if (!pto_workload_is_call(&step->workload->call[i]) ||
+            !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
             continue;
         snprintf(name, sizeof name, "%s%s", is_at_once(workload, i) ? "+ " : "",
                  pto_workload_call_name(&workload->call[i]));

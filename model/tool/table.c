@@ -83,7 +83,7 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     fprintf(stream, "{\"portolan\": \"%s\", \"machine\": ", pto_version());
     pto_print_json_string(stream, pto_machine_name(machine));
     fputs(", \"machine_file\": ", stream);
-    pto_print_json_string(stream, pto_machine_path(machine));
+    pto_print_json_string(stream, pto_file_name(pto_machine_path(machine)));
     fprintf(stream, ", \"machine_digest\": \"%s\"", pto_machine_digest(machine, digest));
     if (model) {
         fputs(", \"model\": ", stream);

@@ -16,11 +16,11 @@ static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *wo
         layout->procs_per_gpu = workload->layout.procs_per_gpu;
     if (scenario->nodes.count > 1)
         return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->bytes, err);
+    pto_status_t status = pto_series_one(1, &scenario->bytes, err);
     if (status != PTO_OK || scenario->nodes.count > 0)
         return status;
     layout->nodes = workload->layout.nodes;
-    status = pto_series_range(layout->nodes, layout->nodes, 2, &one, err);
+    status = pto_series_one(layout->nodes, &one, err);
     if (status == PTO_OK)
         scenario->nodes = one;
     return status;

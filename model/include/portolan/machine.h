@@ -91,14 +91,16 @@ typedef struct {
     int line;
 } pto_library_rule_t;
 
-/* NCCL's own collectives that are priced: name, name in files. alltoallv uses the same calls as alltoall. */
+/* NCCL's own collectives that are priced: name, name in files. alltoallv uses the same calls as alltoall.
+ * allgatherv is a group of broadcasts, one from each member. */
 #define PTO_NCCL_TABLE(X)                                                                                    \
     X(ALLREDUCE, "allreduce")                                                                                \
     X(REDUCE, "reduce")                                                                                      \
     X(BROADCAST, "broadcast")                                                                                \
     X(ALLTOALL, "alltoall")                                                                                  \
     X(ALLGATHER, "allgather")                                                                                \
-    X(REDUCE_SCATTER, "reduce_scatter")
+    X(REDUCE_SCATTER, "reduce_scatter")                                                                      \
+    X(ALLGATHERV, "allgatherv")
 
 typedef enum {
 #define PTO_NCCL_ENUM(name, text) PTO_NCCL_##name,

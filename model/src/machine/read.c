@@ -17,7 +17,7 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
                                                  "broadcast", "allgather", "halo",      "reduce_scatter",
-                                                 "gather",    "scatter"};
+                                                 "gather",    "scatter",   "allgatherv"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -67,6 +67,7 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
     {.key = "gather", .read = read_library_collective, .argument = 8},
     {.key = "scatter", .read = read_library_collective, .argument = 9},
+    {.key = "allgatherv", .read = read_library_collective, .argument = 10},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 

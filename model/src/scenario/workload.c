@@ -7,13 +7,15 @@
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
-#include "scenario/check.h"
+
+bool pto_workload_is_call(const pto_workload_call_t *call) {
+    return call->scenario.collective < PTO_COLLECTIVE_COUNT;
+}
 
 const char *pto_workload_call_name(const pto_workload_call_t *call) {
     if (call->name)
         return call->name;
-    return call->scenario.collective < PTO_COLLECTIVE_COUNT ? pto_collective_name(call->scenario.collective)
-                                                            : "compute";
+    return pto_workload_is_call(call) ? pto_collective_name(call->scenario.collective) : "compute";
 }
 
 const char *pto_workload_along_text(const pto_workload_t *workload, unsigned along,
@@ -224,7 +226,7 @@ pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *ma
     if (status == PTO_OK)
         status = complete_grid(workload, err);
     for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
-        if (workload->call[i].scenario.collective < PTO_COLLECTIVE_COUNT)
+        if (pto_workload_is_call(&workload->call[i]))
             status = bind_call(workload, &workload->call[i], machine, err);
     return status;
 }
