@@ -109,11 +109,12 @@ INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
+DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -201,6 +202,9 @@ $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The page of reports is part of the program.
+$(BUILD)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
+
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -285,7 +289,7 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c tests/mpi/profile_memory.c) $(LINK_STAMP)
+$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -295,7 +299,13 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 $(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
 	$(call link,$(MPICC),)
 
+$(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(LDLIBS))
+
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mpi/exec_case.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -479,18 +489,25 @@ fuzz-run: $(FUZZ)
 		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
 		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
 
-# What the tests do not notice: AREA is model, fit, impl, calibrate or validate.
+# What the tests do not notice: AREA is model, strategies, fit, impl, calibrate or validate.
 AREA ?= model
 MUTANTS ?= 60
-.PHONY: mutants soak
-mutants: build unit-programs ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that cover them
+PLANS ?= 200
+.PHONY: mutants mutated-plans soak
+mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that execute them
 	@BUILD=$(BUILD) python3 -B tools/mutants.py $(AREA) $(MUTANTS) $(MUTANTS_SEED)
+
+mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice
+	@BUILD=$(BUILD) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 python3 -B tools/mutated_plans.py $(PLANS) $(MUTANTS_SEED)
 
 soak: ## the random tests of all kinds, for hours (docs/reliability.md)
 	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
 	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
-	@for area in model fit impl calibrate validate; do \
+	@$(MAKE) --no-print-directory mutated-plans
+	@CREATIONS=5000 BUILD=$(BUILD) tests/mpi/test_resources.sh
+	@STOPS=100 BUILD=$(BUILD) tests/mpi/test_faults.sh
+	@for area in model strategies fit impl calibrate validate; do \
 		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
 	done
 

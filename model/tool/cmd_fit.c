@@ -11,6 +11,7 @@
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
 #include "portolan/recording.h"
+#include "portolan/score.h"
 #include "table.h"
 
 static const char usage[] =
@@ -31,7 +32,9 @@ static const char usage[] =
 
 enum { COLLECTIVES_MAX = 16 };
 
+/* First, because the option --limit is applied to it. */
 typedef struct {
+    pto_options_t shared;
     const char *name;
     const char *out;
     const char *plot;
@@ -109,7 +112,8 @@ static const pto_option_t fit_options[] = {
      .apply = apply_node},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", fit_options}, {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {
+    {"options", fit_options}, {NULL, pto_work_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
@@ -240,6 +244,20 @@ static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine,
     return status;
 }
 
+/* With the samples' machine, which can price what it knows. */
+static pto_status_t check_work(const arguments_t *arguments, const pto_collectives_t *collectives,
+                               const pto_machine_t *machine, pto_error_t *err) {
+    pto_score_t score;
+    pto_score_options_t options = pto_score_defaults(collectives);
+    pto_status_t status = pto_score_collect(collectives, &options, &score, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_check_amount(&arguments->shared.scenario, "fitting to these collectives takes the work of",
+                              pto_score_work(&score, machine), PTO_FIT_PRICES, err);
+    pto_score_fini(&score);
+    return status;
+}
+
 /* Fit to collectives, starting from the samples' machine, which the result replaces. */
 static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
@@ -247,6 +265,8 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
     pto_status_t status = PTO_OK;
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
+    if (status == PTO_OK && arguments->collectives_count > 0)
+        status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, made, err);
     if (status == PTO_OK && arguments->collectives_count > 0) {

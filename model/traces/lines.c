@@ -38,6 +38,7 @@ static const struct {
     {"MPI_Reduce", PTO_COLLECTIVE_REDUCE, false},
     {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, false},
     {"MPI_Allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"MPI_Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
     {"MPI_Gather", PTO_COLLECTIVE_GATHER, false},
     {"MPI_Scatter", PTO_COLLECTIVE_SCATTER, true},
     {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, true},
@@ -148,7 +149,7 @@ static const struct {
     bool by_block;
 } osu_tests[] =
     {
-        {"Allgatherv", PTO_COLLECTIVE_COUNT, false},
+        {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
         {"Gatherv", PTO_COLLECTIVE_COUNT, false},
         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
         {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false},

@@ -117,9 +117,8 @@ static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
         memcpy(&bits, &counts->skew, sizeof bits);
         hash = fnv1a(fnv1a(hash, counts->seed), bits);
     }
-    if (counts->kind == PTO_COUNTS_MATRIX)
-        for (int64_t i = 0; i < counts->order * counts->order; i++)
-            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    for (int64_t i = 0; i < pto_counts_values(counts); i++)
+        hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
     if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
         hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
     return hash;
