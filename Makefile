@@ -231,7 +231,7 @@ $(BUILD)/obj/gen/chakra.pb-c.o: $(CHAKRA_C) $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 $(DEPS_CPPFLAGS) -I$(<D) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA) -c $< -o $@
-$(BUILD)/obj/model/traces/chakra_et.o: | $(CHAKRA_C)
+$(BUILD)/obj/model/traces/chakra_et.o: $(CHAKRA_C)
 
 $(TRACES_LIB): $(call object,$(TRACES_SRC)) $(BUILD)/obj/gen/chakra.pb-c.o
 	$(call say,AR)
@@ -524,7 +524,7 @@ format-check: ## fail if clang-format would change a file
 LINT_NODES ?= 225000
 # cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
-lint: ## clang-tidy and cppcheck; both must be clean
+lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
 	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
