@@ -231,15 +231,19 @@ static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *
     return PTO_OK;
 }
 
-static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
-    pto_step_prediction_t step;
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err) {
     pto_status_t status = open_machine(options, workload, err);
     if (status == PTO_OK && options->has_strategies)
         status = give_strategies(&options->scenario, workload, err);
     if (status == PTO_OK)
         status = pto_workload_bind(workload, options->machine, err);
-    if (status == PTO_OK)
-        status = pto_step_predict(workload, options->machine, &step, err);
+    return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
+}
+
+static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+    pto_step_prediction_t step;
+    pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_CSV)

@@ -17,4 +17,9 @@ const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int cal
 
 bool pto_step_is_call(const pto_step_prediction_t *step, int call);
 
+/* Open the machine of a workload, change both as the options say, and predict it. The step borrows from both.
+ * Errors: those of pto_machine_open, pto_options_change, pto_workload_bind and pto_step_predict. */
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err);
+
 #endif
