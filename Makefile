@@ -377,7 +377,7 @@ test: ## build and run the unit, golden and header tests and compare prices with
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh install "$(DEPS)" build test check mpi map
+	@tools/deps.sh install "$(DEPS)" build test check mpi map page
 
 # --- single checks -------------------------------------------------------------------------------------------
 
@@ -411,6 +411,10 @@ check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) ## the same on 
 		BUILD=$(BUILD) "$$test"; \
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
 	done; echo "cluster: $$passed passed, $$failed failed"; [ $$failed = 0 ]
+
+.PHONY: check-report
+check-report: $(TOOL) ## compare pages of `portolan report` with the program's numbers in Chromium (without it: skipped)
+	@python3 -B tests/report/test_report.py $(TOOL) || [ $$? = 77 ]
 
 .PHONY: check-refits
 check-refits: $(TOOL) ## fit the machine files of Summit and Lassen again and compare (without their samples: skipped, exit 77)

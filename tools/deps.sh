@@ -2,7 +2,7 @@
 # deps.sh check|install DIR SET... : find the dependencies of each set. `check` reports missing packages and how
 # to install them, and exits 1; `install` installs them with apt-get, as root or through sudo. DIR, if not empty,
 # contains unpacked Debian packages. Sets: build, test, check, mpi,
-# map (optional: the mapper of SCOTCH).
+# map (optional: the mapper of SCOTCH), page (optional: a browser for the tests of reports).
 set -euo pipefail
 
 action=$1 unpacked=$2
@@ -60,6 +60,9 @@ need_set() {
         ;;
     map)
         need libscotch-dev has_header scotch/scotch.h
+        ;;
+    page)
+        need chromium has_program chromium
         ;;
     *)
         echo "deps.sh: unknown set: $1" >&2

@@ -266,11 +266,15 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
     return status;
 }
 
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err) {
+    pto_status_t status = pto_options_bind_workload(options, workload, NULL, NULL, err);
+    return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
+}
+
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_step_prediction_t step;
-    pto_status_t status = pto_options_bind_workload(options, workload, NULL, NULL, err);
-    if (status == PTO_OK)
-        status = pto_step_predict(workload, options->machine, &step, err);
+    pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
     status = print(&step, options, err);
