@@ -92,9 +92,10 @@ static void benchmarks_are_read_between_what_others_print(void **state) {
         {PTO_COLLECTIVE_ALLREDUCE, 65536, 2, 4, 1, 1, 107.38e-6, "mpi"},
         {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 1, 848.07e-6, "mpi"},
         {PTO_COLLECTIVE_ALLTOALL, 1024, 2, 4, 1, 1, 40.1e-6, "mpi"},
+        {PTO_COLLECTIVE_ALLGATHERV, 1024, 2, 4, 1, 1, 40.1e-6, "mpi"},
     };
-    assert_int_equal(trace.count, 4);
-    for (int i = 0; i < 4; i++)
+    assert_int_equal(trace.count, 5);
+    for (int i = 0; i < 5; i++)
         assert_call(&trace, i, &osu[i]);
     assert_int_equal(trace.skipped.others, 1);
     pto_recording_fini(&trace);
