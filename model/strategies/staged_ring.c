@@ -124,9 +124,8 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
                        ring_t *ring) {
     const pto_exchange_t owners = owners_of(request, user);
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
-    ring->chunks =
-        pto_chunk_count(in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n,
-                        request->chunks > 0 ? request->chunks : 1);
+    ring->chunks = pto_chunk_count(
+        in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n, request->chunks);
     ring->sent = (ring->who.n - 1) * ring->chunks;
     if (request->collective == PTO_COLLECTIVE_REDUCE_SCATTER) {
         build_reduce_scatter(builder, ring);

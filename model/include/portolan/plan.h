@@ -393,7 +393,8 @@ int64_t pto_request_largest_bytes(const pto_request_t *request);
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal). Errors: PTO_ERR_NOT_APPLICABLE
  * with the reason; PTO_ERR_RANGE for an invalid request: no strategy or algorithm, a value outside its enum,
  * a negative size, a layout without processes, a count matrix of the wrong order, or more bytes on a node
- * than can be counted (2^57), a placement that is not bound to the layout; PTO_ERR_MEMORY. */
+ * than can be counted (2^57), a placement that is not bound to the layout; PTO_ERR_INVALID_PLAN if the
+ * strategy or the algorithm misuses the builder; PTO_ERR_MEMORY. */
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err);
 void pto_plan_destroy(pto_plan_t *plan);
 

@@ -8,10 +8,13 @@
 #include "plan/plan_internal.h"
 #include "portolan/builder.h"
 
+enum { OPEN_MAX = 8 };
+
 struct pto_builder {
     pto_plan_t *plan;
-    int open[8]; /* nodes whose body is open */
+    int open[OPEN_MAX]; /* nodes whose body is open */
     int open_count;
+    const char *misuse; /* the first call that a strategy must not make; NULL: none */
     bool in_kernel;
     int64_t bundle; /* of the current exchange; 0: none */
     int64_t chunks; /* of the current pipeline of chunks; 0: none */
@@ -19,6 +22,12 @@ struct pto_builder {
 };
 
 /* --- building ------------------------------------------------------------------------------------------- */
+
+static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
+    if (wrong && !builder->misuse)
+        builder->misuse = misuse;
+    return wrong;
+}
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
@@ -103,7 +112,8 @@ void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order
 }
 
 void pto_build_step(pto_builder_t *builder, pto_step_t step) {
-    if (builder->out_of_memory)
+    if (builder->out_of_memory ||
+        is_misused(builder, builder->plan->stages.count == 0, "builds a step before the first stage"))
         return;
     step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
     if (builder->bundle > 1) {
@@ -117,6 +127,8 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step) {
 }
 
 static void open_node(pto_builder_t *builder, pto_node_t node) {
+    if (is_misused(builder, builder->open_count == OPEN_MAX, "nests more than 8 nodes"))
+        return;
     builder->open[builder->open_count++] = list_add(builder, &builder->plan->nodes, &node, sizeof node);
 }
 
@@ -190,6 +202,8 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
 }
 
 void pto_build_end(pto_builder_t *builder) {
+    if (is_misused(builder, builder->open_count == 0, "ends a node that it did not begin"))
+        return;
     int opened = builder->open[--builder->open_count];
     if (builder->out_of_memory)
         return;
@@ -486,7 +500,13 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         pto_plan_destroy(made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     }
-    status = check_buffers(made, err);
+    is_misused(&builder, builder.open_count > 0, "does not end all nodes that it begins");
+    if (builder.misuse)
+        status = pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s by %s, %s: the strategy or the algorithm %s",
+                               pto_collective_name(request->collective), request->strategy->name,
+                               request->algorithm->name, builder.misuse);
+    if (status == PTO_OK)
+        status = check_buffers(made, err);
     if (status == PTO_OK)
         status = pto_lanes_check(made, err);
     if (status == PTO_OK && request->strategy->fixed)
