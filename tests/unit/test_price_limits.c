@@ -67,8 +67,8 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
     scenario.library.best = true;
-    assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_range(2, 2, 2, &scenario.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(64, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(2, &scenario.nodes, NULL), PTO_OK);
     pto_machine_t fat = summit;
     fat.node.gpus = 65536;
     fat.node.cores = 65536;

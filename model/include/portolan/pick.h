@@ -74,6 +74,13 @@ int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
 pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
                             int64_t *work, pto_error_t *err);
 
+/* The same for one point, once, and for `each` messages or copies that the caller has counted; `what` begins
+ * the message, as in "pricing walks". Errors: the same, and those of pto_scenario_strategies. */
+pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                  pto_error_t *err);
+pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
+                              pto_error_t *err);
+
 /* Price all strategies of a bound scenario at all points. `explain` keeps the terms, the energy and the setup
  * of every price.
  * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE if no strategy applies

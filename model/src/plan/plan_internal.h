@@ -106,6 +106,9 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
+/* Of an allgatherv: the mean of the owners' bytes. Every owner gets those of all. */
+double pto_request_mean_bytes(const pto_request_t *request);
+
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
