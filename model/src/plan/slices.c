@@ -191,6 +191,8 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
            (stride <= 1 || holder.index % stride == 0);
 }
 
+_Thread_local int64_t pto_blocks_summed;
+
 /* If blocks are dealt out by distance, only those that the holder has are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
@@ -199,11 +201,13 @@ static int64_t all_blocks_bytes(const pto_held_t *holder) {
         return buffer->block_count * pto_held_block_bytes(holder, 0);
     bool by_distance = buffer->cyclic == PTO_CYCLIC_FORWARD || buffer->cyclic == PTO_CYCLIC_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
+        pto_blocks_summed += buffer->block_count;
         for (int64_t block = 0; block < buffer->block_count; block++)
             total += pto_held_block_bytes(holder, block);
         return total;
     }
     int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1;
+    pto_blocks_summed += members / buffer->cyclic_count;
     for (int64_t d = holder->core; d < members; d += buffer->cyclic_count)
         total += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
     return total;
