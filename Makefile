@@ -97,7 +97,8 @@ DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
+	tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
@@ -266,6 +267,9 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
+$(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
 		$(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -409,7 +413,7 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
 		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
