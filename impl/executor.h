@@ -183,14 +183,22 @@ typedef struct {
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 
+/* A place in another process's memory, and the start of the allocation that was opened; NULL: the node's
+ * segment. */
+typedef struct {
+    char *memory;
+    char *start;
+} pto_peer_memory_t;
+
 /* Another process's buffer. */
 typedef struct {
     int buffer;
     int64_t rank; /* logical */
-    char *memory;
+    pto_peer_memory_t at;
 } pto_reached_t;
 
-/* An allocation of another process, opened through the device until the executor is destroyed. */
+/* An allocation of another process, opened through the device until the executor is destroyed, or until it is
+ * unregistered. */
 typedef struct {
     int64_t rank; /* logical */
     pto_memory_handle_t handle;
@@ -219,14 +227,21 @@ struct pto_exec {
     pto_bound_t *bound;     /* by buffer */
     pto_offsets_t *offsets; /* of this process's blocks, while the executor is made */
     int shared_count;
-    pto_vector_t reached; /* pto_reached_t */
-    void *offers;         /* what the node's processes share, until it is open */
-    int *reached_at;      /* by offer and place in the node: 1 + index in `reached`; 0: not open here */
-    pto_vector_t opened;  /* pto_opened_t */
-    pto_vector_t offered; /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
-    void *device_arena;   /* temporary buffers */
+    pto_vector_t reached;       /* pto_reached_t */
+    void *offers;               /* what the node's processes share, until it is open */
+    int *reached_at;            /* by offer and place in the node: 1 + index in `reached`; 0: not open here */
+    pto_vector_t opened;        /* pto_opened_t */
+    pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
+    pto_vector_t registrations; /* by number (register.c) */
+    void *mailboxes;            /* of the node's processes; NULL: none */
+    pto_shared_handle_t mailbox_handle;
+    bool mailboxes_own;
+    uint64_t meetings;  /* so far, through the mailboxes */
+    bool together[2];   /* input, output: all processes' are known to be at the same registered place */
+    void *device_arena; /* temporary buffers */
     void *staging_arena;
-    void *shadow_in; /* replaces the user's input if that cannot be used directly */
+    bool copies_aside; /* the input of a collective in place, so that none is accessed by others */
+    void *shadow_in;   /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;

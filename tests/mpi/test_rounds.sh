@@ -4,7 +4,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-program=$build/tests/test_calls
+program=$build/tests/test_rounds
 built "$program"
 for n in 2 4; do
     check "executors take few calls of MPI on $n processes, and fail on all or none" launch 120 -n $n "$program"
