@@ -89,7 +89,7 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 METER_SRC := $(wildcard validate/meter*.c)
 # Command-line parsing: of any program, and of those that read scenarios.
 ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c program_folder.c \
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
