@@ -89,7 +89,7 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 METER_SRC := $(wildcard validate/meter*.c)
 # Command-line parsing: of any program, and of those that read scenarios.
 ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c program_folder.c \
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
@@ -101,7 +101,8 @@ DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
+	tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h and recording.h belong to libportolan-fit and libportolan-traces, which are not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include/portolan/*.h))
@@ -292,6 +293,9 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
+$(BUILD)/tests/test_rounds: $(call object,tests/mpi/test_rounds.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
 		$(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -448,7 +452,7 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
 		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
