@@ -109,11 +109,12 @@ INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
+DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -288,7 +289,7 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c tests/mpi/profile_memory.c) $(LINK_STAMP)
+$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -297,6 +298,9 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 
 $(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
 	$(call link,$(MPICC),)
+
+$(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(LDLIBS))
 
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))

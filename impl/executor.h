@@ -82,9 +82,12 @@ typedef struct {
     int peer;        /* MPI rank */
 } pto_exec_signal_t;
 
-/* What makes a persistent request. */
+/* A message. Short ones are sent and received by MPI_Isend and MPI_Irecv in each run, others by a persistent
+ * request: Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
+enum { PTO_SHORT_BYTES_MAX = 256 };
 typedef struct {
     bool sends;
+    bool is_short;
     int peer; /* MPI rank */
     void *at;
     int count;
@@ -202,6 +205,7 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
+enum { PTO_BEGAN_NOW = -1 };
 typedef struct {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -209,7 +213,8 @@ typedef struct {
     bool running;
     bool stop;
     double timeout_s;
-    atomic_int_fast64_t began_ns; /* 0: no run active */
+    atomic_int_fast64_t
+        began_ns; /* 0: no run active; PTO_BEGAN_NOW: the watchdog has yet to look at a clock */
 } pto_watchdog_t;
 
 struct pto_exec {
@@ -253,7 +258,7 @@ struct pto_exec {
     void *followed;     /* event of pto_exec_follow; NULL: none yet */
     int lane_count;
     pto_vector_t events;     /* pto_exec_event_t */
-    pto_vector_t requests;   /* MPI_Request */
+    pto_vector_t requests;   /* MPI_Request; of a short message MPI_REQUEST_NULL between runs */
     pto_vector_t ends;       /* pto_exec_end_t, by request */
     pto_vector_t moves;      /* pto_exec_move_t */
     pto_vector_t reductions; /* pto_exec_reduction_t */
@@ -279,6 +284,10 @@ struct pto_exec {
     uint64_t random;
     pto_watchdog_t watchdog;
 };
+
+/* Whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (a run is active,
+ * or an earlier one failed). */
+pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */
 void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own);

@@ -82,10 +82,10 @@ static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int si
     return status;
 }
 
-static pto_status_t may_rebind(const pto_exec_t *exec, const void *in, const void *out, pto_error_t *err) {
-    if (exec->under_way || exec->failed)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is already active");
+static pto_status_t may_rebind(pto_exec_t *exec, const void *in, const void *out, pto_error_t *err) {
+    pto_status_t status = pto_exec_check_idle(exec, err);
+    if (status != PTO_OK)
+        return status;
     if ((in == out) != (exec->user_in == exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "an executor in place stays in place, and another one does not become so");
@@ -470,6 +470,8 @@ static pto_status_t rebind_alone(pto_exec_t *exec, const void *in, void *out, pt
 }
 
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    if (in == exec->user_in && out == exec->user_out && !pto_register_any(exec))
+        return PTO_OK;
     pto_peer_memory_t *at = reached_now(exec, err);
     pto_status_t status = at ? rebind_alone(exec, in, out, at, err) : PTO_ERR_MEMORY;
     free(at);

@@ -252,7 +252,7 @@ static pto_status_t check_work(const arguments_t *arguments, const pto_collectiv
     pto_status_t status = pto_score_collect(collectives, &options, &score, err);
     if (status != PTO_OK)
         return status;
-    status = pto_check_amount(&arguments->shared.scenario, "fitting to these collectives walks",
+    status = pto_check_amount(&arguments->shared.scenario, "fitting to these collectives takes the work of",
                               pto_score_work(&score, machine), PTO_FIT_PRICES, err);
     pto_score_fini(&score);
     return status;

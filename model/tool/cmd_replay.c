@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "option_apply.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
 #include "step_table.h"
@@ -72,7 +73,7 @@ static const pto_option_t replay_options[] = {
     {"rank", "R",
      "calls and goal: the process whose calls are replayed (default: the first in the file); chakra: that of "
      "the file",
-     .apply = pto_apply_rank},
+     .apply = pto_option_apply_rank},
     {"nodes", "N", "benchmarks and chakra: nodes that took part", STORE(COUNT, trace.nodes)},
     {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
      STORE(COUNT, trace.gpus_per_node)},

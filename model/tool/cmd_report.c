@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "option_apply.h"
 #include "portolan/version.h"
 #include "report.h"
 #include "scenario/check.h"

@@ -170,7 +170,7 @@ static pto_status_t check_work(const pto_options_t *options, bool all, pto_error
                 if (!pto_add(work, pto_cell_work(&scenario, options->machine, i, staging_strategy(c)), &work))
                     work = INT64_MAX;
         }
-    return pto_check_amount(&options->scenario, "pricing walks", work, 1, err);
+    return pto_check_amount(&options->scenario, "pricing takes the work of", work, 1, err);
 }
 
 static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t *err) {
@@ -195,7 +195,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
 static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(1, &scenario->nodes, err);
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 

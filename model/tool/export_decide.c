@@ -29,7 +29,7 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
         if (status == PTO_OK && !pto_add(work, more, &work))
             work = INT64_MAX;
     }
-    return status == PTO_OK ? pto_check_amount(&export->options.scenario, "pricing walks", work, 2, err)
+    return status == PTO_OK ? pto_check_amount(&export->options.scenario, "pricing takes the work of", work, 2, err)
                             : status;
 }
 

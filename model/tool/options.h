@@ -37,6 +37,7 @@ typedef struct {
     bool all;
     pto_bandwidth_t bandwidth; /* of tables, instead of times */
     bool progress;
+    bool simulate; /* step: besides prices */
     bool unroll;
     int64_t rank;
     /* map: lists of names, and files, borrowed from argv; NULL: not given */
@@ -90,8 +91,5 @@ int pto_flush_output(void);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */
 int pto_report_error(const pto_error_t *err);
-
-/* A rank that an option gives, into the `rank` of pto_options_t. */
-pto_status_t pto_apply_rank(void *target, const char *text, pto_error_t *err);
 
 #endif

@@ -216,14 +216,10 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
-    const pto_layout_t *layout = &workload->layout;
     fprintf(stream, "# portolan step: %s\n# machine    %s (%s)\n", workload->name,
             pto_machine_name(options->machine), pto_machine_path(options->machine));
     pto_print_changes(stream, options->machine);
-    fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPUs, %lld process%s a GPU\n",
-            (long long)layout->nodes, layout->nodes == 1 ? "" : "s", (long long)layout->gpus_per_node,
-            layout->gpus_per_node == 1 ? "" : "s", (long long)pto_layout_owner_count(layout),
-            (long long)layout->procs_per_gpu, layout->procs_per_gpu == 1 ? "" : "es");
+    pto_print_layout(stream, &workload->layout);
     for (int d = 0; d < workload->dim_count; d++)
         fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
                 (long long)workload->dim[d].size);
@@ -258,4 +254,55 @@ void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_o
     print_calls(stream, step, options->all || has_room(step, pto_terminal_width(stream)));
     print_all_routes(stream, step, options);
     print_footer(stream, step);
+}
+
+/* --- simulations ---------------------------------------------------------------------------------------- */
+
+static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step,
+                                               const pto_step_simulation_t *simulation) {
+    for (int r = 0; r < step->route_count && simulation->strategy; r++)
+        if (step->route[r].strategy == simulation->strategy)
+            return &step->route[r];
+    return &step->mix;
+}
+
+static void print_pair(FILE *stream, const char *name, int width, double predicted_s, double simulated_s) {
+    char predicted[PTO_SECONDS_TEXT_MAX], simulated[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(predicted_s, predicted, sizeof predicted);
+    pto_seconds_format(simulated_s, simulated, sizeof simulated);
+    fprintf(stream, "%-*s  %9s  %9s", width, name, predicted, simulated);
+    if (predicted_s > 0)
+        fprintf(stream, "  %5.2f", simulated_s / predicted_s);
+    fputc('\n', stream);
+}
+
+static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
+                             const pto_step_simulation_t *simulation) {
+    const pto_workload_t *workload = step->workload;
+    const pto_step_route_t *route = predicted_route(step, simulation);
+    int width = name_width(workload);
+    char name[256];
+    fprintf(stream, "# %-*s  %9s  %9s  Ratio\n", width - 2,
+            simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
+    for (int i = 0; i < workload->call_count; i++) {
+        double seconds;
+        if (!pto_workload_is_call(&step->workload->call[i]) || !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
+            continue;
+        snprintf(name, sizeof name, "%s%s", is_at_once(workload, i) ? "+ " : "",
+                 pto_workload_call_name(&workload->call[i]));
+        print_pair(stream, name, width, seconds * (double)workload->call[i].times, simulation->call_s[i]);
+    }
+    print_pair(stream, "communication", width, route->communication_s, simulation->communication_s);
+    print_pair(stream, "exposed", width, route->exposed_s, simulation->exposed_s);
+    print_pair(stream, "step", width, route->seconds, simulation->seconds);
+}
+
+void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_step_simulation_t *simulation, int count) {
+    fputs("#\n", stream);
+    for (int i = 0; i < count; i++)
+        print_simulation(stream, step, &simulation[i]);
+    pto_print_note(stream,
+                   "predicted: each call as if alone with its kind; simulated: while the other calls of "
+                   "its entry run");
 }

@@ -14,6 +14,10 @@ void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_o
 /* For qsort of pto_step_route_t: those that apply first, and of them those with the least communication. */
 int pto_step_by_time(const void *a, const void *b);
 
+/* Simulated times beside the predicted ones, of every call, entry and total. */
+void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_step_simulation_t *simulation, int count);
+
 /* The cheapest prediction of a call. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);

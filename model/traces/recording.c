@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "reader.h"
-#include "scenario/check.h"
 
 static const struct {
     const char *name;

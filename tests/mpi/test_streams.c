@@ -590,7 +590,7 @@ static void check_absence(const pto_device_t *device) {
         MUST(NULL, device->finish(stream, &err));
         const double took_s = MPI_Wtime() - began_s;
         if (rank == 0 && (pto_exec_wait(exec, &err) != PTO_ERR_TIMEOUT || took_s < 0.9 || took_s > 5))
-            die(NULL, "an enqueued run that waits for nobody is no time-out");
+            die(NULL, "an enqueued run whose peers never came did not end with a time-out");
         if (rank == 0 && pto_exec_enqueue(exec, stream, &err) != PTO_ERR_RANGE)
             die(NULL, "a run was enqueued after one that failed");
         MPI_Barrier(MPI_COMM_WORLD);

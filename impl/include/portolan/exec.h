@@ -174,9 +174,9 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
  * pto_exec_open.
  *
  * Errors, on all processes if others access any user's buffer, after which the earlier buffers stay:
- * PTO_ERR_RANGE (a run is active; in place
- * and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error if other processes or NCCL need memory
- * that the device did not allocate, unless each run copied the earlier buffer for this reason. */
+ * PTO_ERR_RANGE (a run is active; in place and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error
+ * if other processes or NCCL need memory that the device did not allocate, unless each run copied the earlier
+ * buffer for this reason. */
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 /* Whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT): copies and
  * kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */

@@ -178,6 +178,8 @@ enum { PTO_SWEEP_POINTS_MAX = 4096 };
  * below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
 pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
                               pto_error_t *err);
+/* A series of one value. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_series_one(int64_t value, pto_series_t *series, pto_error_t *err);
 void pto_series_fini(pto_series_t *series);
 
 enum { PTO_GRID_DIMS_MAX = 4, PTO_GRID_WEIGHT_MAX = 1 << 20 };

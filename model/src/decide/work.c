@@ -9,12 +9,17 @@
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 
+/* Messages that share no links take an eighth of the time. */
+enum { APART_A_UNIT = 8 };
+
 /* Of one plan. What is refused is no work. */
-static int64_t plan_work(const pto_request_t *request) {
+static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return 0;
     int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : 0;
+    if (pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
+        work = work / APART_A_UNIT + (work % APART_A_UNIT > 0);
     pto_plan_destroy(plan);
     return work;
 }
@@ -34,7 +39,7 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
         if (!(request.algorithm->collectives & 1u << request.collective) ||
             (name && strcmp(name, request.algorithm->name) != 0))
             continue;
-        if (!pto_multiply(prices, plan_work(&request), &more) || !pto_add(work, more, &work))
+        if (!pto_multiply(prices, plan_work(&request, machine), &more) || !pto_add(work, more, &work))
             return INT64_MAX;
     }
     return work;
@@ -85,12 +90,12 @@ pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t 
     int64_t each = scenario_work(scenario, machine);
     if (work)
         *work = each;
-    return pto_check_amount(scenario, "pricing walks", each, times, err);
+    return pto_check_amount(scenario, "pricing takes the work of", each, times, err);
 }
 
 pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                   pto_error_t *err) {
     int64_t work;
     pto_status_t status = point_work(scenario, machine, point, &work, err);
-    return status == PTO_OK ? pto_check_amount(scenario, "pricing walks", work, 1, err) : status;
+    return status == PTO_OK ? pto_check_amount(scenario, "pricing takes the work of", work, 1, err) : status;
 }

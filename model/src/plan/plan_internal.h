@@ -160,6 +160,10 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
+/* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
+ * by sums alone. */
+bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
+
 /* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT) after others that took `*used`
  * of it, and add to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err);

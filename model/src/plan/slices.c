@@ -194,7 +194,9 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 /* If blocks are dealt out by distance, only those that the holder has are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
-    int64_t members = holder->members, total = 0; /* 0 if none are dealt out */
+    int64_t members = holder->members, total = 0;                                /* 0 if none are dealt out */
+    if (buffer->blocks == PTO_BLOCKS_SHARE && buffer->cyclic == PTO_CYCLIC_NONE) /* all alike */
+        return buffer->block_count * pto_held_block_bytes(holder, 0);
     bool by_distance = buffer->cyclic == PTO_CYCLIC_FORWARD || buffer->cyclic == PTO_CYCLIC_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
         for (int64_t block = 0; block < buffer->block_count; block++)

@@ -13,43 +13,18 @@
 #include "portolan/units.h"
 #include "scenario/check.h"
 #include "scenario/pair_rows.h"
+#include "scenario/skew.h"
 
 enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
 
 static const size_t file_bytes_max = (size_t)256 << 20;
 
-/* --- skew ----------------------------------------------------------------------------------------------- */
-
-static const uint64_t golden_gamma = 0x9e3779b97f4a7c15u;
-
-/* The output function of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). */
-static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static int64_t skewed_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
-    double product = (double)bytes * counts->skew;
-    int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;
-    if (spread > INT64_MAX - bytes)
-        spread = INT64_MAX - bytes;
-    uint64_t width = 2 * (uint64_t)spread + 1;
-    uint64_t hash = mix(counts->seed + golden_gamma);
-    hash = mix(hash + (uint64_t)source + golden_gamma);
-    hash = mix(hash + (uint64_t)destination + golden_gamma);
-    if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
-        uint64_t unfair = (0 - width) % width;
-        while (hash < unfair)
-            hash = mix(hash + golden_gamma);
-    }
-    return bytes - spread + (int64_t)(hash % width);
-}
-
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
+    pto_skew_t skew;
     switch (counts->kind) {
     case PTO_COUNTS_SKEW:
-        return skewed_bytes(counts, bytes, source, destination);
+        skew = pto_skew_of(counts, bytes);
+        return pto_skew_bytes(&skew, source, destination);
     case PTO_COUNTS_MATRIX:
         return counts->matrix[source * counts->order + destination];
     case PTO_COUNTS_LIST:

@@ -3,10 +3,10 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
-#include "scenario/check.h"
 
 bool pto_workload_is_call(const pto_workload_call_t *call) {
     return call->scenario.collective < PTO_COLLECTIVE_COUNT;
@@ -189,6 +189,19 @@ static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t 
                               .per_node = workload->layout.gpus_per_node / layout->gpus_per_node,
                               .per_socket = members > 0 ? job_socket / members : 1,
                               .has_gaps = runs.has_gaps};
+    return PTO_OK;
+}
+
+pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                  int64_t **member, pto_error_t *err) {
+    int64_t gpus = pto_layout_owner_count(&workload->layout), size = gpus / call->communicators.count;
+    int64_t *made = calloc((size_t)gpus + 1, sizeof *made), next = 0;
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lld processes", (long long)gpus);
+    for (int64_t process = 0; process < gpus && next < gpus; process++)
+        for (int64_t i = 0; i < size && (size == gpus || is_first(workload, call->along, process)); i++)
+            made[next++] = size == gpus ? i : member_at(workload, call->along, process, i);
+    *member = made;
     return PTO_OK;
 }
 
