@@ -373,7 +373,7 @@ demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@$(TEST) unit golden headers oracle
+	@$(TEST) unit golden headers oracle schema
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
