@@ -4,6 +4,7 @@
 
 #include "base/text_file.h"
 #include "command.h"
+#include "option_apply.h"
 #include "portolan/version.h"
 #include "report.h"
 #include "step_table.h"

@@ -4,8 +4,10 @@
 
 #include "command.h"
 #include "portolan/step.h"
+#include "progress.h"
 #include "step_table.h"
 #include "table.h"
+#include "workload_options.h"
 
 static const char usage[] =
     "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"
@@ -33,18 +35,33 @@ static const char usage[] =
     "  portolan step scenarios/workloads/llm-training.yaml\n"
     "  portolan step scenarios/workloads/llm-training.yaml --nodes 256 --what-if 'injection.*=/2'\n"
     "\n"
+    "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
+    "and\n"
+    "links that they use:\n"
+    "\n"
+    "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
+    "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest of each call: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
-    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n";
+    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n"
+    "Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_machine_options},
+                                               {NULL, pto_workload_options},
                                                {NULL, pto_step_options},
+                                               {NULL, pto_work_options},
                                                {NULL, pto_change_options},
                                                {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+typedef struct {
+    int count;
+    pto_step_simulation_t
+        *made; /* of the cheapest mix, then of the strategies named that apply to all calls */
+} simulations_t;
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
@@ -84,16 +101,34 @@ static void print_csv_total(const pto_step_route_t *route) {
     }
 }
 
-static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options) {
+/* The times of a simulation are those of all repetitions. */
+static void print_csv_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
+    const char *strategy = simulation->strategy ? simulation->strategy->name : "cheapest";
+    for (int i = 0; i < step->workload->call_count; i++) {
+        if (!pto_workload_is_call(&step->workload->call[i]))
+            continue;
+        printf("simulated ");
+        pto_print_csv_text(stdout, pto_workload_call_name(&step->workload->call[i]));
+        printf(",,,,,,,%s,,%.9g,,\n", strategy, simulation->call_s[i]);
+    }
+    printf("simulated communication,,,,,,,%s,,%.9g,,\n", strategy, simulation->communication_s);
+    printf("simulated exposed,,,,,,,%s,,%.9g,,\n", strategy, simulation->exposed_s);
+    printf("simulated step,,,,,,,%s,,%.9g,,\n", strategy, simulation->seconds);
+}
+
+static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
+                      const simulations_t *simulations) {
     pto_print_changes(stdout, options->machine);
     printf(
         "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i))
+        if (pto_workload_is_call(&step->workload->call[i]))
             print_csv_call(step, i);
     print_csv_total(&step->mix);
     for (int r = 0; r < step->route_count; r++)
         print_csv_total(&step->route[r]);
+    for (int i = 0; i < simulations->count; i++)
+        print_csv_simulation(step, &simulations->made[i]);
 }
 
 /* --- json ----------------------------------------------------------------------------------------------- */
@@ -125,7 +160,7 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
     printf("%s\n  {\"call\": ", i ? "," : "");
     pto_print_json_string(stdout, pto_workload_call_name(call));
     printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
-    if (!pto_step_is_call(step, i)) {
+    if (!pto_workload_is_call(&step->workload->call[i])) {
         printf(", \"compute_s\": %.9g}", call->compute_s);
         return;
     }
@@ -148,7 +183,25 @@ static void print_json_total(const pto_step_route_t *route, const char *between)
     putchar('}');
 }
 
-static void print_json(const pto_step_prediction_t *step, const pto_options_t *options) {
+static void print_json_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
+                                  const char *between) {
+    printf("%s\n  {\"strategy\": \"%s\", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g, "
+           "\"messages\": %lld, \"calls\": [",
+           between, simulation->strategy ? simulation->strategy->name : "cheapest",
+           simulation->communication_s, simulation->exposed_s, simulation->seconds,
+           (long long)simulation->messages);
+    for (int i = 0, printed = 0; i < step->workload->call_count; i++) {
+        if (!pto_workload_is_call(&step->workload->call[i]))
+            continue;
+        printf("%s{\"call\": ", printed++ ? ", " : "");
+        pto_print_json_string(stdout, pto_workload_call_name(&step->workload->call[i]));
+        printf(", \"seconds\": %.9g}", simulation->call_s[i]);
+    }
+    printf("]}");
+}
+
+static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
+                       const simulations_t *simulations) {
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
     pto_print_json_string(stdout, step->workload->name);
@@ -161,83 +214,61 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     print_json_total(&step->mix, "");
     for (int r = 0; r < step->route_count; r++)
         print_json_total(&step->route[r], ",");
+    for (int i = 0; i < simulations->count; i++) {
+        printf("%s", i ? "" : "\n], \"simulations\": [");
+        print_json_simulation(step, &simulations->made[i], i ? "," : "");
+    }
     printf("\n]}\n");
 }
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* The layout is changed by options and what-ifs as that of a scenario. */
-static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
-    pto_scenario_t *scenario = &options->scenario;
-    pto_layout_t *layout = &scenario->layout;
-    pto_series_t one;
-    scenario->collective = PTO_COLLECTIVE_BROADCAST;
-    if (layout->gpus_per_node == 0)
-        layout->gpus_per_node = workload->layout.gpus_per_node;
-    if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = workload->layout.procs_per_gpu;
-    if (scenario->nodes.count > 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->bytes, err);
-    if (status != PTO_OK || scenario->nodes.count > 0)
-        return status;
-    layout->nodes = workload->layout.nodes;
-    status = pto_series_range(layout->nodes, layout->nodes, 2, &one, err);
-    if (status == PTO_OK)
-        scenario->nodes = one;
-    return status;
+/* --- simulations ---------------------------------------------------------------------------------------- */
+
+static void fini_simulations(simulations_t *simulations) {
+    for (int i = 0; i < simulations->count; i++)
+        pto_step_simulation_fini(&simulations->made[i]);
+    free(simulations->made);
 }
 
-static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
-    pto_scenario_t *scenario = &options->scenario;
+static pto_status_t simulate(const pto_step_prediction_t *step, const pto_options_t *options,
+                             simulations_t *simulations, pto_error_t *err) {
+    const pto_simulate_options_t how = {.limit = options->scenario.work_limit,
+                                        .begin = pto_progress_wanted(options) ? pto_progress_show : NULL};
+    simulations->made = calloc((size_t)step->route_count + 1, sizeof *simulations->made);
+    if (!simulations->made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
     pto_status_t status = PTO_OK;
-    if (!scenario->machine_path && !workload->machine_path)
-        return pto_error_set_at(err, PTO_ERR_KEY, workload->path, 1, 1,
-                                "no machine is named: add `machine: NAME`, or give --machine");
-    if (!scenario->machine_path) {
-        scenario->machine_path = workload->machine_path;
-        scenario->place[PTO_FIELD_MACHINE] = workload->machine_place;
-        workload->machine_path = NULL;
-        status = pto_options_find_machine(scenario, workload->path, err);
+    for (int r = -1; r < (options->has_strategies ? step->route_count : 0) && status == PTO_OK; r++) {
+        if (r >= 0 && !step->route[r].applicable)
+            continue;
+        status = pto_step_simulate(step, options->machine, r < 0 ? NULL : step->route[r].strategy, &how,
+                                   &simulations->made[simulations->count], err);
+        simulations->count += status == PTO_OK;
     }
-    if (status == PTO_OK)
-        status = pto_machine_open(scenario->machine_path, &options->machine, err);
-    if (status == PTO_OK)
-        status = take_layout(options, workload, err);
-    if (status == PTO_OK)
-        status = pto_options_change(options, err);
-    workload->layout.nodes = scenario->layout.nodes;
-    workload->layout.gpus_per_node = scenario->layout.gpus_per_node;
-    workload->layout.procs_per_gpu = scenario->layout.procs_per_gpu;
+    pto_progress_clear(options);
     return status;
 }
 
-/* Every call takes one of the strategies that --strategy names. */
-static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
-    for (int i = 0; i < workload->call_count; i++) {
-        pto_scenario_t *scenario = &workload->call[i].scenario;
-        char **made = calloc((size_t)from->strategy_count, sizeof *made);
-        bool complete = made != NULL;
-        for (int s = 0; s < from->strategy_count && complete; s++)
-            complete = (made[s] = strdup(from->strategy[s])) != NULL;
-        for (int s = 0; s < scenario->strategy_count; s++)
-            free(scenario->strategy[s]);
-        free(scenario->strategy);
-        scenario->strategy = made;
-        scenario->strategy_count = made ? from->strategy_count : 0;
-        if (!complete)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, pto_error_t *err) {
+    simulations_t simulations = {0};
+    pto_status_t status = options->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
+    if (status == PTO_OK && options->format == PTO_FORMAT_CSV) {
+        print_csv(step, options, &simulations);
+    } else if (status == PTO_OK && options->format == PTO_FORMAT_JSON) {
+        print_json(step, options, &simulations);
+    } else if (status == PTO_OK) {
+        pto_print_step(stdout, step, options);
+        if (simulations.count > 0)
+            pto_print_step_simulations(stdout, step, simulations.made, simulations.count);
     }
-    return PTO_OK;
+    fini_simulations(&simulations);
+    return status;
 }
 
 pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
                            pto_error_t *err) {
-    pto_status_t status = open_machine(options, workload, err);
-    if (status == PTO_OK && options->has_strategies)
-        status = give_strategies(&options->scenario, workload, err);
-    if (status == PTO_OK)
-        status = pto_workload_bind(workload, options->machine, err);
+    pto_status_t status = pto_options_bind_workload(options, workload, NULL, NULL, err);
     return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
 }
 
@@ -246,14 +277,9 @@ static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pt
     pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
-    if (options->format == PTO_FORMAT_CSV)
-        print_csv(&step, options);
-    else if (options->format == PTO_FORMAT_JSON)
-        print_json(&step, options);
-    else
-        pto_print_step(stdout, &step, options);
+    status = print(&step, options, err);
     pto_step_fini(&step);
-    return PTO_OK;
+    return status;
 }
 
 static int run(const pto_arguments_t *given) {

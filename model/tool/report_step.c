@@ -40,7 +40,7 @@ static int longest_call(const pto_step_prediction_t *step) {
     int longest = -1;
     double longest_s = -1, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i) && pto_step_call_seconds(step, i, NULL, &seconds) &&
+        if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds) &&
             seconds * (double)step->workload->call[i].times > longest_s) {
             longest = i;
             longest_s = seconds * (double)step->workload->call[i].times;
@@ -100,7 +100,7 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     fprintf(stream, "{\"title\":\"step\",\"x\":\"call\",\"own\":%lld,\"values\":[",
             (long long)step->workload->layout.nodes);
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i)) {
+        if (pto_workload_is_call(&step->workload->call[i])) {
             fputs(between, stream);
             print_name(stream, step, i);
             between = ",";
@@ -108,7 +108,7 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     fprintf(stream, "],\"rows\":[{\"nodes\":%lld,\"calls\":[", (long long)step->workload->layout.nodes);
     between = "";
     for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
-        if (pto_step_is_call(step, i)) {
+        if (pto_workload_is_call(&step->workload->call[i])) {
             fputs(between, stream);
             status = print_call(report, &step->call[i], err);
             between = ",\n";

@@ -80,7 +80,7 @@ static void read_call(const pto_plan_t *plan, pto_call_t *call) {
 }
 
 /* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
- * the scenario's bytes, so blocks are taken as equal. */
+ * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     for (int i = 0; i < pto_algorithm_count(); i++) {
@@ -89,6 +89,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
         probe.algorithm = pto_algorithm_at(i);
         if (!(probe.algorithm->collectives & 1u << request->collective))
             continue;
+        if (request->counts && pto_collective_is_by_owner(request->collective))
+            probe.bytes = (int64_t)pto_request_mean_bytes(request);
         probe.counts = NULL;
         if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
             continue;
@@ -242,8 +244,11 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
     const pto_staged_t *given = &scenario->staged_members;
     pto_staged_t *staged = &request->staged_members;
     int64_t procs = request->strategy->stages(request);
+    /* An allgatherv goes by the table of allgather. */
+    pto_collective_t tuned =
+        pto_collective_is_allgather(request->collective) ? PTO_COLLECTIVE_ALLGATHER : request->collective;
     const pto_library_rule_t *rule =
-        pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes);
+        pto_machine_tuning(machine, pto_collective_name(tuned), procs, request->bytes);
     choice_t choice = {.last = procs - 1};
     int count = 0;
     if (rule && given->in == PTO_STAGED_TUNED)

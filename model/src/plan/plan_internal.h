@@ -106,6 +106,9 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
+/* Of an allgatherv: the mean of the owners' bytes. Every owner gets those of all. */
+double pto_request_mean_bytes(const pto_request_t *request);
+
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
@@ -157,6 +160,10 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
+/* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
+ * by sums alone. */
+bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
+
 /* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT) after others that took `*used`
  * of it, and add to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err);
@@ -177,6 +184,9 @@ typedef struct {
     int64_t known_block;  /* cache for a table without dealing: the block whose offset was computed last, */
     int64_t known_offset; /* and that offset, from which later ones continue */
 } pto_held_t;
+
+/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by. */
+extern _Thread_local int64_t pto_blocks_summed;
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 

@@ -16,11 +16,18 @@ typedef struct {
     int64_t bytes;
 } opening_t;
 
+typedef enum { NOT_KNOWN, EMPTY, NOT_EMPTY } emptiness_t;
+
 /* Those of one process. */
 typedef struct {
     opening_t *item;
     int count;
     int capacity;
+    int64_t process;        /* counted from 1 */
+    int64_t ranks;          /* those below can be opened: memory is shared within a node */
+    int64_t *opened_by;     /* per rank and allocation: the last process that opened it; 0: none */
+    int64_t *opened_bytes;  /* the same: its bytes, if any has opened it */
+    emptiness_t *emptiness; /* per rank and buffer */
 } openings_t;
 
 /* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
@@ -64,18 +71,31 @@ static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) 
     return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
 }
 
+/* Whether a buffer is, which for a table is a sum over its blocks. */
+static bool is_empty(const survey_t *survey, int buffer, int64_t holder, emptiness_t *known) {
+    if (*known == NOT_KNOWN)
+        *known = pto_buffer_bytes(survey->plan, buffer, holder) == 0 ? EMPTY : NOT_EMPTY;
+    return *known == EMPTY;
+}
+
 /* Note what a slice makes its process open; an allocation is opened once, and an empty one never. Host
  * buffers of others are in the node's segment, which every process maps. */
 static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
                                  openings_t *openings, pto_error_t *err) {
     int64_t holder = pto_slice_holder(survey->plan, slice, action);
     if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
-        pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
+        holder >= openings->ranks)
         return PTO_OK;
-    opening_t opening = opening_of(survey, slice->buffer, holder);
-    for (int i = 0; i < openings->count; i++)
-        if (openings->item[i].rank == opening.rank && openings->item[i].buffer == opening.buffer)
-            return PTO_OK;
+    bool is_users = pto_buffer_is_users(survey->plan, slice->buffer, holder);
+    int64_t allocation = is_users ? slice->buffer + 1 : 0; /* the first is of the temporaries */
+    int64_t first = holder * (pto_plan_buffer_count(survey->plan) + 1), place = first + allocation;
+    if (is_empty(survey, slice->buffer, holder, &openings->emptiness[first + slice->buffer]) ||
+        openings->opened_by[place] == openings->process)
+        return PTO_OK;
+    if (openings->opened_by[place] == 0)
+        openings->opened_bytes[place] = opening_of(survey, slice->buffer, holder).bytes;
+    openings->opened_by[place] = openings->process;
+    opening_t opening = {holder, is_users ? slice->buffer : TEMPORARIES, openings->opened_bytes[place]};
     if (openings->count == openings->capacity) {
         int capacity = openings->capacity > 0 ? 2 * openings->capacity : 16;
         opening_t *grown = realloc(openings->item, (size_t)capacity * sizeof *grown);
@@ -257,9 +277,17 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
 static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                  bill_t *bill, pto_error_t *err) {
     bill_t allocated = {.known = true}, opened = {.known = true};
-    openings_t openings = {0};
+    size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
+    size_t places = (size_t)ranks * allocations_each;
+    openings_t openings = {.ranks = ranks,
+                           .opened_by = calloc(places, sizeof *openings.opened_by),
+                           .opened_bytes = calloc(places, sizeof *openings.opened_bytes),
+                           .emptiness = calloc(places, sizeof *openings.emptiness)};
     pto_status_t status = PTO_OK;
+    if (!openings.opened_by || !openings.opened_bytes || !openings.emptiness)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
+        openings.process = rank + 1;
         bill_t own = allocations(survey, machine, rank);
         keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
@@ -267,6 +295,9 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
         keep_costlier(&own, &opened);
     }
     free(openings.item);
+    free(openings.opened_by);
+    free(openings.opened_bytes);
+    free(openings.emptiness);
     add_items(&allocated, false, bill);
     add_items(&opened, false, bill);
     return status;

@@ -19,14 +19,14 @@ static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
     for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++)
         if (engines[kind].first)
             first_s = fmin(first_s, engines[kind].next_s);
-    pto_agenda_set(&sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
+    pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
 }
 
 /* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
-    for (uint32_t at = engine->first; at; at = sim->proc[at - 1].copy_next) {
-        pto_proc_t *proc = &sim->proc[at - 1];
+    for (uint32_t at = engine->first; at; at = sim->all->proc[at - 1].copy_next) {
+        pto_proc_t *proc = &sim->all->proc[at - 1];
         double whole_s = pto_sim_copy_s(sim, proc, engine->total_bytes);
         proc->copy_left -= whole_s > 0 ? dt_s / whole_s : proc->copy_left;
     }
@@ -42,21 +42,21 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
         advance(sim, engine);
     proc->copy_left = 1;
     proc->copy_next = engine->first;
-    engine->first = rank + 1;
+    engine->first = sim->first_proc + rank + 1;
     engine->total_bytes += proc->copy_bytes;
     set_next(sim, engine, sim->now_s);
 }
 
-/* The GPU's other processes with copies that still count at a resource, in whatever lane. */
+/* The GPU's other processes, of the job, with copies that still count at a resource, in whatever lane. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
-    uint32_t cores = (uint32_t)sim->layout->procs_per_gpu;
-    uint32_t own = sim->proc[rank].rank, first = own / cores * cores;
-    int64_t waiting = 0;
-    for (uint32_t other = first; other < first + cores; other++) {
+    int64_t cores = sim->layout->procs_per_gpu;
+    int64_t own = pto_sim_place(sim, sim->proc[rank].rank), first = own / cores * cores, waiting = 0;
+    for (int64_t other = first; other < first + cores; other++) {
         bool counts = false;
-        for (uint32_t lane = 0; lane < sim->lanes && other != own; lane++)
-            counts = counts ||
-                     pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s[resource]);
+        for (uint32_t lane = 0; lane < sim->all->lanes && other != own; lane++) {
+            pto_sim_lane_t at = pto_sim_lane_at(sim, other, lane);
+            counts = counts || pto_sim_before(sim->now_s, at.sim->proc[at.rank].copy_held_s[resource]);
+        }
         waiting += counts;
     }
     return waiting;
@@ -87,20 +87,18 @@ static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
 
 /* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
 static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *proc) {
-    const pto_layout_t *layout = sim->layout;
     const pto_step_t *step = action->step;
-    int64_t source = pto_slice_holder(sim->plan, &step->source, action);
-    int64_t target = pto_slice_holder(sim->plan, &step->target, action);
-    bool pushes = target / layout->procs_per_gpu != proc->gpu;
+    int64_t source = sim->proc[pto_slice_holder(sim->plan, &step->source, action)].gpu;
+    int64_t target = sim->proc[pto_slice_holder(sim->plan, &step->target, action)].gpu;
+    bool pushes = target != proc->gpu;
     proc->copy_kind = pto_step_copy_kind(sim->plan, step);
-    proc->copy_between_gpus =
-        proc->copy_kind == PTO_COPY_D2D && source / layout->procs_per_gpu != target / layout->procs_per_gpu;
+    proc->copy_between_gpus = proc->copy_kind == PTO_COPY_D2D && source != target;
     proc->copy_reach = pto_copy_reach(sim->plan, action);
     proc->copy_gpu = proc->gpu;
     proc->copy_engine = (uint32_t)proc->copy_kind;
     if (!proc->copy_between_gpus)
         return;
-    proc->copy_gpu = (pushes ? target : source) / layout->procs_per_gpu;
+    proc->copy_gpu = pushes ? target : source;
     proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
@@ -161,7 +159,7 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     proc->copy_reach = copy.access.reach;
     proc->copy_most_bytes = copy.access.most_bytes;
     proc->copy_bytes = copy.remote_bytes;
-    proc->copy_gpu = several ? proc->gpu : copy.other_gpu;
+    proc->copy_gpu = several ? proc->gpu : sim->proc[copy.other_gpu * sim->layout->procs_per_gpu].gpu;
     proc->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
     occupy(sim, engine_of(sim, proc), proc->copy_bytes);
     proc->copy_alone_s = pto_sim_copy_s(sim, proc, proc->copy_bytes);
@@ -183,7 +181,7 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
     proc->copy_queued = !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
-    if (sim->lanes > 1)
+    if (sim->all->lanes > 1)
         pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, proc->copy_kind));
     occupy(sim, engine, bytes);
     proc->copy_alone_s =
@@ -215,12 +213,14 @@ static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_proc_
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {
-        pto_proc_t *proc = &sim->proc[*place - 1];
+        pto_proc_t *proc = &sim->all->proc[*place - 1];
         if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, proc))) {
             place = &proc->copy_next;
             continue;
         }
-        pto_sim_set(sim, *place - 1, PTO_SLOT_RUN, sim->now_s);
+        uint32_t rank = *place - 1;
+        pto_sim_t *owner = pto_sim_owner(sim, &rank);
+        pto_sim_set(owner, rank, PTO_SLOT_RUN, sim->now_s);
         ended_bytes += proc->copy_bytes;
         *place = proc->copy_next;
     }
@@ -231,8 +231,8 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
     advance(sim, engine);
     end_copies(sim, engine);
     double next_s = INFINITY;
-    for (uint32_t at = engine->first; at; at = sim->proc[at - 1].copy_next)
-        next_s = fmin(next_s, left_s(sim, engine, &sim->proc[at - 1]));
+    for (uint32_t at = engine->first; at; at = sim->all->proc[at - 1].copy_next)
+        next_s = fmin(next_s, left_s(sim, engine, &sim->all->proc[at - 1]));
     set_next(sim, engine, sim->now_s + next_s);
 }
 

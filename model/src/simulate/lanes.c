@@ -1,6 +1,7 @@
 /* Lanes of a rank in the simulator. Each lane passes through its own stages; it starts one when the lanes
- * that the stage waits for have come far enough. A rank's lanes share its sending and its receiving side,
- * each copy direction of its GPU, and its CPU: each serves one lane at a time. */
+ * that the stage waits for have come far enough. A rank's lanes, of one plan or of several at once, share its
+ * sending and its receiving side, each copy direction of its GPU, and its CPU: each serves one lane at a
+ * time. */
 #include "simulate/simulate_internal.h"
 
 /* The same rank's process in another lane. */
@@ -42,10 +43,10 @@ bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank) {
 }
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
-    for (uint32_t lane = 0; lane < sim->lanes && sim->lanes > 1; lane++) {
-        uint32_t other = in_lane(sim, rank, lane);
-        if (other != rank && sim->proc[other].state == state)
-            pto_sim_set(sim, other, PTO_SLOT_RUN, sim->now_s);
+    for (uint32_t i = 1; i < sim->all->lanes; i++) {
+        pto_sim_lane_t other = pto_sim_other_lane(sim, rank, i);
+        if (other.sim->proc[other.rank].state == state)
+            pto_sim_set(other.sim, other.rank, PTO_SLOT_RUN, sim->now_s);
     }
 }
 
@@ -54,8 +55,8 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 /* Whether `other` has what this one wants, or has waited for it longer; of two equals, the later lane is the
  * one with the older chunk. */
 static bool comes_before(const pto_proc_t *other, const pto_proc_t *proc) {
-    if (other == proc || other->holds == proc->wants)
-        return other != proc;
+    if (other->holds == proc->wants)
+        return true;
     return other->wants == proc->wants &&
            (other->wants_s < proc->wants_s || (other->wants_s == proc->wants_s && other->lane > proc->lane));
 }
@@ -65,9 +66,11 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
     if (!proc->wants)
         proc->wants_s = sim->now_s;
     proc->wants = (int)resource + 1;
-    for (uint32_t lane = 0; lane < sim->lanes; lane++)
-        if (comes_before(&sim->proc[in_lane(sim, rank, lane)], proc))
+    for (uint32_t i = 1; i < sim->all->lanes; i++) {
+        pto_sim_lane_t other = pto_sim_other_lane(sim, rank, i);
+        if (comes_before(&other.sim->proc[other.rank], proc))
             return false;
+    }
     proc->holds = proc->wants;
     proc->wants = 0;
     return true;
@@ -78,13 +81,28 @@ void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
 }
 
-uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
-    return in_lane(sim, rank, (sim->proc[rank].lane + further) % sim->lanes);
+pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane) {
+    const pto_sims_t *all = sim->all;
+    int call = all->calls - 1;
+    if (!all->owner)
+        return (pto_sim_lane_t){all->sim, (uint32_t)job_rank + lane * sim->ranks};
+    while (all->first_lane[call] > lane)
+        call--;
+    uint32_t rank = all->member[(int64_t)call * all->ranks + job_rank];
+    pto_sim_t *owner = pto_sim_owner(sim, &rank);
+    return (pto_sim_lane_t){owner, rank + (lane - all->first_lane[call]) * owner->ranks};
+}
+
+pto_sim_lane_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    uint32_t own = proc->lane + (sim->all->owner ? sim->all->first_lane[sim->call] : 0);
+    return pto_sim_lane_at(sim, pto_sim_place(sim, proc->rank), (own + further) % sim->all->lanes);
 }
 
 bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends) {
-    for (uint32_t i = 0; i < sim->lanes; i++) {
-        const pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+    for (uint32_t i = 0; i < sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
         if (sends ? proc->out.message : proc->in.message)
             return true;
     }

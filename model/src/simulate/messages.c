@@ -162,16 +162,22 @@ bool pto_sim_messages_ended(const pto_proc_t *proc) {
 
 /* --- receiving ------------------------------------------------------------------------------------------ */
 
-/* The message that a rank, in whatever lane, sends or receives within its node; NULL: none. */
-static pto_side_t *moving_side(const pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
-    for (uint32_t i = 0; i < sim->lanes; i++) {
-        pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+typedef struct {
+    const pto_sim_t *sim; /* whose message it is */
+    pto_side_t *side;     /* NULL: none */
+} moving_t;
+
+/* The side of a rank, in whatever lane, that sends or receives a message within its node. */
+static moving_t moving_side(const pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
+    for (uint32_t i = 0; i < sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        pto_proc_t *proc = &lane.sim->proc[lane.rank];
         pto_side_t *side = sends ? &proc->out : &proc->in;
-        const pto_message_t *message = side->message ? pto_message_at(&sim->pool, side->message) : NULL;
+        const pto_message_t *message = side->message ? pto_message_at(&lane.sim->pool, side->message) : NULL;
         if (message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space)
-            return side;
+            return (moving_t){lane.sim, side};
     }
-    return NULL;
+    return (moving_t){NULL, NULL};
 }
 
 /* A message, at one of its ends, takes longer from now on. It is looked at again when it would have ended. */
@@ -187,23 +193,23 @@ static void lengthen(const pto_sim_t *sim, pto_side_t *side, bool sends, double 
 static void share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends) {
     const pto_message_t *message = pto_message_at(&sim->pool, side->message);
     const pto_param_t *both_ways = &sim->machine->both_ways[message->space];
-    pto_side_t *other = pto_param_known(both_ways) && message->level != PTO_LEVEL_OFF_NODE
-                            ? moving_side(sim, rank, !sends, (pto_space_t)message->space)
-                            : NULL;
-    double left_s = other ? other->start_s + other->cost.bytes_s - sim->now_s : 0;
+    moving_t other = {NULL, NULL};
+    if (pto_param_known(both_ways) && message->level != PTO_LEVEL_OFF_NODE)
+        other = moving_side(sim, rank, !sends, (pto_space_t)message->space);
+    double left_s = other.side ? other.side->start_s + other.side->cost.bytes_s - sim->now_s : 0;
     if (left_s <= 0 || side->cost.alone_s == 0)
         return;
     double slower = side->cost.bytes_s / side->cost.alone_s; /* by what a pipeline's copies take */
     double seconds = both_ways->value * fmin(left_s, side->cost.bytes_s) / slower;
     side->cost.bytes_s += seconds;
-    lengthen(sim, other, !sends, seconds);
+    lengthen(other.sim, other.side, !sends, seconds);
 }
 
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds) {
     for (int sends = 0; sends < 2; sends++) {
-        pto_side_t *side = moving_side(sim, rank, sends == 1, PTO_SPACE_CPU);
-        if (side && side->start_s + side->cost.bytes_s > sim->now_s)
-            lengthen(sim, side, sends == 1, seconds);
+        moving_t moving = moving_side(sim, rank, sends == 1, PTO_SPACE_CPU);
+        if (moving.side && moving.side->start_s + moving.side->cost.bytes_s > sim->now_s)
+            lengthen(moving.sim, moving.side, sends == 1, seconds);
     }
 }
 
@@ -339,11 +345,11 @@ static void end_message(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, 
 
 /* The receiving side is free: the next lane that has a message waiting receives it. */
 static void receive_next(pto_sim_t *sim, uint32_t rank) {
-    for (uint32_t i = 1; i <= sim->lanes; i++) {
-        uint32_t other = pto_sim_other_lane(sim, rank, i);
-        uint32_t next = queue_take(&sim->pool, &sim->proc[other].in.queue);
+    for (uint32_t i = 1; i <= sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        uint32_t next = queue_take(&lane.sim->pool, &lane.sim->proc[lane.rank].in.queue);
         if (next) {
-            start_receiving(sim, other, next);
+            start_receiving(lane.sim, lane.rank, next);
             return;
         }
     }
@@ -500,7 +506,7 @@ static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
         }
         if (!second_look) {
             queue_add(&sim->pool, &proc->out.queue, number);
-            pto_agenda_set(&sim->agenda, sim->first_look_slot + rank, sim->now_s, true);
+            pto_sim_set(sim, rank, PTO_SLOT_LOOK, sim->now_s);
             return;
         }
         message->start_s = sim->now_s;
@@ -527,10 +533,10 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
     const pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
     end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, sim->proc[message->target].rank);
     proc->sends_open--;
-    for (uint32_t i = 1; i <= sim->lanes; i++) {
-        uint32_t other = pto_sim_other_lane(sim, rank, i);
-        if (sim->proc[other].state == PTO_PROC_MESSAGES)
-            send_next(sim, other, false);
+    for (uint32_t i = 1; i <= sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        if (lane.sim->proc[lane.rank].state == PTO_PROC_MESSAGES)
+            send_next(lane.sim, lane.rank, false);
     }
     return pto_sim_messages_ended(proc);
 }

@@ -77,7 +77,7 @@ static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
 
 /* Take what the step uses of its rank; false, and wait for it, if another lane does. */
 static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
-    if (sim->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
+    if (sim->all->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
         return true;
     sim->proc[rank].state = PTO_PROC_RESOURCE;
     return false;
@@ -229,6 +229,21 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
     return gate == PTO_SIM_PASSES;
 }
 
+/* A rank that has ended all its lanes begins the plan that follows. */
+static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
+    pto_sim_t *next = sim->next;
+    uint32_t first = sim->proc[rank].rank;
+    for (uint32_t lane = 0; lane < sim->lanes && next; lane++)
+        if (sim->proc[first + lane * sim->ranks].state != PTO_PROC_ENDED)
+            return;
+    for (uint32_t lane = 0; next && lane < next->lanes; lane++) {
+        uint32_t other = first + lane * next->ranks;
+        next->proc[other].stage_s = sim->now_s;
+        if (next->proc[other].state == PTO_PROC_BETWEEN)
+            pto_sim_set(next, other, PTO_SLOT_RUN, sim->now_s);
+    }
+}
+
 /* Advance a rank as far as possible without time passing. */
 static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -240,6 +255,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                 proc->state = PTO_PROC_ENDED;
                 proc->end_s = sim->now_s;
                 pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+                begin_next_plan(sim, rank);
                 return;
             }
             pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
@@ -345,29 +361,37 @@ static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
         if (pto_sim_recv_event(sim, rank))
             pass(sim, rank);
         break;
+    case PTO_SLOT_LOOK:
+        pto_sim_look_event(sim, rank);
+        break;
     case PTO_SLOTS_PER_RANK:
         break;
     }
 }
 
-static void run_events(pto_sim_t *sim) {
+static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
+    pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot;
-    double time_s;
-    while (sim->status == PTO_OK && pto_agenda_take(&sim->agenda, &slot, &time_s)) {
-        if (time_s > sim->now_s)
-            sim->now_s = time_s;
-        sim->events++;
-        if (slot >= sim->first_look_slot)
-            pto_sim_look_event(sim, slot - sim->first_look_slot);
-        else if (slot >= sim->first_gpu_slot)
-            pto_gpu_event(sim, slot - sim->first_gpu_slot);
-        else if (slot >= sim->first_link_slot)
-            pto_link_event(sim, slot - sim->first_link_slot);
-        else
-            rank_event(sim, slot / PTO_SLOTS_PER_RANK, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+    double time_s, now_s = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->sim[i].status != PTO_OK)
+            return;
+    while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
+        now_s = time_s > now_s ? time_s : now_s;
+        first->now_s = now_s;
+        first->events++;
+        if (slot >= first->first_gpu_slot) {
+            sim = first;
+            pto_gpu_event(sim, slot - first->first_gpu_slot);
+        } else if (slot >= first->first_link_slot) {
+            sim = first;
+            pto_link_event(sim, slot - first->first_link_slot);
+        } else {
+            uint32_t rank = slot / PTO_SLOTS_PER_RANK;
+            sim = pto_sim_owner(first, &rank);
+            rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+        }
     }
-    if (sim->agenda.out_of_memory && sim->status == PTO_OK)
-        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for events");
 }
 
 /* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
@@ -396,37 +420,6 @@ static void find_stuck(pto_sim_t *sim) {
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "sends a message whose receive is never posted");
 }
 
-/* --- size ----------------------------------------------------------------------------------------------- */
-
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err) {
-    int64_t before = used ? *used : 0;
-    if (limit <= 0)
-        limit = PTO_SIMULATE_LIMIT;
-    int64_t ranks = pto_layout_rank_count(&plan->request.layout);
-    if (ranks > PTO_SIMULATE_RANKS_MAX)
-        return pto_error_set(
-            err, PTO_ERR_TOO_LARGE,
-            "%lld ranks are too many to simulate, which takes at most %d; `portolan predict` "
-            "prices any number",
-            (long long)ranks, PTO_SIMULATE_RANKS_MAX);
-    pto_plan_size_t size = pto_plan_size(plan);
-    int64_t most = size.messages > size.stages ? size.messages : size.stages;
-    if (most <= limit - before) {
-        if (used)
-            *used += most;
-        return PTO_OK;
-    }
-    char earlier[64] = "";
-    if (before > 0)
-        snprintf(earlier, sizeof earlier, ", of which other plans take %lld", (long long)before);
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
-                         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
-                         plan->request.strategy->name, plan->request.algorithm->name,
-                         (long long)size.messages, (long long)ranks, (long long)size.stages, (long long)limit,
-                         earlier);
-}
-
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
 static void place_ranks(pto_sim_t *sim) {
@@ -435,9 +428,9 @@ static void place_ranks(pto_sim_t *sim) {
         uint32_t rank = i % sim->ranks;
         proc->rank = rank;
         proc->lane = i / sim->ranks;
-        proc->node = (int32_t)(rank / sim->ranks_per_node);
         proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
-        proc->gpu = rank / sim->layout->procs_per_gpu;
+        proc->gpu = pto_sim_place(sim, rank) / sim->layout->procs_per_gpu;
+        proc->node = (int32_t)(proc->gpu / sim->layout->gpus_per_node);
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
@@ -504,81 +497,128 @@ static bool find_capacities(pto_sim_t *sim) {
     return true;
 }
 
+/* What is of one plan alone. */
 static bool allocate(pto_sim_t *sim) {
-    size_t nodes = (size_t)sim->layout->nodes;
-    size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
-    uint32_t procs = sim->ranks * sim->lanes;
-    sim->first_link_slot = procs * PTO_SLOTS_PER_RANK;
-    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
-    sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
-    sim->proc = calloc(procs, sizeof *sim->proc);
-    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sim->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links, sim->link_size);
-    sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     sim->either =
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
-           sim->engine && sim->line_s && sim->routes && find_capacities(sim) && sim->view && sim->stage &&
-           sim->raised && sim->either;
+    return sim->view && sim->stage && sim->raised && sim->either;
 }
 
-static void release(pto_sim_t *sim) {
-    pto_agenda_fini(&sim->agenda);
-    pto_pool_fini(&sim->pool);
-    free(sim->proc);
-    free(sim->links);
-    free(sim->engine);
-    free(sim->line_s);
-    for (int64_t node = 0; sim->routes && node <= sim->layout->nodes; node++)
-        free(sim->routes[node].flow);
-    free(sim->routes);
-    free(sim->capacity);
-    free(sim->view);
-    free(sim->stage);
-    free(sim->raised);
-    free(sim->either);
+/* What all plans share, first in the one given. */
+static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
+    size_t nodes = (size_t)sim->layout->nodes;
+    size_t links = nodes * PTO_LINKS_PER_NODE;
+    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
+    int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
+    sim->agenda = agenda;
+    sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
+    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
+    all->proc = calloc(all->procs, sizeof *all->proc);
+    sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
+    sim->links = calloc(links, sim->link_size);
+    sim->engine = calloc(engines, sizeof *sim->engine);
+    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
+    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
+    return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && sim->links &&
+           sim->engine && sim->line_s && sim->routes && find_capacities(sim);
+}
+
+/* All of it, and each plan's share in what the first one has. */
+static bool allocate_all(pto_sims_t *all, pto_agenda_t *agenda) {
+    bool complete = allocate_shared(all, all->sim, agenda);
+    uint32_t procs = 0;
+    for (uint32_t i = 0; i < all->count && complete; i++) {
+        pto_sim_t *sim = &all->sim[i];
+        sim->agenda = agenda;
+        sim->first_link_slot = all->sim->first_link_slot;
+        sim->first_gpu_slot = all->sim->first_gpu_slot;
+        sim->link_size = all->sim->link_size;
+        sim->links = all->sim->links;
+        sim->engine = all->sim->engine;
+        sim->line_s = all->sim->line_s;
+        sim->routes = all->sim->routes;
+        sim->capacity = all->sim->capacity;
+        sim->first_fabric_link = all->sim->first_fabric_link;
+        sim->first_proc = procs;
+        sim->proc = all->proc + procs;
+        procs += sim->ranks * sim->lanes;
+        complete = allocate(sim);
+    }
+    return complete;
+}
+
+static void release(pto_sims_t *all, pto_agenda_t *agenda) {
+    pto_sim_t *first = all->sim;
+    for (uint32_t i = 0; i < all->count; i++) {
+        pto_pool_fini(&all->sim[i].pool);
+        free(all->sim[i].view);
+        free(all->sim[i].stage);
+        free(all->sim[i].raised);
+        free(all->sim[i].either);
+    }
+    pto_agenda_fini(agenda);
+    free(all->proc);
+    free(first->links);
+    free(first->engine);
+    free(first->line_s);
+    for (int64_t node = 0; first->routes && node <= first->layout->nodes; node++)
+        free(first->routes[node].flow);
+    free(first->routes);
+    free(first->capacity);
+}
+
+static void begin(pto_sim_t *sim) {
+    for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
+        if (sim->proc[rank].state == PTO_PROC_BETWEEN)
+            pass(sim, rank);
+}
+
+pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
+    pto_agenda_t agenda = {0};
+    pto_status_t status = PTO_OK;
+    if (!allocate_all(all, &agenda)) {
+        release(all, &agenda);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)all->procs);
+    }
+    for (uint32_t i = 0; i < all->count; i++) {
+        place_ranks(&all->sim[i]);
+        view_plan(&all->sim[i]);
+    }
+    for (uint32_t i = 0; i < all->count; i++)
+        begin(&all->sim[i]);
+    run_events(all, &agenda);
+    for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
+        status = all->sim[i].status;
+    for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {
+        find_stuck(&all->sim[i]);
+        status = all->sim[i].status;
+    }
+    if (status == PTO_OK && agenda.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
+    if (status == PTO_OK)
+        pto_sim_report(all, all->simulation);
+    release(all, &agenda);
+    return status;
 }
 
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err) {
-    static const pto_simulate_options_t none;
-    const pto_layout_t *layout = &plan->request.layout;
-    pto_sim_t sim = {.plan = plan,
-                     .machine = machine,
-                     .layout = layout,
-                     .options = options ? options : &none,
-                     .shared_links = pto_links_of(machine, layout),
-                     .gpus = layout->nodes * layout->gpus_per_node,
-                     .err = err};
+    pto_sim_t sim = pto_sim_of(plan, machine, &plan->request.layout, options, err);
+    pto_sims_t all = {.sim = &sim,
+                      .count = 1,
+                      .procs = sim.ranks * sim.lanes,
+                      .calls = 1,
+                      .ranks = sim.ranks,
+                      .lanes = sim.lanes,
+                      .simulation = simulation};
+    sim.all = &all;
     pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, NULL, err);
     if (status == PTO_OK)
         status = pto_links_check(&sim.shared_links, err);
-    if (status != PTO_OK)
-        return status;
-    sim.ranks = (uint32_t)pto_layout_rank_count(layout);
-    sim.ranks_per_node = sim.ranks / (uint32_t)layout->nodes;
-    sim.lanes = (uint32_t)pto_plan_lane_count(plan);
-    if (!allocate(&sim)) {
-        release(&sim);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)sim.ranks);
-    }
-    place_ranks(&sim);
-    view_plan(&sim);
-    for (uint32_t rank = 0; rank < sim.ranks * sim.lanes && sim.status == PTO_OK; rank++)
-        if (sim.proc[rank].state == PTO_PROC_BETWEEN)
-            pass(&sim, rank);
-    run_events(&sim);
-    find_stuck(&sim);
-    if (sim.status == PTO_OK)
-        pto_sim_report(&sim, simulation);
-    release(&sim);
-    return sim.status;
+    return status == PTO_OK ? pto_sims_run(&all, err) : status;
 }
