@@ -11,7 +11,7 @@
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 
-enum { FORMULAS_MAX = 10, RANDOM_TRIALS = 12 };
+enum { FORMULAS_MAX = 12, RANDOM_TRIALS = 24 };
 
 typedef struct {
     const pto_machine_t *machine;

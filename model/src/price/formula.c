@@ -7,7 +7,7 @@
 typedef pto_formula_sum_t sum_t;
 
 /* Longer prices are refused: what looks for equal operations takes time with their square. */
-enum { RECORDS_MAX = 10000, OPERATIONS_MAX = 1500 };
+enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 
 /* A sum of terms that is this share of them, or less, is what rounding left of nothing. */
 static const double cancelled = 1e-12;
