@@ -26,7 +26,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
                        .node = proc->node,
                        .index = proc->rank,
                        .lane = (int)proc->lane,
-                       .name = proc->walk.stage->name,
+                       .name = proc->at->walk.stage->name,
                        .peer_rank = peer_rank,
                        .bytes = bytes,
                        .start_s = start_s,
@@ -69,14 +69,15 @@ static void report_rank(const pto_sim_t *sim, uint32_t rank, pto_simulation_t *s
     double busy_s[3] = {0}, waiting_s[3] = {0};
     for (uint32_t lane = 0; lane < sim->lanes; lane++) {
         const pto_proc_t *proc = &sim->proc[rank + lane * sim->ranks];
-        const double busy[] = {proc->out.busy_s, proc->in.busy_s, proc->local_busy_s};
-        const double waiting[] = {proc->out.waiting_s, proc->in.waiting_s, proc->local_waiting_s};
+        const pto_local_t *local = &sim->local[rank + lane * sim->ranks];
+        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, local->busy_s};
+        const double waiting[] = {proc->sending.waiting_s, proc->receiving.waiting_s, local->waiting_s};
         for (int i = 0; i < 3; i++) {
             busy_s[i] += busy[i];
             waiting_s[i] += waiting[i];
         }
-        if (proc->end_s > simulation->seconds) {
-            simulation->seconds = proc->end_s;
+        if (proc->stage_s > simulation->seconds) {
+            simulation->seconds = proc->stage_s;
             simulation->slowest_rank = rank;
         }
     }
@@ -96,8 +97,8 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
         for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
             uint32_t users = kind == PTO_LINK_FABRIC ? sim->ranks : sim->ranks_per_node;
-            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind], link->busy_s,
-                    link->waiting_s / (double)users);
+            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
+                    pto_link_busy_s(sim, (pto_link_kind_t)kind, link), link->waiting_s / (double)users);
         }
     }
     for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
@@ -109,7 +110,7 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
 }
 
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
-    const pto_walk_t *walk = &sim->proc[rank].walk;
+    const pto_walk_t *walk = &sim->proc[rank].at->walk;
     rank = sim->proc[rank].rank;
     if (sim->status == PTO_OK)
         sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",

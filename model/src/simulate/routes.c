@@ -94,15 +94,15 @@ static void progress(pto_link_t *link, pto_flow_t *flow, double to_s) {
 /* One that was never slowed is through at the time of its own, which its side knows better. */
 static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flow_t flow) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    pto_proc_t *proc = &sim->proc[flow.rank];
+    pto_local_t *local = &sim->local[flow.rank];
     if (flow.use != PTO_FLOW_COPY) {
         pto_sim_through(sim, kind, flow.use == PTO_FLOW_SEND, flow.rank, flow.slowed ? link->at_s : 0);
         return;
     }
     link->waiting_s += flow.slowed ? pto_sim_excess(link->at_s, flow.alone_until_s) : 0;
-    if (--proc->copy_flows > 0 || !proc->copy_waits)
+    if (--local->copy_flows > 0 || !local->copy_waits)
         return;
-    proc->copy_waits = false;
+    local->copy_waits = false;
     link->waiting--;
     pto_sim_set(sim, flow.rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
 }
@@ -169,22 +169,23 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
 }
 
 bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    if (proc->copy_flows > 0)
-        pto_link_advance(sim, PTO_LINK_ROUTES, proc->node);
-    if (proc->copy_flows == 0)
+    pto_local_t *local = &sim->local[rank];
+    int32_t node = sim->proc[rank].node;
+    if (local->copy_flows > 0)
+        pto_link_advance(sim, PTO_LINK_ROUTES, node);
+    if (local->copy_flows == 0)
         return true;
-    if (!proc->copy_waits)
-        pto_link_wait(sim, PTO_LINK_ROUTES, proc->node);
-    proc->copy_waits = true;
+    if (!local->copy_waits)
+        pto_link_wait(sim, PTO_LINK_ROUTES, node);
+    local->copy_waits = true;
     return false;
 }
 
 /* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
 static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
-    return pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){sim->proc[message->source].gpu, space},
-                           (pto_memory_t){sim->proc[message->target].gpu, space});
+    return pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->source].rank), space},
+                           (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->target].rank), space});
 }
 
 static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto_message_t *message,
@@ -202,8 +203,8 @@ bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_messag
         return false;
     pto_side_t *side = sends ? &sim->proc[rank].out : &sim->proc[rank].in;
     pto_path_t path =
-        off_node ? path_between_nodes(sim, sends, message, &side->fabric) : path_within(sim, sends, message);
+        off_node ? path_between_nodes(sim, sends, message, &sim->fabric_path[2 * rank + !sends]) : path_within(sim, sends, message);
     return pto_flow_begin(sim, off_node ? PTO_LINK_FABRIC : PTO_LINK_ROUTES,
                           sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
-                          side->cost.bytes_s);
+                          side->bytes_s);
 }

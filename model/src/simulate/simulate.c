@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
@@ -85,7 +86,6 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
 
 /* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
 static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
-    pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     double seconds = pto_sim_reduce_s(sim, action);
     if (seconds <= 0)
@@ -97,14 +97,15 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
             pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
                                   pto_slice_bytes(sim->plan, &step->target, action));
         pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
-        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
+        sim->local[rank].copy_flows +=
+            pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
     }
     return spend(sim, rank, seconds);
 }
 
 /* As price's: outside lanes and the library's collectives. */
 static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
-    const pto_walk_t *walk = &proc->walk;
+    const pto_walk_t *walk = &proc->at->walk;
     return walk->lanes < 0 &&
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
@@ -112,11 +113,12 @@ static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     const pto_step_t *step = action->step;
     bool streams = may_stream(sim, proc) && pto_step_streams(sim->plan, step);
     int64_t bytes;
     if (!streams)
-        proc->streams = false;
+        local->streams = false;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -124,9 +126,9 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
         bytes = pto_copy_bytes(sim->plan, action);
-        if (bytes > 0 && proc->walk.lanes < 0) {
-            proc->behind = streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
-            proc->streams = streams;
+        if (bytes > 0 && proc->at->walk.lanes < 0) {
+            local->behind = streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+            local->streams = streams;
         }
         if (bytes > 0 && begin_use(sim, rank, step))
             pto_engine_join(sim, rank, action, bytes);
@@ -160,61 +162,70 @@ static bool is_for_each_peer(const pto_step_t *step) {
 
 /* Begin a step, or its part for the next peers; false if none is left that takes time. */
 static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
-    pto_proc_t *proc = &sim->proc[rank];
-    proc->stage_s = sim->now_s;
+    pto_local_t *local = &sim->local[rank];
+    sim->proc[rank].stage_s = sim->now_s;
     if (!is_for_each_peer(action->step))
         return begin_local(sim, rank, action);
     int64_t peers = pto_step_peer_count(sim->plan, action);
-    while (proc->local_peer < peers)
-        if (pto_step_peer(sim->plan, proc->local_peer++, action) && begin_local(sim, rank, action))
+    while (local->local_peer < peers)
+        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, action))
             return true;
     return false;
 }
 
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 static bool run_local(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_t *stage = proc->walk.stage;
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    const pto_stage_t *stage = proc->at->walk.stage;
     int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
-    for (; proc->local_step < positions && sim->status == PTO_OK; proc->local_step++) {
-        const pto_step_t *step = local_step(sim, stage, proc->local_step);
+    for (; local->local_step < positions && sim->status == PTO_OK; local->local_step++) {
+        const pto_step_t *step = local_step(sim, stage, local->local_step);
         pto_action_t action;
-        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
             continue;
         if (begin_next(sim, rank, &action))
             return false;
-        proc->local_peer = 0;
+        local->local_peer = 0;
     }
     return sim->status == PTO_OK;
 }
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
-static void open_stage(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_t *stage = proc->walk.stage;
-    const pto_stage_view_t *view = pto_sim_stage(sim, proc);
-    for (int i = 0; i < stage->step_count && (view->signals_first || proc->streams); i++) {
+/* Raise the flags that come first; a message or a signal ends a stream of copies. */
+static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_t *stage = proc->at->walk.stage;
+    for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
-        bool signals = view->signals_first && step->kind == PTO_STEP_SIGNAL;
+        bool signals = proc->at->view->signals_first && step->kind == PTO_STEP_SIGNAL;
         pto_action_t action;
         if ((!signals && !pto_step_is_message(step)) ||
-            !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+            !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
             continue;
-        proc->streams = false;
+        sim->local[rank].streams = false;
         if (signals)
             raise_flags(sim, &action);
     }
-    proc->local_step = 0;
-    proc->local_peer = 0;
+}
+
+/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
+static void open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_view_t *view = proc->at->view;
+    if (view->signals_first || (sim->has_locals && sim->local[rank].streams))
+        begin_at_once(sim, rank);
+    if (view->locals) {
+        pto_local_t *local = &sim->local[rank];
+        local->rank = proc->rank;
+        local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
+        local->local_step = 0;
+        local->local_peer = 0;
+    }
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)
         pto_sim_post(sim, rank);
-}
-
-static void close_side(pto_side_t *side, double stage_s) {
-    side->busy_s += side->stage_busy_s;
-    side->waiting_s += pto_sim_excess(side->stage_end_s, stage_s + side->stage_busy_s);
 }
 
 /* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
@@ -223,10 +234,16 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
     pto_sim_gate_t gate = PTO_SIM_PASSES;
     if (sim->lanes > 1 && !pto_sim_may_start(sim, rank))
         gate = PTO_SIM_UNKNOWN;
-    else if (proc->walk.branch >= 0)
+    else if (proc->at->walk.branch >= 0)
         gate = pto_sim_gate(sim, rank);
     proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
     return gate == PTO_SIM_PASSES;
+}
+
+static void end_rank(pto_sim_t *sim, uint32_t rank) {
+    sim->proc[rank].state = PTO_PROC_ENDED;
+    sim->proc[rank].stage_s = sim->now_s;
+    pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
 }
 
 /* Advance a rank as far as possible without time passing. */
@@ -234,17 +251,15 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
         if (proc->state == PTO_PROC_BETWEEN) {
-            if (proc->in_branch)
+            if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
                 pto_sim_leave_branch(sim, rank);
-            if (!pto_sim_next_stage(sim, rank)) {
-                proc->state = PTO_PROC_ENDED;
-                proc->end_s = sim->now_s;
-                pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+            if (!pto_sim_next_stage(sim, proc)) {
+                end_rank(sim, rank);
                 return;
             }
             pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-            if (pto_walk_in_nccl(&proc->walk)) {
-                proc->streams = false;
+            if (pto_walk_in_nccl(&proc->at->walk)) {
+                sim->local[rank].streams = false;
                 pto_sim_nccl_enter(sim, rank);
                 continue;
             }
@@ -254,19 +269,16 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                     return;
                 continue;
             }
-            proc->behind = pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
-            open_stage(sim, rank);
+            open_stage(sim, rank, true);
         }
         if (proc->state == PTO_PROC_NCCL)
             return;
         if (proc->state == PTO_PROC_MESSAGES) {
             if (!pto_sim_messages_ended(proc))
                 return;
-            close_side(&proc->out, proc->stage_s);
-            close_side(&proc->in, proc->stage_s);
             proc->state = PTO_PROC_LOCAL;
         }
-        if (pto_sim_stage(sim, proc)->locals && !run_local(sim, rank))
+        if (proc->at->view->locals && !run_local(sim, rank))
             return;
         proc->state = PTO_PROC_BETWEEN;
     }
@@ -275,15 +287,14 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
 /* Other lanes let this one begin its stage, or its current step. */
 static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    proc->local_waiting_s += sim->now_s - proc->stage_s;
+    pto_local_t *local = &sim->local[rank];
+    local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK
-                                                                                        : PTO_BEHIND_NOTHING;
-        open_stage(sim, rank);
+        open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
-        if (is_for_each_peer(local_step(sim, proc->walk.stage, proc->local_step)))
-            proc->local_peer--; /* begin with the same peer again */
+        if (is_for_each_peer(local_step(sim, proc->at->walk.stage, local->local_step)))
+            local->local_peer--; /* begin with the same peer again */
     }
     pass(sim, rank);
 }
@@ -291,6 +302,7 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
 /* A rank's local step has ended, or its flags may all be raised now. */
 static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
     if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && enter_stage(sim, rank))) {
@@ -300,14 +312,14 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
     if (proc->state == PTO_PROC_LANE)
         return;
     if (proc->state == PTO_PROC_BETWEEN)
-        proc->local_waiting_s += sim->now_s - proc->stage_s;
+        local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_FLAGS) {
         double since_s = proc->stage_s;
-        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
         pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action) || !all_raised(sim, &action))
+        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) || !all_raised(sim, &action))
             return;
-        proc->local_waiting_s += sim->now_s - since_s;
+        local->waiting_s += sim->now_s - since_s;
         proc->state = PTO_PROC_LOCAL;
         proc->stage_s = sim->now_s;
         if (begin_local(sim, rank, &action))
@@ -316,16 +328,16 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
     if (proc->state == PTO_PROC_LOCAL) {
         if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
             return;
-        proc->local_busy_s += sim->now_s - proc->stage_s;
+        local->busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
-            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
-        if (proc->copy_bytes > 0)
+            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy_bytes, proc->stage_s);
+        if (local->copy_bytes > 0)
             pto_engine_leave(sim, rank);
-        if (proc->holds)
+        if (local->holds)
             pto_sim_give_resource(sim, rank);
-        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
         if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
-            proc->local_step++;
+            local->local_step++;
     }
     pass(sim, rank);
 }
@@ -376,7 +388,7 @@ static void find_stuck(pto_sim_t *sim) {
     uint32_t procs = sim->ranks * sim->lanes, stuck = procs;
     for (uint32_t rank = 0; rank < procs; rank++)
         if (sim->proc[rank].state != PTO_PROC_ENDED && sim->proc[rank].state != PTO_PROC_LANE &&
-            (stuck == procs || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
+            (stuck == procs || sim->proc[rank].at->walk.instance < sim->proc[stuck].at->walk.instance))
             stuck = rank;
     for (uint32_t rank = 0; rank < procs && stuck == procs; rank++)
         if (sim->proc[rank].state != PTO_PROC_ENDED)
@@ -437,11 +449,9 @@ static void place_ranks(pto_sim_t *sim) {
         proc->lane = i / sim->ranks;
         proc->node = (int32_t)(rank / sim->ranks_per_node);
         proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
-        proc->gpu = rank / sim->layout->procs_per_gpu;
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
-        pto_walk_begin(&proc->walk, sim->plan);
         if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu))
             proc->state = PTO_PROC_ENDED;
     }
@@ -455,15 +465,23 @@ static bool same_for_all(const pto_expr_t *const *expr, int count) {
     return true;
 }
 
+/* Whether a group's members are all ranks, in order, and its steps are for all processes. */
+static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(sim->plan, step->group);
+    pto_peers_kind_t peers = step->peers.kind;
+    return group->size == (int64_t)sim->ranks && group->fold == 0 && sim->layout->procs_per_gpu == 1 &&
+           step->core_first == 0 && (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
+}
+
 static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_slice_t *slice = pto_message_slice(step);
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
     const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
-    view->k = -1;
     view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
                   buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
                   slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
+    view->by_index = is_by_index(sim, step);
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
@@ -482,10 +500,13 @@ static void view_plan(pto_sim_t *sim) {
             view->messages = view->messages || message;
             view->signals_first = view->signals_first || first;
             view->locals = view->locals || (!message && !first);
+            sim->has_locals = sim->has_locals || !message;
             if (message)
                 view_message_step(sim, step, &sim->view[j]);
         }
     }
+    for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all */
+        sim->limited[kind] = sim->options->visit || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
 }
 
 /* What is shared in a node, and the links of a fabric. */
@@ -513,7 +534,11 @@ static bool allocate(pto_sim_t *sim) {
     sim->first_link_slot = procs * PTO_SLOTS_PER_RANK;
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
     sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
-    sim->proc = calloc(procs, sizeof *sim->proc);
+    sim->proc = aligned_alloc(_Alignof(pto_proc_t), procs * sizeof *sim->proc);
+    if (sim->proc)
+        memset(sim->proc, 0, procs * sizeof *sim->proc);
+    sim->local = calloc(procs, sizeof *sim->local);
+    sim->fabric_path = calloc(sim->machine->fabric.levels > 0 ? 2 * (size_t)procs : 1, sizeof *sim->fabric_path);
     sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sim->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
@@ -524,7 +549,7 @@ static bool allocate(pto_sim_t *sim) {
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     sim->either =
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
+    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->local && sim->fabric_path && sim->links &&
            sim->engine && sim->line_s && sim->routes && find_capacities(sim) && sim->view && sim->stage &&
            sim->raised && sim->either;
 }
@@ -532,7 +557,10 @@ static bool allocate(pto_sim_t *sim) {
 static void release(pto_sim_t *sim) {
     pto_agenda_fini(&sim->agenda);
     pto_pool_fini(&sim->pool);
+    pto_passages_fini(&sim->passages);
     free(sim->proc);
+    free(sim->local);
+    free(sim->fabric_path);
     free(sim->links);
     free(sim->engine);
     free(sim->line_s);
@@ -572,6 +600,7 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
     }
     place_ranks(&sim);
     view_plan(&sim);
+    pto_passages_begin(&sim, sim.ranks * sim.lanes);
     for (uint32_t rank = 0; rank < sim.ranks * sim.lanes && sim.status == PTO_OK; rank++)
         if (sim.proc[rank].state == PTO_PROC_BETWEEN)
             pass(&sim, rank);
