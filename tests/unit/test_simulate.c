@@ -267,17 +267,27 @@ static void a_signal_that_never_comes_is_named(void **state) {
     pto_plan_destroy(plan);
 }
 
+static void ignore(void *context, const pto_span_t *span) {
+    (void)context;
+    (void)span;
+}
+
+/* A trace shows all nodes. */
 static void what_would_take_too_long_is_refused(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
     pto_plan_t *plan = made(&request);
-    pto_simulate_options_t options = {.limit = 4031};
+    pto_simulate_options_t options = {.limit = 4031, .visit = ignore};
     refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 4032 messages");
     options.limit = 4032;
     pto_simulation_t simulation;
     assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
+    options = (pto_simulate_options_t){.limit = 251};
+    refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 252 messages a node and its 4 ranks pass");
+    options.limit = 252;
+    assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
     pto_plan_destroy(plan);
-    request.layout.nodes = 1 << 20;
+    request = ask(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 1 << 20, 4, 1, 32);
     plan = made(&request);
     refused(plan, NULL, PTO_ERR_TOO_LARGE, "ranks are too many to simulate");
     pto_plan_destroy(plan);

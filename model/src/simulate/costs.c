@@ -66,28 +66,19 @@ static bool is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t le
     return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
 
-static pto_known_cost_t *place_of(pto_sim_t *sim, const pto_cost_key_t *key) {
-    uint64_t hash = (uint64_t)key->bytes;
-    hash ^= ((uint64_t)key->step << 40) ^ ((uint64_t)key->level << 36) ^ ((uint64_t)key->moved << 28) ^
-            ((uint64_t)key->in_lanes << 60);
-    return &sim->cost[hash * 0x9e3779b97f4a7c15u >> (64 - PTO_KNOWN_COSTS_BITS)];
-}
-
-static bool same_key(const pto_cost_key_t *a, const pto_cost_key_t *b) {
-    return a->known && a->bytes == b->bytes && a->step == b->step && a->level == b->level &&
-           a->moved == b->moved && a->in_lanes == b->in_lanes;
-}
-
 const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
                                              uint32_t step, pto_level_t level, int64_t bytes) {
     pto_cost_key_t key = {.bytes = bytes,
-                          .step = step,
-                          .level = (uint8_t)level,
-                          .moved = moved,
+                          .step = step & PTO_MESSAGE_STEP_MASK,
+                          .level = level,
                           .in_lanes = at->walk.lanes >= 0,
-                          .known = true};
-    pto_known_cost_t *place = place_of(sim, &key);
-    if (same_key(&place->key, &key))
+                          .known = 1,
+                          .moved = moved};
+    uint64_t word[2];
+    memcpy(word, &key, sizeof key);
+    uint64_t hash = (word[0] ^ word[1] << 16 ^ word[1] >> 40) * 0x9e3779b97f4a7c15u;
+    pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
+    if (memcmp(&place->key, &key, sizeof key) == 0)
         return place;
     pto_space_t space = space_of(sim, at->walk.stage, &key);
     *place = (pto_known_cost_t){.key = key,

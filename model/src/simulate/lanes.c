@@ -67,16 +67,3 @@ void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
     sim->local[rank].holds = 0;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
 }
-
-uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
-    return in_lane(sim, rank, (sim->proc[rank].lane + further) % sim->lanes);
-}
-
-bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends) {
-    for (uint32_t i = 0; i < sim->lanes; i++) {
-        const pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
-        if (sends ? proc->out.message : proc->in.message)
-            return true;
-    }
-    return false;
-}

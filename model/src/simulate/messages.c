@@ -131,7 +131,7 @@ static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
             proc->in.through_s[0] = INFINITY;
             waits = expect_delay(sim, PTO_LINK_EJECTION, rank, &proc->in);
         }
-    } else if (pto_routes_join(sim, false, rank, message)) {
+    } else if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, false, rank, message)) {
         proc->in.through_s[0] = INFINITY;
         waits = expect_delay(sim, links_of(sim, message, false), rank, &proc->in);
     }
@@ -253,7 +253,7 @@ static bool leave(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     pto_side_t *out = &sim->proc[rank].out;
     double injection_s = (double)message->bytes * view->injection_s_per_byte;
     bool waits = false;
-    if (pto_routes_join(sim, true, rank, message)) {
+    if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, true, rank, message)) {
         out->through_s[0] = INFINITY;
         waits = expect_delay(sim, links_of(sim, message, true), rank, out);
     }
@@ -312,7 +312,7 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t peer_rank, i
     const pto_known_cost_t *cost = pto_sim_message_cost(sim, at, proc->out.moved, step, level, bytes);
     *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
                                                           .source = rank,
-                                                          .target = (uint32_t)peer_rank + proc->lane * sim->ranks,
+                                                          .target = (uint32_t)pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks,
                                                           .instance = instance_of(proc),
                                                           .step = step & PTO_MESSAGE_STEP_MASK,
                                                           .space = cost->space,

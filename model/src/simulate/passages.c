@@ -31,6 +31,8 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     pto_action_t action = {.step = step, .k = k};
     return (pto_move_t){.step = step,
+                        .sends = step->kind == PTO_STEP_SEND,
+                        .receives = step->kind == PTO_STEP_RECV,
                         .view = &sim->view[step_number],
                         .who_first = pto_expr_at(&step->who_first, k, 0, 0),
                         .who_stride = pto_expr_at(&step->who_stride, k, 0, 0),
@@ -45,9 +47,10 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
 static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     const pto_stage_t *stage = made->walk.stage;
     made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
-    for (int i = 0; i < stage->step_count && made->view->messages; i++)
-        if (pto_step_is_message(pto_plan_step(sim->plan, stage->step_first + i)))
-            made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
+    for (int i = 0; i < stage->step_count; i++)
+        made->move[i] = pto_step_is_message(pto_plan_step(sim->plan, stage->step_first + i))
+                            ? made_move(sim, stage->step_first + i, made->walk.k)
+                            : (pto_move_t){0};
 }
 
 /* Add an empty block; NULL when out of memory. */

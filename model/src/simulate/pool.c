@@ -29,35 +29,13 @@ uint32_t pto_pool_take(pto_pool_t *pool) {
     return number;
 }
 
-void pto_pool_give(pto_pool_t *pool, uint32_t number) {
-    pto_message_at(pool, number)->next = pool->free_first;
-    pool->free_first = number;
-    pool->in_flight--;
-}
-
 void pto_pool_fini(pto_pool_t *pool) {
     for (uint32_t i = 0; i < pool->block_count; i++)
         free(pool->block[i]);
     free(pool->block);
 }
 
-/* --- queues, and heaps by stage ------------------------------------------------------------------------- */
-
-void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {
-    pto_message_at(pool, number)->next = 0;
-    if (queue->first)
-        pto_message_at(pool, queue->last)->next = number;
-    else
-        queue->first = number;
-    queue->last = number;
-}
-
-uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *queue) {
-    uint32_t number = queue->first;
-    if (number)
-        queue->first = pto_message_at(pool, number)->next;
-    return number;
-}
+/* --- heaps by stage ------------------------------------------------------------------------- */
 
 static bool earlier(const pto_message_t *a, const pto_message_t *b) {
     if (a->instance != b->instance)

@@ -86,6 +86,20 @@ static void report_rank(const pto_sim_t *sim, uint32_t rank, pto_simulation_t *s
     add_use(&simulation->use[PTO_RESOURCE_LOCAL], busy_s[2], waiting_s[2]);
 }
 
+/* One node stands for all: sums and counts are those of all nodes. */
+static void multiply(pto_simulation_t *simulation, int64_t nodes) {
+    simulation->ranks *= nodes;
+    simulation->messages *= nodes;
+    simulation->events *= nodes;
+    simulation->most_in_flight *= nodes;
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        pto_resource_use_t *use = &simulation->use[i];
+        use->count *= i == PTO_RESOURCE_FABRIC ? 1 : nodes;
+        use->busy_s *= (double)nodes;
+        use->waiting_s *= (double)nodes;
+    }
+}
+
 void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
     *simulation = (pto_simulation_t){.ranks = sim->ranks,
                                      .messages = sim->messages,
@@ -93,7 +107,7 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
                                      .most_in_flight = sim->pool.most_in_flight};
     for (uint32_t rank = 0; rank < sim->ranks; rank++)
         report_rank(sim, rank, simulation);
-    for (int64_t node = 0; node < sim->layout->nodes; node++) {
+    for (int64_t node = 0; node < sim->nodes; node++) {
         for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
             uint32_t users = kind == PTO_LINK_FABRIC ? sim->ranks : sim->ranks_per_node;
@@ -107,6 +121,7 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
             add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
                     engine->waiting_s / (double)sim->layout->procs_per_gpu);
         }
+    multiply(simulation, sim->layout->nodes / sim->nodes);
 }
 
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {

@@ -13,7 +13,7 @@
 #include "simulate/simulate_internal.h"
 
 static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->layout->nodes : node];
+    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->nodes : node];
 }
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
@@ -199,8 +199,6 @@ static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto
 
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
     bool off_node = message->level == PTO_LEVEL_OFF_NODE;
-    if (off_node ? sim->machine->fabric.levels == 0 : sim->shared_links.count == 0)
-        return false;
     pto_side_t *side = sends ? &sim->proc[rank].out : &sim->proc[rank].in;
     pto_path_t path =
         off_node ? path_between_nodes(sim, sends, message, &sim->fabric_path[2 * rank + !sends]) : path_within(sim, sends, message);

@@ -5,12 +5,12 @@
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
+#include "simulate/size.h"
 
 /* --- signals -------------------------------------------------------------------------------------------- */
 
@@ -42,8 +42,8 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
     for (int64_t j = 0; j < peers && sim->status == PTO_OK; j++) {
         if (!pto_step_peer(sim->plan, j, action))
             continue;
-        uint32_t to = (uint32_t)action->peer_rank;
-        if (sim->proc[to].node != sim->proc[action->rank].node) {
+        uint32_t to = (uint32_t)pto_sim_stand_in(sim, action->peer_rank);
+        if (pto_sim_node(sim, action->peer_rank) != sim->proc[action->rank].node) {
             pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, to, "is signalled from another node");
             return;
         }
@@ -408,37 +408,6 @@ static void find_stuck(pto_sim_t *sim) {
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "sends a message whose receive is never posted");
 }
 
-/* --- size ----------------------------------------------------------------------------------------------- */
-
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err) {
-    int64_t before = used ? *used : 0;
-    if (limit <= 0)
-        limit = PTO_SIMULATE_LIMIT;
-    int64_t ranks = pto_layout_rank_count(&plan->request.layout);
-    if (ranks > PTO_SIMULATE_RANKS_MAX)
-        return pto_error_set(
-            err, PTO_ERR_TOO_LARGE,
-            "%lld ranks are too many to simulate, which takes at most %d; `portolan predict` "
-            "prices any number",
-            (long long)ranks, PTO_SIMULATE_RANKS_MAX);
-    pto_plan_size_t size = pto_plan_size(plan);
-    int64_t most = size.messages > size.stages ? size.messages : size.stages;
-    if (most <= limit - before) {
-        if (used)
-            *used += most;
-        return PTO_OK;
-    }
-    char earlier[64] = "";
-    if (before > 0)
-        snprintf(earlier, sizeof earlier, ", of which other plans take %lld", (long long)before);
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
-                         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
-                         plan->request.strategy->name, plan->request.algorithm->name,
-                         (long long)size.messages, (long long)ranks, (long long)size.stages, (long long)limit,
-                         earlier);
-}
-
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
 static void place_ranks(pto_sim_t *sim) {
@@ -469,8 +438,9 @@ static bool same_for_all(const pto_expr_t *const *expr, int count) {
 static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(sim->plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;
-    return group->size == (int64_t)sim->ranks && group->fold == 0 && sim->layout->procs_per_gpu == 1 &&
-           step->core_first == 0 && (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
+    return group->size == pto_layout_rank_count(sim->layout) && group->fold == 0 && sim->layout->procs_per_gpu == 1 &&
+           step->core_first == 0 && step->core_count > 0 &&
+           (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
 }
 
 static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
@@ -526,7 +496,7 @@ static bool find_capacities(pto_sim_t *sim) {
 }
 
 static bool allocate(pto_sim_t *sim) {
-    size_t nodes = (size_t)sim->layout->nodes;
+    size_t nodes = (size_t)sim->nodes;
     size_t links = nodes * PTO_LINKS_PER_NODE;
     size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
@@ -564,7 +534,7 @@ static void release(pto_sim_t *sim) {
     free(sim->links);
     free(sim->engine);
     free(sim->line_s);
-    for (int64_t node = 0; sim->routes && node <= sim->layout->nodes; node++)
+    for (int64_t node = 0; sim->routes && node <= sim->nodes; node++)
         free(sim->routes[node].flow);
     free(sim->routes);
     free(sim->capacity);
@@ -584,15 +554,16 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .layout = layout,
                      .options = options ? options : &none,
                      .shared_links = pto_links_of(machine, layout),
-                     .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
-    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, NULL, err);
+    pto_status_t status = pto_simulate_check_size(plan, machine, sim.options, NULL, err);
     if (status == PTO_OK)
         status = pto_links_check(&sim.shared_links, err);
     if (status != PTO_OK)
         return status;
-    sim.ranks = (uint32_t)pto_layout_rank_count(layout);
-    sim.ranks_per_node = sim.ranks / (uint32_t)layout->nodes;
+    sim.nodes = layout->nodes / pto_simulate_nodes_of_one(plan, machine, sim.options);
+    sim.gpus = sim.nodes * layout->gpus_per_node;
+    sim.ranks_per_node = (uint32_t)(layout->gpus_per_node * layout->procs_per_gpu);
+    sim.ranks = (uint32_t)sim.nodes * sim.ranks_per_node;
     sim.lanes = (uint32_t)pto_plan_lane_count(plan);
     if (!allocate(&sim)) {
         release(&sim);

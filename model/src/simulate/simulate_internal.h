@@ -10,6 +10,9 @@
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
  *     either.c    the choices of either nodes
+ *     size.c      how much of a plan is simulated
+ *     symmetry.c  plans in which one node stands for all
+ *     moves.c     what a rank sends and receives in its stage
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -38,11 +41,11 @@ typedef struct {
 /* The key of a cost: messages that agree in all of it cost the same. The step determines its stage. */
 typedef struct {
     int64_t bytes;
-    uint32_t step;
-    uint8_t level;
-    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
-    bool in_lanes;
-    bool known; /* false: an unused entry */
+    unsigned step : 24;
+    unsigned level : 3;
+    unsigned in_lanes : 1;
+    unsigned known : 1; /* 0: an unused entry */
+    uint32_t moved;     /* by the side, earlier in its stage: see pto_side_t */
 } pto_cost_key_t;
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
@@ -102,6 +105,7 @@ typedef struct {
     bool one_end : 1; /* one of sender and receiver is done with it */
 } pto_message_t;
 
+_Static_assert(sizeof(pto_cost_key_t) == 16, "a key has no padding");
 _Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 bytes");
 
 /* Messages by number, from 1; their addresses are stable. */
@@ -132,15 +136,17 @@ typedef struct {
     int64_t peer_first;
     int64_t peer_stride;
     int64_t peer_count;
-    int64_t bytes; /* -1: not computed yet */
+    int64_t bytes; /* -1: not computed yet, or not alike */
     int64_t group_size;
+    bool sends;
+    bool receives;
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct {
     pto_walk_t walk;
     const pto_stage_view_t *view;
-    pto_move_t *move; /* one for each step; those without messages are unused */
+    pto_move_t *move; /* one for each step; zero for those without messages */
 } pto_passage_t;
 
 enum { PTO_PASSAGES_PER_BLOCK = 64 };
@@ -365,7 +371,8 @@ typedef struct {
     const pto_layout_t *layout;
     const pto_simulate_options_t *options;
     double now_s;
-    uint32_t ranks;
+    int64_t nodes;  /* that are simulated: all, or one that stands for all */
+    uint32_t ranks; /* on these */
     uint32_t lanes; /* of each rank */
     uint32_t ranks_per_node;
     uint32_t first_link_slot;
@@ -373,7 +380,7 @@ typedef struct {
     uint32_t first_look_slot;
     uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
     double nccl_began_s; /* when the last of them entered */
-    int64_t gpus;
+    int64_t gpus; /* on these nodes */
     int64_t messages;
     int64_t events;
     pto_agenda_t agenda;
@@ -438,6 +445,16 @@ static inline int64_t pto_sim_gpu(const pto_sim_t *sim, int64_t rank) {
 static inline int64_t pto_sim_node(const pto_sim_t *sim, int64_t rank) {
     return sim->ranks_per_node == 1 ? rank : rank / sim->ranks_per_node;
 }
+
+/* The rank that stands for a rank of the plan. */
+static inline int64_t pto_sim_stand_in(const pto_sim_t *sim, int64_t rank) {
+    return sim->nodes < sim->layout->nodes ? rank % sim->ranks : rank;
+}
+
+/* --- symmetry.c ----------------------------------------------------------------------------------------- */
+
+/* Whether one node can stand for all. */
+bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* --- passages.c ----------------------------------------------------------------------------------------- */
 
@@ -510,11 +527,31 @@ uint64_t pto_sim_message_digest(int64_t source, int64_t bytes);
 
 /* The number of an unused message; 0 when out of memory. */
 uint32_t pto_pool_take(pto_pool_t *pool);
-void pto_pool_give(pto_pool_t *pool, uint32_t number);
 void pto_pool_fini(pto_pool_t *pool);
-void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number);
+
+static inline void pto_pool_give(pto_pool_t *pool, uint32_t number) {
+    pto_message_at(pool, number)->next = pool->free_first;
+    pool->free_first = number;
+    pool->in_flight--;
+}
+
+static inline void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {
+    pto_message_at(pool, number)->next = 0;
+    if (queue->first)
+        pto_message_at(pool, queue->last)->next = number;
+    else
+        queue->first = number;
+    queue->last = number;
+}
+
 /* The first message; 0: none. */
-uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *queue);
+static inline uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *queue) {
+    uint32_t number = queue->first;
+    if (number)
+        queue->first = pto_message_at(pool, number)->next;
+    return number;
+}
+
 /* Heaps by stage, time and source. The heap that is taken from must not be empty. */
 void pto_heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number);
 uint32_t pto_heap_take(pto_pool_t *pool, uint32_t *heap);
@@ -547,6 +584,12 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
 /* Put the message of a rank's sending or receiving side on the links that the side counts. Returns false if
  * there are none. */
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
+
+/* Whether messages of a distance are flows on links that routes.c shares. */
+static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
+    return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
+}
+
 /* Pending flows of a node, or of the fabric: the time when the first ends; update them to the present. */
 double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
@@ -564,10 +607,21 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
 /* Take what a copy or reduction needs; false if another lane uses it. Give it back. */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
-/* Whether any lane of the rank sends, or receives, a message now. */
-bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends);
 /* The lane `further` lanes after this one, cyclically. */
-uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further);
+static inline uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
+    return sim->lanes == 1 ? rank
+                           : rank % sim->ranks + (sim->proc[rank].lane + further) % sim->lanes * sim->ranks;
+}
+
+/* Whether any lane of the rank sends, or receives, a message now. */
+static inline bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends) {
+    for (uint32_t i = 0; i < sim->lanes; i++) {
+        const pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+        if (sends ? proc->out.message : proc->in.message)
+            return true;
+    }
+    return false;
+}
 
 /* --- simulate_engines.c --------------------------------------------------------------------------------- */
 
