@@ -32,8 +32,8 @@ typedef struct {
 
 /* --- which plans ---------------------------------------------------------------------------------------- */
 
-static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan,
-                            pto_extrapolation_t extrapolated, pto_error_t *err) {
+static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_extrapolation_t extrapolated,
+                            pto_error_t *err) {
     if (batch->run_count == batch->run_room) {
         int64_t room = batch->run_room > 0 ? 2 * batch->run_room : 16;
         run_t *grown = realloc(batch->run, (size_t)room * sizeof *grown);
@@ -74,8 +74,8 @@ static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t 
     int64_t used = batch->used;
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++) {
         pto_plan_t *plan = NULL;
-        pto_request_t request = pto_scenario_request(scenario, cell / predictions->strategy_count, strategy,
-                                                     pto_algorithm_at(i));
+        pto_request_t request =
+            pto_scenario_request(scenario, cell / predictions->strategy_count, strategy, pto_algorithm_at(i));
         if (!(pto_strategy_with(strategy, request.algorithm) & 1u << scenario->collective) ||
             pto_plan_create(&request, &plan, NULL) != PTO_OK)
             continue;
@@ -202,8 +202,8 @@ static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options
         (pto_price_t){.seconds = best->simulation.seconds, .extrapolated = best->extrapolated};
     *simulation = best->simulation;
     if (options && options->visit)
-        batch->status[cell] = pto_simulate(best->plan, batch->predictions->machine, options, simulation,
-                                           &batch->reason[cell]);
+        batch->status[cell] =
+            pto_simulate(best->plan, batch->predictions->machine, options, simulation, &batch->reason[cell]);
 }
 
 /* Simulate all cells; if every one is excluded, fail with the first one's reason. */

@@ -27,8 +27,8 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const pto
     charge.at_once = at->walk.stage->order == PTO_ORDER_AT_ONCE;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         charge.moved[level] = key->moved & 1u << level;
-    pto_status_t status = pto_charge_messages(&charge, sim->machine, space, (pto_level_t)key->level,
-                                              key->bytes, 1, sim->err);
+    pto_status_t status =
+        pto_charge_messages(&charge, sim->machine, space, (pto_level_t)key->level, key->bytes, 1, sim->err);
     pto_charge_message_rows(&charge, sim->machine, space,
                             pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)key->step)));
     if (status != PTO_OK)
@@ -117,9 +117,8 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
 static double least_s_per_byte(const pto_machine_t *machine) {
     double least = INFINITY;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        const pto_cost_table_t *tables[] = {
-            &machine->messages[space][PTO_LEVEL_OFF_NODE],
-            pto_machine_gap(machine, (pto_space_t)space, PTO_LEVEL_OFF_NODE)};
+        const pto_cost_table_t *tables[] = {&machine->messages[space][PTO_LEVEL_OFF_NODE],
+                                            pto_machine_gap(machine, (pto_space_t)space, PTO_LEVEL_OFF_NODE)};
         for (int t = 0; t < 2; t++)
             for (int i = 0; tables[t] && i < tables[t]->count; i++)
                 least = fmin(least, tables[t]->row[i].postal.beta_s_per_byte.value);

@@ -78,8 +78,8 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
 void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_walk_t ahead = proc->at->walk;
-    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->at->walk.lanes && ahead.lane == proc->at->walk.lane &&
-                ahead.branch == proc->at->walk.branch;
+    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->at->walk.lanes &&
+                ahead.lane == proc->at->walk.lane && ahead.branch == proc->at->walk.branch;
     pto_sim_either_t *either = either_of(sim, &proc->at->walk);
     sim->local[rank].in_branch = false;
     if (member(sim, proc) != 0)

@@ -66,7 +66,8 @@ static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_r
 static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     pto_copy_resource_t resource = pto_sim_copy_resource(sim, local);
-    double *last_s = &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+    double *last_s =
+        &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t waiting = copies_waited_for(sim, rank, resource);
     double end_s = sim->now_s + local->copy_alone_s, turn_s = sim->now_s;
     double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
@@ -112,8 +113,8 @@ static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action
         return;
     local->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
     if (local->copy_end_s == 0)
-        local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path, bytes,
-                                           local->copy_alone_s);
+        local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
+                                            bytes, local->copy_alone_s);
 }
 
 bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
@@ -123,7 +124,7 @@ bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
         return false;
     local->copy_end_s = 0;
     local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
-                                       local->copy_bytes, end_s - sim->now_s);
+                                        local->copy_bytes, end_s - sim->now_s);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
     return true;
 }

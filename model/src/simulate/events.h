@@ -9,7 +9,7 @@
  * stale, and skipped. */
 typedef struct {
     double time_s;
-    bool late; /* comes after all other events of that time */
+    bool late;     /* comes after all other events of that time */
     uint32_t next; /* the first one that is not taken yet */
     uint32_t count;
     uint32_t room;

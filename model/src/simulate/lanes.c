@@ -22,7 +22,8 @@ bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     if (after.chunk >= 0 && !has_ended(sim, rank, proc->lane - 1, after.chunk))
         return false;
     return after.slot < 0 ||
-           has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1, after.slot);
+           has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1,
+                     after.slot);
 }
 
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {

@@ -131,7 +131,8 @@ static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
             proc->in.through_s[0] = INFINITY;
             waits = expect_delay(sim, PTO_LINK_EJECTION, rank, &proc->in);
         }
-    } else if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, false, rank, message)) {
+    } else if (pto_sim_flows(sim, (pto_level_t)message->level) &&
+               pto_routes_join(sim, false, rank, message)) {
         proc->in.through_s[0] = INFINITY;
         waits = expect_delay(sim, links_of(sim, message, false), rank, &proc->in);
     }
@@ -310,14 +311,15 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t peer_rank, i
     uint32_t step = (uint32_t)(at->walk.stage->step_first + proc->send_step);
     pto_level_t level = pto_sim_level(sim, proc, peer_rank);
     const pto_known_cost_t *cost = pto_sim_message_cost(sim, at, proc->out.moved, step, level, bytes);
-    *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
-                                                          .source = rank,
-                                                          .target = (uint32_t)pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks,
-                                                          .instance = instance_of(proc),
-                                                          .step = step & PTO_MESSAGE_STEP_MASK,
-                                                          .space = cost->space,
-                                                          .level = level,
-                                                          .waits = cost->held_back};
+    *pto_message_at(&sim->pool, number) =
+        (pto_message_t){.bytes = bytes,
+                        .source = rank,
+                        .target = (uint32_t)pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks,
+                        .instance = instance_of(proc),
+                        .step = step & PTO_MESSAGE_STEP_MASK,
+                        .space = cost->space,
+                        .level = level,
+                        .waits = cost->held_back};
     return number;
 }
 
@@ -395,8 +397,8 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
 }
 
 /* A side that waits for this link checks again, at the earliest time when it can be done. */
-static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits,
-                 uint32_t rank, pto_slot_t slot, double time_s) {
+static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits, uint32_t rank,
+                 pto_slot_t slot, double time_s) {
     if (*waits != (uint8_t)kind)
         return;
     *waits = PTO_LINKS_PER_NODE;
@@ -432,8 +434,7 @@ static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind
     if (!by_rate && time_s < alone_s)
         time_s = alone_s;
     proc->out.through_s[by_rate] = time_s;
-    wake(sim, link, kind, &proc->out.waits, rank, PTO_SLOT_SEND,
-         time_s + (by_rate ? 0 : proc->out.alpha_s));
+    wake(sim, link, kind, &proc->out.waits, rank, PTO_SLOT_SEND, time_s + (by_rate ? 0 : proc->out.alpha_s));
     if (target->in.message && pto_message_at(&sim->pool, target->in.message) == message)
         wake(sim, link, kind, &target->waits_sender, message->target, PTO_SLOT_RECV,
              time_s + (by_rate ? 0 : target->in.alpha_s));

@@ -84,9 +84,9 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
     passages->ended = passages->ended || !pto_walk_next(&passages->walk);
     if (passages->ended)
         return NULL;
-    pto_passage_block_t *block =
-        passages->walk.instance % PTO_PASSAGES_PER_BLOCK > 0 ? passages->block[passages->block_count - 1]
-                                                             : add_block(sim);
+    pto_passage_block_t *block = passages->walk.instance % PTO_PASSAGES_PER_BLOCK > 0
+                                     ? passages->block[passages->block_count - 1]
+                                     : add_block(sim);
     if (!block) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for stages");
         return NULL;

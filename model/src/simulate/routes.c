@@ -184,7 +184,8 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
 /* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
 static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
-    return pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->source].rank), space},
+    return pto_path_of_end(&sim->shared_links, sends,
+                           (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->source].rank), space},
                            (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->target].rank), space});
 }
 
@@ -200,9 +201,8 @@ static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
     bool off_node = message->level == PTO_LEVEL_OFF_NODE;
     pto_side_t *side = sends ? &sim->proc[rank].out : &sim->proc[rank].in;
-    pto_path_t path =
-        off_node ? path_between_nodes(sim, sends, message, &sim->fabric_path[2 * rank + !sends]) : path_within(sim, sends, message);
+    pto_path_t path = off_node ? path_between_nodes(sim, sends, message, &sim->fabric_path[2 * rank + !sends])
+                               : path_within(sim, sends, message);
     return pto_flow_begin(sim, off_node ? PTO_LINK_FABRIC : PTO_LINK_ROUTES,
-                          sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
-                          side->bytes_s);
+                          sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes, side->bytes_s);
 }

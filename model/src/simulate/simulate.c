@@ -317,7 +317,8 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
         double since_s = proc->stage_s;
         const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
         pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) || !all_raised(sim, &action))
+        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) ||
+            !all_raised(sim, &action))
             return;
         local->waiting_s += sim->now_s - since_s;
         proc->state = PTO_PROC_LOCAL;
@@ -438,8 +439,8 @@ static bool same_for_all(const pto_expr_t *const *expr, int count) {
 static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(sim->plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;
-    return group->size == pto_layout_rank_count(sim->layout) && group->fold == 0 && sim->layout->procs_per_gpu == 1 &&
-           step->core_first == 0 && step->core_count > 0 &&
+    return group->size == pto_layout_rank_count(sim->layout) && group->fold == 0 &&
+           sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0 &&
            (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
 }
 
@@ -508,7 +509,8 @@ static bool allocate(pto_sim_t *sim) {
     if (sim->proc)
         memset(sim->proc, 0, procs * sizeof *sim->proc);
     sim->local = calloc(procs, sizeof *sim->local);
-    sim->fabric_path = calloc(sim->machine->fabric.levels > 0 ? 2 * (size_t)procs : 1, sizeof *sim->fabric_path);
+    sim->fabric_path =
+        calloc(sim->machine->fabric.levels > 0 ? 2 * (size_t)procs : 1, sizeof *sim->fabric_path);
     sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sim->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
@@ -519,9 +521,9 @@ static bool allocate(pto_sim_t *sim) {
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     sim->either =
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->local && sim->fabric_path && sim->links &&
-           sim->engine && sim->line_s && sim->routes && find_capacities(sim) && sim->view && sim->stage &&
-           sim->raised && sim->either;
+    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->local &&
+           sim->fabric_path && sim->links && sim->engine && sim->line_s && sim->routes &&
+           find_capacities(sim) && sim->view && sim->stage && sim->raised && sim->either;
 }
 
 static void release(pto_sim_t *sim) {

@@ -165,10 +165,10 @@ typedef struct {
     pto_passage_block_t **block; /* NULL: freed */
     int64_t block_count;
     int64_t block_room;
-    int64_t oldest; /* the first block that is not freed */
+    int64_t oldest;    /* the first block that is not freed */
     uint32_t starting; /* processes that are at `start` */
     int most_steps;    /* of a stage */
-    bool ended;     /* no more can be made */
+    bool ended;        /* no more can be made */
 } pto_passages_t;
 
 /* --- ranks ---------------------------------------------------------------------------------------------- */
@@ -252,9 +252,9 @@ typedef struct {
  * one of the others. The last one is read and written when a stage or a side's messages end. */
 typedef struct {
     _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
-    double stage_s;          /* when its messages were posted, its current local step began, or it ended */
-    uint64_t expected;       /* sum over the outstanding messages, 0 at the end: see message_digest */
-    int64_t send_next;       /* the number of the next peer to send to, of send_count, */
+    double stage_s;    /* when its messages were posted, its current local step began, or it ended */
+    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
+    int64_t send_next; /* the number of the next peer to send to, of send_count, */
     int64_t send_count;
     uint32_t send_me;  /* by the group's member with this index, */
     int16_t send_step; /* in this step of the stage */
@@ -268,7 +268,7 @@ typedef struct {
     pto_side_t in;
     int32_t place_in_node;
     uint32_t lane;
-    uint32_t early; /* heap of messages to later stages, held back or arrived */
+    uint32_t early;       /* heap of messages to later stages, held back or arrived */
     uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     pto_side_use_t sending;
     pto_side_use_t receiving;
@@ -380,7 +380,7 @@ typedef struct {
     uint32_t first_look_slot;
     uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
     double nccl_began_s; /* when the last of them entered */
-    int64_t gpus; /* on these nodes */
+    int64_t gpus;        /* on these nodes */
     int64_t messages;
     int64_t events;
     pto_agenda_t agenda;
@@ -403,7 +403,7 @@ typedef struct {
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
     bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message */
-    bool has_locals; /* any copies, reductions, signals or waits */
+    bool has_locals;                  /* any copies, reductions, signals or waits */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;

@@ -1,4 +1,5 @@
-/* How much of a plan is simulated: all nodes, or one that stands for all, within a limit of work and memory. */
+/* How much of a plan is simulated: all nodes, or one that stands for all, within a limit of work and memory.
+ */
 #include "simulate/size.h"
 
 #include <stdio.h>
@@ -78,12 +79,13 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t
     char earlier[64] = "";
     if (before > 0)
         snprintf(earlier, sizeof earlier, ", of which other plans take %lld", (long long)before);
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "%s by %s sends %lld messages%s and its %lld ranks pass %lld stages in all; the limit "
-                         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
-                         plan->request.strategy->name, plan->request.algorithm->name,
-                         (long long)extent.messages, extent.alike > 1 ? " a node" : "",
-                         (long long)extent.ranks, (long long)extent.stages, (long long)limit, earlier);
+    return pto_error_set(
+        err, PTO_ERR_TOO_LARGE,
+        "%s by %s sends %lld messages%s and its %lld ranks pass %lld stages in all; the limit "
+        "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
+        plan->request.strategy->name, plan->request.algorithm->name, (long long)extent.messages,
+        extent.alike > 1 ? " a node" : "", (long long)extent.ranks, (long long)extent.stages,
+        (long long)limit, earlier);
 }
 
 int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,

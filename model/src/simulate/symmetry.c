@@ -1,6 +1,6 @@
-/* Plans in which all nodes act alike: numbering the nodes from another one on changes nothing. Every rank then
- * does what the rank at its place on node 0 does, at the same time, and each message that arrives from another
- * node is one that node 0 sends at that moment. So one node is simulated and stands for all. */
+/* Plans in which all nodes act alike: numbering the nodes from another one on changes nothing. Every rank
+ * then does what the rank at its place on node 0 does, at the same time, and each message that arrives from
+ * another node is one that node 0 sends at that moment. So one node is simulated and stands for all. */
 #include "simulate/simulate_internal.h"
 
 static bool is_constant(const pto_expr_t *expr) {
@@ -46,8 +46,8 @@ static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {
 
 bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine) {
     const pto_request_t *request = &plan->request;
-    if (request->layout.nodes < 2 || machine->fabric.levels > 0 ||
-        pto_plan_has_tables(plan) || pto_plan_either_count(plan, plan->nodes.count) > 0)
+    if (request->layout.nodes < 2 || machine->fabric.levels > 0 || pto_plan_has_tables(plan) ||
+        pto_plan_either_count(plan, plan->nodes.count) > 0)
         return false;
     for (int i = 0; i < plan->nodes.count; i++) {
         const pto_node_t *node = pto_plan_node(plan, i);
