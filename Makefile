@@ -38,12 +38,14 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 # Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
+	-Imodel/traces -isystem $(BUILD)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
+	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(BUILD)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
 	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))))
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -70,6 +72,8 @@ FORCE:
 LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
+# Readers of recordings: jansson, protobuf-c and zlib, so a library of their own.
+TRACES_SRC := $(wildcard model/traces/*.c)
 # The mapper of SCOTCH: a library of its own, opened at run time, built if libscotch-dev is installed.
 HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\n' | \
 	$(CC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
@@ -99,18 +103,19 @@ UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
-# fit.h belongs to libportolan-fit, which is not installed.
-INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
+# fit.h and recording.h belong to libportolan-fit and libportolan-traces, which are not installed.
+INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include/portolan/*.h))
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
+DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
@@ -123,8 +128,11 @@ FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
 TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
+TRACES_LIB := $(BUILD)/libportolan-traces.a
+TRACES_LDLIBS := -ljansson -lprotobuf-c -lz
+PROTOC_C ?= $(if $(DEPS),LD_LIBRARY_PATH=$(DEPS_LIBDIR) $(DEPS)/usr/bin/protoc-c,protoc-c)
 # What the tool needs in addition to the library.
-TOOL_LDLIBS := $(FIT_LDLIBS) -ljansson -ldl
+TOOL_LDLIBS := $(FIT_LDLIBS) $(TRACES_LDLIBS) -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
 TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
@@ -188,12 +196,15 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# The page of reports is part of the program.
+$(BUILD)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
 
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
@@ -211,13 +222,29 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
+# protobuf-c writes the code that reads Chakra's messages.
+CHAKRA_C := $(BUILD)/gen/chakra.pb-c.c
+$(CHAKRA_C): model/traces/chakra.proto
+	@mkdir -p $(@D)
+	$(call say,PROTOC)
+	$(Q)$(PROTOC_C) --proto_path=model/traces --c_out=$(@D) $<
+$(BUILD)/obj/gen/chakra.pb-c.o: $(CHAKRA_C) $(CC_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 $(DEPS_CPPFLAGS) -I$(<D) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA) -c $< -o $@
+$(BUILD)/obj/model/traces/chakra_et.o: | $(CHAKRA_C)
+
+$(TRACES_LIB): $(call object,$(TRACES_SRC)) $(BUILD)/obj/gen/chakra.pb-c.o
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
 $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
 
 $(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,)
 
-$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
@@ -263,7 +290,7 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c tests/mpi/profile_memory.c) $(LINK_STAMP)
+$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -273,7 +300,13 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 $(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
 	$(call link,$(MPICC),)
 
+$(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(LDLIBS))
+
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mpi/exec_case.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -308,13 +341,13 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
 	$(call link,$(CC) $(OPENMP),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(LIB) $(LINK_STAMP)
-	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(LDLIBS))
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(TRACES_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TRACES_LDLIBS) $(LDLIBS))
 
-$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -457,18 +490,25 @@ fuzz-run: $(FUZZ)
 		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
 		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
 
-# What the tests do not notice: AREA is model, fit, impl, calibrate or validate.
+# What the tests do not notice: AREA is model, strategies, fit, impl, calibrate or validate.
 AREA ?= model
 MUTANTS ?= 60
-.PHONY: mutants soak
-mutants: build unit-programs ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that cover them
+PLANS ?= 200
+.PHONY: mutants mutated-plans soak
+mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that execute them
 	@BUILD=$(BUILD) python3 -B tools/mutants.py $(AREA) $(MUTANTS) $(MUTANTS_SEED)
+
+mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice
+	@BUILD=$(BUILD) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 python3 -B tools/mutated_plans.py $(PLANS) $(MUTANTS_SEED)
 
 soak: ## the random tests of all kinds, for hours (docs/reliability.md)
 	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
 	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
-	@for area in model fit impl calibrate validate; do \
+	@$(MAKE) --no-print-directory mutated-plans
+	@CREATIONS=5000 BUILD=$(BUILD) tests/mpi/test_resources.sh
+	@STOPS=100 BUILD=$(BUILD) tests/mpi/test_faults.sh
+	@for area in model strategies fit impl calibrate validate; do \
 		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
 	done
 

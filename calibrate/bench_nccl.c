@@ -2,7 +2,7 @@
  * the way plans run them: all processes start at a barrier, call NCCL once and synchronize the stream. A
  * call's time ends when the last process of the node has finished. In the samples, `procs` is the number of
  * GPUs on all nodes and `messages` the number of nodes. alltoall is one group of sends and receives that
- * includes the process's own block. */
+ * includes the process's own block, and allgatherv one group of broadcasts, one from each process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +87,26 @@ static void all_to_all(const state_t *state, size_t bytes) {
     check_nccl(state, state->library->group_end(), "ncclGroupEnd");
 }
 
+static void all_gather_v(const state_t *state, size_t bytes) {
+    check_nccl(state, state->library->group_start(), "ncclGroupStart");
+    for (int root = 0; root < state->work->what->member_count; root++)
+        check_nccl(state,
+                   state->library->broadcast(state->in, (char *)state->out + (size_t)root * bytes, bytes,
+                                             PTO_NCCL_INT8, root, state->comm, state->stream),
+                   "ncclBroadcast");
+    check_nccl(state, state->library->group_end(), "ncclGroupEnd");
+}
+
 static const struct {
     const char *name; /* the column `benchmark` */
     void (*call)(const state_t *state, size_t bytes);
     bool reduces;
     bool by_member; /* `bytes` is one member's block, not the whole buffer */
 } collectives[] = {
-    {"nccl_allreduce", all_reduce, true, false}, {"nccl_reduce", reduce, true, false},
-    {"nccl_broadcast", broadcast, false, false}, {"nccl_alltoall", all_to_all, false, true},
-    {"nccl_allgather", all_gather, false, true}, {"nccl_reduce_scatter", reduce_scatter, true, true},
+    {"nccl_allreduce", all_reduce, true, false},    {"nccl_reduce", reduce, true, false},
+    {"nccl_broadcast", broadcast, false, false},    {"nccl_alltoall", all_to_all, false, true},
+    {"nccl_allgather", all_gather, false, true},    {"nccl_reduce_scatter", reduce_scatter, true, true},
+    {"nccl_allgatherv", all_gather_v, false, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
@@ -225,7 +236,8 @@ static void close_case(void *opaque) {
 const benchmark_t bench_nccl = {
     .name = "nccl",
     .group = "nccl",
-    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather, nccl_reduce_scatter",
+    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather, "
+            "nccl_reduce_scatter, nccl_allgatherv",
     .summary = "NCCL's own collectives among GPUs of one node and of several",
     .list = list_cases,
     .open = open_case,

@@ -149,9 +149,7 @@ struct drop_route {
     void *own[2]; /* input and output of the executor, or host memory to stage in; a broadcast's root and
                      an allreduce in place have one for both */
     int64_t own_bytes[2];
-    bool direct[2];    /* the executor can use the program's buffer itself: no other process accesses it */
-    const void *bound; /* what it uses now */
-    void *bound_out;
+    bool direct[2]; /* the executor can use the program's buffer itself: no other process accesses it */
     void *stream;
 };
 

@@ -11,14 +11,6 @@
 
 /* --- the scenario --------------------------------------------------------------------------------------- */
 
-static bool one_value(int64_t value, pto_series_t *series) {
-    series->value = malloc(sizeof *series->value);
-    series->count = series->value != NULL;
-    if (series->value)
-        *series->value = value;
-    return series->value != NULL;
-}
-
 /* Collective: the bytes from each process to each. Sets `*valid` to whether this process expects what the
  * others send it. */
 static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,
@@ -48,7 +40,7 @@ static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *ca
 
 static pto_status_t fill_scenario(const drop_comm_t *comm, const drop_cell_t *cell, pto_scenario_t *scenario,
                                   pto_error_t *err) {
-    bool room = one_value(comm->nodes, &scenario->nodes);
+    pto_status_t status = pto_series_one(comm->nodes, &scenario->nodes, err);
     scenario->collective = cell->collective;
     scenario->datatype = cell->datatype;
     scenario->in_place = cell->in_place || cell->collective == PTO_COLLECTIVE_BROADCAST;
@@ -56,18 +48,18 @@ static pto_status_t fill_scenario(const drop_comm_t *comm, const drop_cell_t *ce
     scenario->layout.gpus_per_node = comm->gpus_per_node;
     scenario->layout.owners_per_gpu = comm->procs_per_gpu;
     scenario->layout.procs_per_gpu = comm->procs_per_gpu;
-    if (cell->collective != PTO_COLLECTIVE_ALLTOALLV)
-        room = room && one_value(cell->bytes, &scenario->bytes);
-    if (drop.strategy) {
+    if (status == PTO_OK && cell->collective != PTO_COLLECTIVE_ALLTOALLV)
+        status = pto_series_one(cell->bytes, &scenario->bytes, err);
+    if (status == PTO_OK && drop.strategy) {
         scenario->strategy = calloc(1, sizeof *scenario->strategy);
         if (scenario->strategy)
             scenario->strategy[0] = strdup(drop.strategy);
         scenario->strategy_count = scenario->strategy && scenario->strategy[0];
-        room = room && scenario->strategy_count;
+        if (scenario->strategy_count == 0)
+            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
     }
-    if (!room)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
-    pto_status_t status = pto_scenario_check(scenario, err);
+    if (status == PTO_OK)
+        status = pto_scenario_check(scenario, err);
     return status == PTO_OK ? pto_scenario_bind(scenario, drop.machine, err) : status;
 }
 
@@ -138,8 +130,6 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
     for (int side = 0; side < 2; side++)
         direct[side] = drop_call_packed(call, side, comm->size) &&
                        pto_exec_user_is_private(route->exec, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
-    route->bound = route->own[0];
-    route->bound_out = route->own[1];
     pto_status_t status = PTO_MPI(MPI_Allreduce(direct, all, 2, MPI_INT, MPI_MIN, comm->comm), err);
     for (int side = 0; side < 2; side++)
         route->direct[side] = status == PTO_OK && all[side];
@@ -224,6 +214,8 @@ static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop
                           pto_predictions_t *predictions) {
     pto_error_t err;
     bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
+    if (predictions->strategy_count > STRATEGIES_MAX)
+        return;
     for (int i = 0; i < predictions->strategy_count; i++)
         if (way_of(predictions->strategy[i], route->cell.collective) == DROP_BY_MPI)
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
@@ -233,10 +225,9 @@ static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop
             break;
         pto_status_t status = make(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
-            if (best < STRATEGIES_MAX && !has_copies[best])
+            if (!has_copies[best])
                 prediction->price.seconds += copies_s(route);
-            if (best < STRATEGIES_MAX)
-                has_copies[best] = true;
+            has_copies[best] = true;
             route->name = predictions->strategy[best]->name;
             route->predicted_s = prediction->price.seconds;
             if (cheapest(predictions) == best)

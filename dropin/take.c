@@ -177,25 +177,14 @@ static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, con
     *out = route->own[1] && writes_out && drop_call_packed(call, 1, comm->size) ? call->out : route->own[1];
 }
 
-static pto_status_t bind(drop_route_t *route, const void *in, void *out, pto_error_t *err) {
-    if (in == route->bound && out == route->bound_out)
-        return PTO_OK;
-    pto_status_t status = pto_exec_rebind_private(route->exec, in, out, err);
-    if (status == PTO_OK) {
-        route->bound = in;
-        route->bound_out = out;
-    }
-    return status;
-}
-
-static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, drop_route_t *route,
+static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                         pto_error_t *err) {
     const void *in;
     void *out;
     choose_buffers(call, comm, route, &in, &out);
     bool copies_in = in && in == route->own[0];
     bool copies_out = out && out == route->own[1] && !is_root_of_bcast(call, comm);
-    pto_status_t status = bind(route, in, out, err);
+    pto_status_t status = pto_exec_rebind_private(route->exec, in, out, err);
     if (status == PTO_OK && copies_in)
         status = copy_in(call, comm, route, err);
     if (status == PTO_OK && copies_in)
@@ -242,20 +231,20 @@ static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
 }
 
 /* A call that this process knows to be MPI's is, whatever the others can do: it does not wait for them. */
-static bool is_known_as_mpis(drop_comm_t *comm, const drop_cell_t *cell, drop_taken_t *taken) {
-    drop_route_t *route = find_route(comm, cell);
-    if (!route || route->way != DROP_BY_MPI)
+static bool is_known_as_mpis(drop_comm_t *comm, drop_route_t *known, drop_taken_t *taken) {
+    if (!known || known->way != DROP_BY_MPI)
         return false;
     bool have_plan;
     agree(comm, &taken->given, false, (drop_offer_t){0}, &have_plan);
-    taken->route = route;
+    taken->route = known;
     return true;
 }
 
-static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, bool can, uint64_t gpu,
-                                  drop_taken_t *taken) {
+/* `known` is this process's route for the cell; NULL: none. */
+static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, drop_route_t *known, bool can,
+                                  uint64_t gpu, drop_taken_t *taken) {
     const drop_call_t *call = &taken->given;
-    drop_route_t *route = can ? find_route(comm, cell) : NULL;
+    drop_route_t *route = can ? known : NULL;
     drop_offer_t offer = {cell_digest(cell), route ? route->number : 0};
     bool have_plan = false;
     if (!agree(comm, call, can, offer, &have_plan)) {
@@ -310,13 +299,14 @@ void drop_take(drop_taken_t *taken) {
         taken->why = "counts not seen before";
         can = false;
     }
-    if (can && is_known_as_mpis(comm, &cell, taken))
+    drop_route_t *known = can ? find_route(comm, &cell) : NULL;
+    if (is_known_as_mpis(comm, known, taken))
         return;
     if (can && !enter_gpu(taken, &gpu)) {
         taken->why = "memory of another GPU or of none";
         can = false;
     }
-    taken->route = agreed_route(comm, &cell, can, gpu, taken);
+    taken->route = agreed_route(comm, &cell, known, can, gpu, taken);
     if (taken->route)
         act(taken);
     if (can)

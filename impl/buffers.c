@@ -9,6 +9,7 @@
 #include "buffers.h"
 #include "mpi_collective.h"
 #include "nccl_collective.h"
+#include "register.h"
 
 enum { ALIGN_BYTES = 256, PAGE_BYTES = 4096, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
 
@@ -213,6 +214,7 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     bool in_place = in == out;
     bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
                                keeps_reading(exec->plan));
+    exec->copies_aside = shadow;
     exec->user_in = in;
     exec->user_out = out;
     pto_status_t status = allocate_arenas(exec, err);
@@ -304,16 +306,16 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)
         if (reached[i].buffer == buffer && reached[i].rank == rank)
-            return reached[i].memory;
+            return reached[i].at.memory;
     return NULL;
 }
 
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
-                                  char **memory, pto_error_t *err) {
+                                  pto_peer_memory_t *reach, pto_error_t *err) {
     const pto_opened_t *known = exec->opened.item;
     for (int i = 0; i < exec->opened.count; i++)
         if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
-            *memory = (char *)known[i].start + handle->offset_bytes;
+            *reach = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
             return PTO_OK;
         }
     pto_opened_t *opened = pto_vector_add(&exec->opened, sizeof *opened);
@@ -323,7 +325,7 @@ pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memo
     opened->handle.offset_bytes = 0;
     pto_status_t status = exec->device->open_memory(&opened->handle, &opened->start, err);
     if (status == PTO_OK)
-        *memory = (char *)opened->start + handle->offset_bytes;
+        *reach = (pto_peer_memory_t){(char *)opened->start + handle->offset_bytes, opened->start};
     else
         exec->opened.count--;
     return status;
@@ -347,10 +349,10 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
     if (buffer != KERNEL_FLAGS && arena_of(exec, buffer) == ARENA_SEGMENT) {
-        reached->memory = (char *)exec->segment + offer->offset_bytes;
+        reached->at.memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;
     }
-    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->memory, err);
+    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
 }
 
 /* Open everything that an action accesses in other processes. */
@@ -545,6 +547,7 @@ void pto_exec_unbind(pto_exec_t *exec) {
     if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
     leave_segment(exec);
+    pto_register_free(exec);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->shadow_in);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->shadow_out);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->quotient);

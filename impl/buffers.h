@@ -10,7 +10,7 @@ void pto_exec_unbind(pto_exec_t *exec);
 
 /* Address of what another process exported. Every allocation is opened once. */
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
-                                  char **memory, pto_error_t *err);
+                                  pto_peer_memory_t *reach, pto_error_t *err);
 
 /* Address of a logical rank's buffer in this process; NULL if it is not accessible. */
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);

@@ -148,6 +148,29 @@ static pto_status_t start_of(const void *memory, CUdeviceptr *start, pto_error_t
                          static_cast<int>(result));
 }
 
+/* Memory that CUDA IPC cannot export: PTO_ERR_NOT_APPLICABLE with its kind. Where the driver does not tell,
+ * it is taken as exportable. */
+static pto_status_t may_export(CUdeviceptr start, pto_error_t *err) {
+    typedef CUresult (*attribute_t)(void *, CUpointer_attribute, CUdeviceptr);
+    void *entry = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    pto_status_t status = CUDA_DO(
+        cudaGetDriverEntryPointByVersion("cuPointerGetAttribute", &entry, 12000, cudaEnableDefault, &found),
+        err);
+    if (status != PTO_OK || found != cudaDriverEntryPointSuccess || entry == nullptr)
+        return status;
+    const attribute_t attribute = reinterpret_cast<attribute_t>(entry);
+    int by_ipc = 1;
+    void *pool = nullptr;
+    if (attribute(&by_ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, start) != CUDA_SUCCESS || by_ipc)
+        return PTO_OK;
+    bool pooled = attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, start) == CUDA_SUCCESS && pool;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         pooled
+                             ? "memory of cudaMallocAsync, which CUDA IPC cannot export: use cudaMalloc"
+                             : "virtual memory (cuMemCreate), which CUDA IPC cannot export: use cudaMalloc");
+}
+
 static pto_status_t cuda_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
     cudaPointerAttributes attributes;
     pto_status_t status = CUDA_DO(cudaPointerGetAttributes(&attributes, memory), err);
@@ -157,6 +180,8 @@ static pto_status_t cuda_export(const void *memory, pto_memory_handle_t *handle,
     cudaIpcMemHandle_t whole = {};
     if (status == PTO_OK)
         status = start_of(memory, &start, err);
+    if (status == PTO_OK)
+        status = may_export(start, err);
     if (status == PTO_OK)
         status = CUDA_DO(cudaIpcGetMemHandle(&whole, reinterpret_cast<void *>(start)), err);
     if (status != PTO_OK)

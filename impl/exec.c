@@ -116,17 +116,22 @@ static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
     return fail(exec, 0, PTO_ERR_TIMEOUT, err);
 }
 
-static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
+pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = check_enqueued(exec, err);
+    if (status != PTO_OK || (!exec->under_way && !exec->failed))
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         exec->failed ? "an earlier run failed" : "a run is already active");
+}
+
+static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
-    if (exec->under_way || exec->failed)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is already active");
     exec->under_way = true;
     exec->run++;
     set_next(exec, 0);
-    atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&exec->watchdog.began_ns, PTO_BEGAN_NOW, memory_order_relaxed);
     return PTO_OK;
 }
 
@@ -268,12 +273,9 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s needs the CPU or MPI in every run: runs cannot be enqueued in a stream",
                              pto_plan_request(exec->plan)->strategy->name);
-    status = check_enqueued(exec, err);
+    status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
-    if (exec->under_way || exec->failed)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is already active");
     if (exec->options.delay_max_s > 0)
         delay(exec);
     exec->enqueued = true;

@@ -82,9 +82,12 @@ typedef struct {
     int peer;        /* MPI rank */
 } pto_exec_signal_t;
 
-/* What makes a persistent request. */
+/* A message. Short ones are sent and received by MPI_Isend and MPI_Irecv in each run, others by a persistent
+ * request: Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
+enum { PTO_SHORT_BYTES_MAX = 256 };
 typedef struct {
     bool sends;
+    bool is_short;
     int peer; /* MPI rank */
     void *at;
     int count;
@@ -180,20 +183,29 @@ typedef struct {
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 
+/* A place in another process's memory, and the start of the allocation that was opened; NULL: the node's
+ * segment. */
+typedef struct {
+    char *memory;
+    char *start;
+} pto_peer_memory_t;
+
 /* Another process's buffer. */
 typedef struct {
     int buffer;
     int64_t rank; /* logical */
-    char *memory;
+    pto_peer_memory_t at;
 } pto_reached_t;
 
-/* An allocation of another process, opened through the device until the executor is destroyed. */
+/* An allocation of another process, opened through the device until the executor is destroyed, or until it is
+ * unregistered. */
 typedef struct {
     int64_t rank; /* logical */
     pto_memory_handle_t handle;
     void *start;
 } pto_opened_t;
 
+enum { PTO_BEGAN_NOW = -1 };
 typedef struct {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -201,7 +213,8 @@ typedef struct {
     bool running;
     bool stop;
     double timeout_s;
-    atomic_int_fast64_t began_ns; /* 0: no run active */
+    atomic_int_fast64_t
+        began_ns; /* 0: no run active; PTO_BEGAN_NOW: the watchdog has yet to look at a clock */
 } pto_watchdog_t;
 
 struct pto_exec {
@@ -213,12 +226,19 @@ struct pto_exec {
     pto_job_t job;
     pto_bound_t *bound; /* by buffer */
     int shared_count;
-    pto_vector_t reached; /* pto_reached_t */
-    pto_vector_t opened;  /* pto_opened_t */
-    pto_vector_t offered; /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
-    void *device_arena;   /* temporary buffers */
+    pto_vector_t reached;       /* pto_reached_t */
+    pto_vector_t opened;        /* pto_opened_t */
+    pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
+    pto_vector_t registrations; /* by number (register.c) */
+    void *mailboxes;            /* of the node's processes; NULL: none */
+    pto_shared_handle_t mailbox_handle;
+    bool mailboxes_own;
+    uint64_t meetings;  /* so far, through the mailboxes */
+    bool together[2];   /* input, output: all processes' are known to be at the same registered place */
+    void *device_arena; /* temporary buffers */
     void *staging_arena;
-    void *shadow_in; /* replaces the user's input if that cannot be used directly */
+    bool copies_aside; /* the input of a collective in place, so that none is accessed by others */
+    void *shadow_in;   /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;
@@ -238,7 +258,7 @@ struct pto_exec {
     void *followed;     /* event of pto_exec_follow; NULL: none yet */
     int lane_count;
     pto_vector_t events;     /* pto_exec_event_t */
-    pto_vector_t requests;   /* MPI_Request */
+    pto_vector_t requests;   /* MPI_Request; of a short message MPI_REQUEST_NULL between runs */
     pto_vector_t ends;       /* pto_exec_end_t, by request */
     pto_vector_t moves;      /* pto_exec_move_t */
     pto_vector_t reductions; /* pto_exec_reduction_t */
@@ -264,6 +284,10 @@ struct pto_exec {
     uint64_t random;
     pto_watchdog_t watchdog;
 };
+
+/* Whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (a run is active,
+ * or an earlier one failed). */
+pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */
 void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own);

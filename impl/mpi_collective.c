@@ -60,7 +60,8 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     call->equal = !is_table(pto_plan_buffer(exec->plan, slices->in.buffer)) &&
                   !is_table(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
-                  !pto_collective_is_by_pair(call->collective);
+                  !pto_collective_is_by_pair(call->collective) &&
+                  !pto_collective_is_by_owner(call->collective);
     if (call->equal) {
         bool from_root = pto_collective_is_from_root(call->collective); /* then all have an output */
         int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
@@ -70,7 +71,8 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
     }
     int *numbers = calloc(4 * (size_t)n, sizeof *numbers);
     if (!numbers)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the counts of alltoallv");
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the counts of %s",
+                             pto_collective_name(call->collective));
     call->send_counts = numbers;
     call->send_places = numbers + n;
     call->receive_counts = numbers + 2 * n;
@@ -335,6 +337,10 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
         return PTO_MPI(
             MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
             err);
+    case PTO_COLLECTIVE_ALLGATHERV:
+        return PTO_MPI(MPI_Allgatherv(call->in, call->send_counts[0], MPI_BYTE, call->out,
+                                      call->receive_counts, call->receive_places, MPI_BYTE, call->comm),
+                       err);
     case PTO_COLLECTIVE_REDUCE_SCATTER:
         return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, call->count, call->reduction.type,
                                                 call->reduction.op, call->comm),

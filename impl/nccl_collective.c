@@ -43,7 +43,8 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
                                    .datatype = request->datatype,
                                    .op = exec->op,
                                    .members = members};
-    if (pto_collective_data(node->collective) != PTO_DATA_BLOCKS) {
+    if (pto_collective_data(node->collective) != PTO_DATA_BLOCKS &&
+        !pto_collective_is_by_owner(node->collective)) {
         /* In a broadcast all members have an output; otherwise all have an input. */
         bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
         int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;

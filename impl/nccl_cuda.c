@@ -1,4 +1,5 @@
-/* NCCL's collectives on CUDA streams. alltoall and alltoallv are one group of sends and receives, including
+/* NCCL's collectives on CUDA streams. allgatherv is one group of broadcasts, one from each member (as PyTorch
+ * gathers tensors of different sizes). alltoall and alltoallv are one group of sends and receives, including
  * the process's own block (NCCL's documentation, "Point-to-point communication"), because ncclAlltoAll
  * exists only since 2.28. */
 #include <stdlib.h>
@@ -76,6 +77,25 @@ static pto_status_t exchange(const pto_nccl_library_t *library, void *group, con
     return status == PTO_OK ? pto_nccl_check(library, ended, "ncclGroupEnd", err) : status;
 }
 
+/* One broadcast from each member that has data. */
+static pto_status_t broadcasts(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
+                               void *stream, pto_error_t *err) {
+    pto_status_t status = pto_nccl_check(library, library->group_start(), "ncclGroupStart", err);
+    if (status != PTO_OK)
+        return status;
+    for (int root = 0; root < call->members && status == PTO_OK; root++) {
+        const pto_nccl_block_t *block = &call->receive[root];
+        if (block->bytes > 0)
+            status =
+                pto_nccl_check(library,
+                               library->broadcast(call->in, (char *)call->out + block->offset_bytes,
+                                                  (size_t)block->bytes, PTO_NCCL_INT8, root, group, stream),
+                               "ncclBroadcast", err);
+    }
+    int ended = library->group_end();
+    return status == PTO_OK ? pto_nccl_check(library, ended, "ncclGroupEnd", err) : status;
+}
+
 static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_status_t status = pto_nccl_library(&library, err);
@@ -109,6 +129,8 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
         return exchange(library, group, call, stream, err);
+    case PTO_COLLECTIVE_ALLGATHERV:
+        return broadcasts(library, group, call, stream, err);
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:

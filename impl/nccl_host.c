@@ -60,6 +60,7 @@ static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, int rank
     case PTO_COLLECTIVE_BROADCAST:
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_COLLECTIVE_ALLGATHERV:
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_HALO:

@@ -6,21 +6,21 @@
  *
  * All processes exchange their new buffers in one message. Allocations are known by their handles and stay
  * open, so only those that were never offered before have to be opened, which may fail and has to be agreed
- * on. */
+ * on. Buffers in registered memory (register.c) need no handles: their places are told through shared memory,
+ * or are the same on all processes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffers.h"
 #include "kernel_nodes.h"
 #include "portolan/strategy.h"
+#include "register.h"
 #include "schedule_items.h"
 #include "watchdog.h"
 
-enum { IN, OUT, SIDES };
-
 /* What a process tells the others. */
 typedef struct {
-    pto_memory_handle_t handle[SIDES];
+    pto_memory_handle_t handle[PTO_SIDES];
     int status;
     bool fresh; /* some allocation may not be open yet */
 } visit_t;
@@ -39,7 +39,7 @@ typedef struct {
 
 static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
     pto_role_t role = pto_plan_buffer(exec->plan, buffer)->role;
-    *side = role == PTO_ROLE_IN ? IN : OUT;
+    *side = role == PTO_ROLE_IN ? PTO_SIDE_IN : PTO_SIDE_OUT;
     return role == PTO_ROLE_IN || role == PTO_ROLE_OUT;
 }
 
@@ -55,7 +55,7 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
 
 /* Whether only this process's own work uses the buffer: its substitute is what the others access. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
-    return (side == IN ? exec->shadow_in : exec->shadow_out) ||
+    return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_aside : exec->shadow_out != NULL) ||
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
@@ -82,10 +82,10 @@ static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int si
     return status;
 }
 
-static pto_status_t may_rebind(const pto_exec_t *exec, const void *in, const void *out, pto_error_t *err) {
-    if (exec->under_way || exec->failed)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is already active");
+static pto_status_t may_rebind(pto_exec_t *exec, const void *in, const void *out, pto_error_t *err) {
+    pto_status_t status = pto_exec_check_idle(exec, err);
+    if (status != PTO_OK)
+        return status;
     if ((in == out) != (exec->user_in == exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "an executor in place stays in place, and another one does not become so");
@@ -101,14 +101,15 @@ static pto_status_t make_visit(pto_exec_t *exec, const void *in, const void *out
     for (int b = 0; b < pto_plan_buffer_count(exec->plan) && status == PTO_OK; b++) {
         int side;
         if (side_of(exec, b, &side) && pto_buffer_is_users(exec->plan, b, exec->job.logical))
-            status = offer(exec, b, side == IN ? in : out, side, visit, err);
+            status = offer(exec, b, side == PTO_SIDE_IN ? in : out, side, visit, err);
     }
     visit->status = status;
     return status;
 }
 
 /* Where the other processes' buffers are now, in the order of `reached`. */
-static pto_status_t open_visits(pto_exec_t *exec, const visit_t *visits, char **memory, pto_error_t *err) {
+static pto_status_t open_visits(pto_exec_t *exec, const visit_t *visits, pto_peer_memory_t *at,
+                                pto_error_t *err) {
     const pto_reached_t *reached = exec->reached.item;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->reached.count && status == PTO_OK; i++) {
@@ -118,13 +119,13 @@ static pto_status_t open_visits(pto_exec_t *exec, const visit_t *visits, char **
         const pto_memory_handle_t *handle = &visits[exec->job.mpi_of[reached[i].rank]].handle[side];
         static const pto_memory_handle_t none;
         if (memcmp(handle, &none, sizeof none) != 0) /* else it has a substitute, which stays */
-            status = pto_exec_open_memory(exec, reached[i].rank, handle, &memory[i], err);
+            status = pto_exec_open_memory(exec, reached[i].rank, handle, &at[i], err);
     }
     return status;
 }
 
 static pto_status_t note_offers(pto_exec_t *exec, const visit_t *visit, pto_error_t *err) {
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < PTO_SIDES; side++) {
         if (was_offered(exec, &visit->handle[side]))
             continue;
         pto_memory_handle_t *offered = pto_vector_add(&exec->offered, sizeof *offered);
@@ -144,7 +145,7 @@ static bool others_use_buffers(const pto_exec_t *exec) {
 }
 
 /* Collective. Nothing of the executor has changed where it fails. */
-static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, visit_t *visits, char **memory,
+static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, visit_t *visits, pto_peer_memory_t *at,
                              pto_error_t *err) {
     pto_status_t status = PTO_MPI(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, visits, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
@@ -156,7 +157,7 @@ static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, visit_t *vis
     }
     if (status != PTO_OK || refused)
         return pto_agree(exec->job.comm, status == PTO_OK ? (pto_status_t)mine->status : status, err);
-    status = open_visits(exec, visits, memory, err);
+    status = open_visits(exec, visits, at, err);
     if (status == PTO_OK && fresh)
         status = note_offers(exec, mine, err);
     return fresh ? pto_agree(exec->job.comm, status, err) : status;
@@ -181,12 +182,12 @@ static void note_own(const pto_exec_t *exec, const void *in, const void *out, mo
     note(moves, exec->user_out, pto_exec_user_bytes(exec->plan, rank, PTO_ROLE_OUT), out);
 }
 
-static void note_others(const pto_exec_t *exec, char *const *memory, moves_t *moves) {
+static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, moves_t *moves) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)
-        if (memory[i] != reached[i].memory) /* so it is a user's */
-            note(moves, reached[i].memory, pto_buffer_bytes(exec->plan, reached[i].buffer, reached[i].rank),
-                 memory[i]);
+        if (at[i].memory != reached[i].at.memory) /* so it is a user's */
+            note(moves, reached[i].at.memory,
+                 pto_buffer_bytes(exec->plan, reached[i].buffer, reached[i].rank), at[i].memory);
 }
 
 /* Where an address is now; itself if it lies in no user's buffer. */
@@ -275,58 +276,206 @@ static pto_status_t move_all(pto_exec_t *exec, moves_t *moves, const void *in, v
     return status;
 }
 
+/* --- registered memory ---------------------------------------------------------------------------------- */
+
+/* Whether this process reaches others' buffers of a side. */
+static bool reaches(const pto_exec_t *exec, int wanted) {
+    const pto_reached_t *reached = exec->reached.item;
+    for (int i = 0, side; i < exec->reached.count; i++)
+        if (reached[i].buffer >= 0 && side_of(exec, reached[i].buffer, &side) && side == wanted)
+            return true;
+    return false;
+}
+
+static pto_role_t role_of(int side) { return side == PTO_SIDE_IN ? PTO_ROLE_IN : PTO_ROLE_OUT; }
+
+static int64_t side_bytes(const pto_exec_t *exec, int side) {
+    return pto_exec_user_bytes(exec->plan, exec->job.logical, role_of(side));
+}
+
+/* Whether this process has a user buffer of a side, however small. */
+static bool holds(const pto_exec_t *exec, int wanted) {
+    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
+        if (side_of(exec, b, &side) && side == wanted &&
+            pto_buffer_is_users(exec->plan, b, exec->job.logical))
+            return true;
+    return false;
+}
+
+/* Where the others' buffers of a side are: the place of each by its MPI rank, or one for all. */
+static pto_status_t reach_places(const pto_exec_t *exec, int wanted, const pto_meeting_t *everyone,
+                                 const pto_registered_t *for_all, pto_peer_memory_t *at, pto_error_t *err) {
+    const pto_reached_t *reached = exec->reached.item;
+    pto_status_t status = PTO_OK;
+    for (int i = 0, side; i < exec->reached.count && status == PTO_OK; i++) {
+        if (reached[i].buffer < 0 || !side_of(exec, reached[i].buffer, &side) || side != wanted)
+            continue;
+        const pto_registered_t *place =
+            for_all ? for_all : &everyone[exec->job.mpi_of[reached[i].rank]].place[wanted];
+        if (place->registration >= 0) /* else it has a substitute, which stays */
+            status = pto_register_reach(exec, place, reached[i].rank, wanted,
+                                        pto_buffer_bytes(exec->plan, reached[i].buffer, reached[i].rank),
+                                        &at[i], err);
+    }
+    return status;
+}
+
+/* Whether all buffers of a side that are at registered places are at the same one. */
+static bool are_together(const pto_exec_t *exec, const pto_meeting_t *everyone, int side) {
+    const pto_registered_t *first = NULL;
+    for (int i = 0; i < exec->job.size; i++) {
+        const pto_registered_t *place = &everyone[i].place[side];
+        if (place->registration < 0)
+            continue;
+        first = first ? first : place;
+        if (place->registration != first->registration || place->offset_bytes != first->offset_bytes)
+            return false;
+    }
+    return true;
+}
+
+static pto_meeting_t meeting_of(const pto_exec_t *exec, const visit_t *visit, const void *const *user) {
+    pto_meeting_t mine = {.status = (pto_status_t)visit->status};
+    for (int side = 0; side < PTO_SIDES; side++) {
+        bool is_own = holds(exec, side) && !pto_exec_user_is_private(exec, role_of(side));
+        mine.place[side] = is_own ? pto_register_place(exec, user[side], side_bytes(exec, side))
+                                  : (pto_registered_t){.registration = -1};
+        mine.unknown[side] = is_own && side_bytes(exec, side) > 0 && mine.place[side].registration < 0;
+    }
+    return mine;
+}
+
+/* Collective, through shared memory. `*met`: all buffers that others access are in registered memory; else
+ * nothing has been changed. */
+static pto_status_t meet(pto_exec_t *exec, const visit_t *visit, const void *const *user,
+                         pto_peer_memory_t *at, bool *met, pto_error_t *err) {
+    const pto_meeting_t mine = meeting_of(exec, visit, user);
+    pto_meeting_t *everyone = calloc((size_t)exec->job.size, sizeof *everyone);
+    if (!everyone)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = pto_register_meet(exec, &mine, everyone, err);
+    bool refused = false, unknown = false;
+    for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
+        refused |= everyone[i].status != PTO_OK;
+        unknown |= everyone[i].unknown[PTO_SIDE_IN] || everyone[i].unknown[PTO_SIDE_OUT];
+    }
+    *met = status == PTO_OK && !refused && !unknown;
+    for (int side = 0; side < PTO_SIDES && *met; side++)
+        exec->together[side] = are_together(exec, everyone, side);
+    for (int side = 0; side < PTO_SIDES && status == PTO_OK && *met; side++)
+        status = reach_places(exec, side, everyone, NULL, at, err);
+    free(everyone);
+    return status == PTO_OK && refused ? pto_agree(exec->job.comm, (pto_status_t)visit->status, err) : status;
+}
+
+static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "other processes or NCCL use '%s', and %s: all must call "
+                         "pto_exec_rebind",
+                         side == PTO_SIDE_IN ? "in" : "out", reason);
+}
+
+/* Without the other processes, whose buffers are at the same place as this one's. If that has not been so,
+ * and this process's buffer stays, the others' may or may not be meant to come here. */
+static pto_status_t follow_place(const pto_exec_t *exec, int side, const void *user, bool stays,
+                                 pto_peer_memory_t *at, pto_error_t *err) {
+    pto_registered_t place = pto_register_place(exec, user, side_bytes(exec, side));
+    if (stays && (exec->together[side] || place.registration < 0))
+        return PTO_OK;
+    if (place.registration < 0)
+        return refuse_place(side, "it is not in memory that pto_register knows", err);
+    if (stays)
+        return refuse_place(side, "the others' are not known to be at the same place", err);
+    return reach_places(exec, side, NULL, &place, at, err);
+}
+
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, visit_t *visits, char **memory,
-                           pto_error_t *err) {
-    visit_t mine;
+/* Where the others' buffers are; NULL: out of memory. */
+static pto_peer_memory_t *reached_now(const pto_exec_t *exec, pto_error_t *err) {
+    const pto_reached_t *reached = exec->reached.item;
+    pto_peer_memory_t *at = calloc((size_t)exec->reached.count + 1, sizeof *at);
+    for (int i = 0; at && i < exec->reached.count; i++)
+        at[i] = reached[i].at;
+    if (!at)
+        pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    return at;
+}
+
+static pto_status_t take_places(pto_exec_t *exec, const void *in, void *out, const pto_peer_memory_t *at,
+                                pto_error_t *err) {
     moves_t moves = {.failed = false};
-    const pto_reached_t *was = exec->reached.item;
-    for (int i = 0; i < exec->reached.count; i++)
-        memory[i] = was[i].memory;
-    pto_status_t status = make_visit(exec, in, out, &mine, err);
-    if (others_use_buffers(exec))
-        status = exchange(exec, &mine, visits, memory, err);
-    if (status != PTO_OK)
-        return status;
-    note_own(exec, in, out, &moves);
-    note_others(exec, memory, &moves);
     pto_reached_t *reached = exec->reached.item;
+    note_own(exec, in, out, &moves);
+    note_others(exec, at, &moves);
     for (int i = 0; i < exec->reached.count; i++)
-        reached[i].memory = memory[i];
+        reached[i].at = at[i];
     return move_all(exec, &moves, in, out, err);
+}
+
+static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, visit_t *visits,
+                           pto_peer_memory_t *at, pto_error_t *err) {
+    visit_t mine;
+    const void *const user[PTO_SIDES] = {in, out};
+    pto_status_t status = make_visit(exec, in, out, &mine, err);
+    bool others = others_use_buffers(exec), met = false;
+    if (others && exec->mailboxes)
+        status = meet(exec, &mine, user, at, &met, err);
+    if (others && !met && (!exec->mailboxes || status == PTO_OK)) {
+        status = exchange(exec, &mine, visits, at, err);
+        if (status == PTO_OK)
+            exec->together[PTO_SIDE_IN] = exec->together[PTO_SIDE_OUT] = false;
+    }
+    return status == PTO_OK ? take_places(exec, in, out, at, err) : status;
 }
 
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_error_t ignored;
     visit_t *visits = calloc((size_t)exec->job.size, sizeof *visits);
-    char **memory = calloc((size_t)exec->reached.count + 1, sizeof *memory);
     if (!err)
         err = &ignored;
-    if (!exec->under_way)
-        atomic_store(&exec->watchdog.began_ns, pto_now_ns());
-    pto_status_t status = visits && memory ? rebind(exec, in, out, visits, memory, err)
-                                           : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    if (!exec->under_way)
-        atomic_store(&exec->watchdog.began_ns, 0);
+    pto_peer_memory_t *at = reached_now(exec, err);
+    pto_watchdog_watch(exec, true);
+    pto_status_t status = visits && at ? rebind(exec, in, out, visits, at, err)
+                                       : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_watchdog_watch(exec, false);
     free(visits);
-    free(memory);
+    free(at);
+    return status;
+}
+
+/* Whether a change of a side takes the others' buffers along. A process that has no buffer of its own but
+ * accesses theirs names their place by one in its own registered memory. */
+static bool takes_others(const pto_exec_t *exec, int side) {
+    if (holds(exec, side))
+        return !pto_exec_user_is_private(exec, role_of(side));
+    return reaches(exec, side) && pto_register_any(exec);
+}
+
+static pto_status_t rebind_alone(pto_exec_t *exec, const void *in, void *out, pto_peer_memory_t *at,
+                                 pto_error_t *err) {
+    const void *const user[PTO_SIDES] = {in, out}, *const was[PTO_SIDES] = {exec->user_in, exec->user_out};
+    pto_status_t status = may_rebind(exec, in, out, err);
+    for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++) {
+        if (!user[side] && was[side])
+            status = pto_error_set(err, PTO_ERR_RANGE, "a buffer is NULL");
+        else if (takes_others(exec, side))
+            status = follow_place(exec, side, user[side], user[side] == was[side], at, err);
+    }
+    if (status == PTO_OK)
+        status = take_places(exec, in, out, at, err);
+    for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++)
+        exec->together[side] |= user[side] != was[side];
     return status;
 }
 
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
-    moves_t moves = {.failed = false};
-    pto_status_t status = may_rebind(exec, in, out, err);
-    if (status != PTO_OK)
-        return status;
-    if ((in != exec->user_in && !pto_exec_user_is_private(exec, PTO_ROLE_IN)) ||
-        (out != exec->user_out && !pto_exec_user_is_private(exec, PTO_ROLE_OUT)))
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "other processes or NCCL use the buffer, so all must call pto_exec_rebind");
-    if ((!in && exec->user_in) || (!out && exec->user_out))
-        return pto_error_set(err, PTO_ERR_RANGE, "a buffer is NULL");
-    note_own(exec, in, out, &moves);
-    return move_all(exec, &moves, in, out, err);
+    if (in == exec->user_in && out == exec->user_out && !pto_register_any(exec))
+        return PTO_OK;
+    pto_peer_memory_t *at = reached_now(exec, err);
+    pto_status_t status = at ? rebind_alone(exec, in, out, at, err) : PTO_ERR_MEMORY;
+    free(at);
+    return status;
 }
 
 pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, void *stream,

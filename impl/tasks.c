@@ -126,8 +126,31 @@ static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait
     return status;
 }
 
+static pto_status_t post_short(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
+                               pto_error_t *err) {
+    if (end->sends)
+        return PTO_MPI(
+            MPI_Isend(end->at, end->count, end->type, end->peer, end->tag, exec->job.comm, request), err);
+    return PTO_MPI(MPI_Irecv(end->at, end->count, end->type, end->peer, end->tag, exec->job.comm, request),
+                   err);
+}
+
+/* In the order of the schedule, since messages between two processes match in that order. */
 static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    return PTO_MPI(MPI_Startall(task->count, (MPI_Request *)exec->requests.item + task->first), err);
+    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
+    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
+    pto_status_t status = PTO_OK;
+    for (int i = 0, until; i < task->count && status == PTO_OK; i = until) {
+        until = i + 1;
+        if (end[i].is_short) {
+            status = post_short(exec, &end[i], &request[i], err);
+            continue;
+        }
+        while (until < task->count && !end[until].is_short)
+            until++;
+        status = PTO_MPI(MPI_Startall(until - i, request + i), err);
+    }
+    return status;
 }
 
 /* Whether a copy's or a reduction's items run on the device; all items of a task are alike. */

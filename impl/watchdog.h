@@ -10,6 +10,12 @@ int64_t pto_now_ns(void);
 pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err);
 void pto_watchdog_end(pto_exec_t *exec);
 
+/* A collective call that is not a run begins or ends; an active run stays what is watched. */
+static inline void pto_watchdog_watch(pto_exec_t *exec, bool begins) {
+    if (!exec->under_way)
+        atomic_store(&exec->watchdog.began_ns, begins ? pto_now_ns() : 0);
+}
+
 /* With PTO_TIMEOUT_RETURN: PTO_ERR_TIMEOUT if the run has exceeded the time-out. */
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
 

@@ -13,6 +13,7 @@ include=()
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_header() { printf '#include <stdio.h>\n#include <stdint.h>\n#include <%s>\n' "$1" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
+has_protoc_c() { has_program protoc-c || [[ -n $unpacked && -x $unpacked/usr/bin/protoc-c ]]; }
 # cmocka.h does not include the headers that it needs.
 has_cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
@@ -34,6 +35,9 @@ need_set() {
         need libyaml-dev has_header yaml.h
         need libgsl-dev has_header gsl/gsl_version.h
         need libjansson-dev has_header jansson.h
+        need zlib1g-dev has_header zlib.h
+        need libprotobuf-c-dev has_header protobuf-c/protobuf-c.h
+        need protobuf-c-compiler has_protoc_c
         ;;
     test)
         need g++ has_program "${CXX:-c++}"

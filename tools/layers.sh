@@ -8,7 +8,7 @@ order="base formats machine scenario plan check print price traffic simulate dec
 declare -A room=(
     [status]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
     [machine]=machine [machine_write]=machine [topology]=machine
-    [scenario]=scenario [workload]=scenario [recording]=scenario [what_if]=scenario [layout]=scenario
+    [scenario]=scenario [workload]=scenario [recording]=decide [what_if]=scenario [layout]=scenario
     [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan
     [check]=check [print]=print
     [price]=price [energy]=price [setup]=price

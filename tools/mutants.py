@@ -1,53 +1,187 @@
 #!/usr/bin/env python3
 """mutants.py AREA COUNT [SEED]: break COUNT random places of an area's code, one at a time, and run the tests that
-cover them. A mutant that every test passes has survived: a test is missing, or the change does not matter.
+execute the changed line. A mutant that every test passes has survived: a test is missing, or the change does not matter.
 
-Works on a copy of the tree, in BUILD/mutants. Prints each, and ends with "N mutants: K killed (P percent),
-S survived"; those that do not compile are not counted. Areas: model, fit, impl, calibrate, validate.
+Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
+execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
+killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
+test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old; areas under
+MPI then run all of their tests for each mutant. Areas: model, strategies, fit, impl, calibrate, validate.
 """
 
+import hashlib
+import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
+import time
 
-BUILD = os.environ.get("BUILD", "build")
-TREE = os.path.join(BUILD, "mutants")
+TREE = os.path.abspath(os.environ.get("MUTANTS_TREE", os.path.join(os.environ.get("BUILD", "build"), "mutants")))
 AREAS = {
-    "model": ["model/src", "model/algorithms", "model/strategies"],
+    "model": ["model/src"],
+    "strategies": ["model/strategies", "model/algorithms"],
     "fit": ["model/fit"],
     "impl": ["impl"],
     "calibrate": ["calibrate"],
     "validate": ["validate"],
 }
-# Of areas without unit tests.
-COMMANDS = {
-    "impl": ["mpirun -n 5 --oversubscribe --mca mpi_yield_when_idle 1 build/tests/test_exec cases 150 1",
-             "mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 build/tests/test_exec repeats 50 1",
-             "mpirun -n 3 --oversubscribe --mca mpi_yield_when_idle 1 build/tests/test_exec lanes 1 1"],
-    "calibrate": ["tests/mpi/test_calibrate.sh"],
-    "validate": ["tests/mpi/test_exec.sh", "tests/mpi/test_energy.sh"],
+PROGRAMS = ["build/portolan", "unit-programs"]
+MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
+    f"build/tests/{name}" for name in ("test_exec", "test_stale", "test_streams", "test_nccl", "test_counters",
+                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2")]
+MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
+# Of areas that run under MPI, in addition to the unit tests.
+MPI_TESTS = {
+    "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",
+             f"{MPIRUN} -n 3 build/tests/test_exec lanes 1 1", f"{MPIRUN} -n 3 build/tests/test_exec rings 2 1",
+             f"{MPIRUN} -n 4 build/tests/test_exec types 1 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats:gas_split 50 1",
+             f"{MPIRUN} -n 3 build/tests/test_streams random 20 1", f"{MPIRUN} -n 2 build/tests/test_exec refusals",
+             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
+    "calibrate": ["tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh"],
+    "validate": ["tests/mpi/test_energy.sh", "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_counters.sh",
+                 "tests/mpi/test_faults.sh"],
 }
-# What no test names, and many call.
-ALWAYS = ["test_prices_unchanged", "test_metamorphic"]
+GOLDENS_AT_ONCE = 8
+# Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
+SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "test_simulate_price", "test_tape"]
 SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
          (" + ", " - "), (" - ", " + "), (" * ", " + "), ("true", "false"), ("false", "true"), ("++", "--"),
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
-TEST_S = 300
+# Of the programs of kernels and of files of rows: without measured coverage.
+ALWAYS = ["test_program", "test_lines", "test_reduce", "test_row_file", "test_meter"]
+# A mutant that takes this much longer than the code hangs.
+SLOWER, LEAST_S, SLOW_S = 5, 10, 200
+MEMORY_BYTES = 4 << 30
 
 
-def copy_tree():
-    """Sources that differ, and all objects, with their times, so that little is compiled anew."""
-    for path in subprocess.check_output(["git", "ls-files"], text=True).splitlines():
-        target = os.path.join(TREE, path)
-        if os.path.exists(path):
+class Test:
+    """A name, what makes it (targets), how to run it, and how long that takes."""
+
+    def __init__(self, name, targets, command):
+        self.name, self.targets, self.command = name, targets, command
+        self.seconds, self.is_mpi = 0.0, "mpirun" in command or "tests/mpi" in command
+
+
+def files_of(*folders):
+    return subprocess.check_output(["git", "ls-files", *folders], text=True).splitlines()
+
+
+def copy_tree(tree):
+    """The sources that differ, with their times, so that little is compiled anew."""
+    for path in files_of():
+        target = os.path.join(tree, path)
+        if os.path.exists(path) and not (os.path.exists(target) and os.path.getmtime(target) == os.path.getmtime(path)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy2(path, target)
-    for name in os.listdir(BUILD):
-        if name in ("obj", "flags", "tests") or os.path.isfile(os.path.join(BUILD, name)):
-            subprocess.check_call(["cp", "-a", os.path.join(BUILD, name), os.path.join(TREE, "build", "")])
+
+
+def run_shell(command, tree, cpu_s, seconds, is_mpi=False):
+    """Whether a shell command succeeds in time."""
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
+           "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("MAKEFLAGS", None)
+
+    def limits():
+        if not is_mpi:
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with subprocess.Popen(["bash", "-c", command], cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limits) as process:
+        try:
+            return process.wait(timeout=seconds) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+            return False
+
+
+def make(tree, *targets):
+    return run_shell(f"make {FLAGS[tree]} {' '.join(targets)}", tree, 3600, 3600)
+
+
+def golden_command(names):
+    """Like tests/golden in tools/test.sh."""
+    one = ('diff -q <(PATH="$PWD/build:$PATH" bash -c "$(cat tests/golden/{0}.cmd)" 2>&1 || echo "exit: $?")'
+           " tests/golden/{0}.out >/dev/null")
+    return " && ".join(one.format(name) for name in names)
+
+
+def all_tests(area):
+    tests = [Test(name, [f"build/tests/{name}"], f"build/tests/{name}")
+             for name in sorted(os.path.splitext(os.path.basename(path))[0] for path in files_of("tests/unit"))
+             if name.startswith("test_")]
+    # test_docs_examples and test_accuracy read more than code; deps-check tells what is installed.
+    names = [os.path.basename(path)[:-4] for path in files_of("tests/golden") if path.endswith(".cmd") and "deps" not in path]
+    for at in range(0, len(names), GOLDENS_AT_ONCE):
+        group = names[at : at + GOLDENS_AT_ONCE]
+        tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
+    tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 40 1"))
+    if area in MPI_TESTS:
+        tests += [Test(command, MPI_PROGRAMS, command) for command in MPI_TESTS[area]]
+    return tests
+
+
+def covered_lines(tree, folders):
+    """The lines of the folders that the runs since the last call have executed, by file; forgets them."""
+    data = subprocess.check_output(["find", *(f"build/obj/{folder}" for folder in folders), "-name", "*.gcda"], cwd=tree,
+                                   text=True).split()
+    lines = {}
+    if data:
+        text = subprocess.run(["gcov", "--json-format", "--stdout", *data], cwd=tree, capture_output=True, text=True,
+                              check=False).stdout
+        for report in text.splitlines():
+            for file in json.loads(report)["files"] if report.startswith("{") else []:
+                hit = [line["line_number"] for line in file["lines"] if line["count"] > 0]
+                if hit:
+                    lines.setdefault(file["file"], set()).update(hit)
+    subprocess.check_call(["find", "build/obj", "-name", "*.gcda", "-delete"], cwd=tree)
+    return lines
+
+
+def measure_coverage(area, tests, tree):
+    """For each test, the lines that it executes: {test: {file: [line]}}. Kept until a source or a test changes, and for all
+    areas that unit tests cover at once."""
+    is_mpi = area in MPI_TESTS
+    if is_mpi and os.environ.get("MUTANTS_KEEP_COVERAGE"):
+        return None
+    folders = AREAS[area] if is_mpi else sum((AREAS[one] for one in AREAS if one not in MPI_TESTS), [])
+    digest = hashlib.sha256()
+    for path in files_of():
+        if path.endswith((".c", ".h", ".cc", ".cuh", ".cmd", ".sh", ".py", ".yaml", ".csv")) and os.path.exists(path):
+            with open(path, "rb") as file:
+                digest.update(path.encode() + file.read())
+    kept = os.path.join(TREE, f"coverage-{area if is_mpi else 'unit'}.json")
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            known = json.load(file)
+        if known["digest"] == digest.hexdigest() or os.environ.get("MUTANTS_KEEP_COVERAGE"):
+            for test in tests:
+                test.seconds = known["seconds"].get(test.name, 0)
+            return known["lines"]
+    copy_tree(tree)
+    targets = PROGRAMS + (MPI_PROGRAMS if is_mpi else [])
+    assert make(tree, *targets), f"{tree}: cannot be built"
+    covered_lines(tree, folders)
+    lines = {}
+    for test in tests:
+        if test.name in SLOW:
+            continue
+        began = time.monotonic()
+        passed = run_shell(test.command, tree, 1200, 1200, test.is_mpi)
+        test.seconds = time.monotonic() - began
+        lines[test.name] = {path: sorted(hit) for path, hit in covered_lines(tree, folders).items()}
+        if not passed:
+            lines[test.name] = {}
+            print(f"not used, since it fails without a mutant: {test.name}", flush=True)
+    with open(kept, "w", encoding="utf-8") as file:
+        json.dump({"digest": digest.hexdigest(), "seconds": {test.name: test.seconds for test in tests}, "lines": lines}, file)
+    return lines
 
 
 def code_lines(text):
@@ -63,86 +197,120 @@ def code_lines(text):
     return found
 
 
-def mutate(rng, files):
-    """A file, its text with one change, and what the change is."""
-    while True:
-        path = rng.choice(files)
+def places(paths):
+    """Everything that can be changed: (path, line, column, old, new)."""
+    found = []
+    for path in paths:
         with open(path, encoding="utf-8") as file:
             text = file.read().split("\n")
-        lines = code_lines(text)
-        if not lines:
-            continue
-        number = rng.choice(lines)
-        old, new = rng.choice([swap for swap in SWAPS if swap[0] in text[number]])
-        places = [match.start() for match in re.finditer(re.escape(old), text[number])]
-        place = rng.choice(places)
-        changed = text[number][:place] + new + text[number][place + len(old) :]
-        what = f"{path}:{number + 1}: {text[number].strip()}  ->  {changed.strip()}"
-        return path, "\n".join(text[:number] + [changed] + text[number + 1 :]), what
+        for number in code_lines(text):
+            for old, new in SWAPS:
+                found += [(path, number, match.start(), old, new) for match in re.finditer(re.escape(old), text[number])]
+    return found
 
 
-def covering(path):
-    """Unit tests, those first that name most of the functions that the file defines."""
+def write_mutant(place, tree):
+    """Returns what it is, in words."""
+    path, number, column, old, new = place
     with open(path, encoding="utf-8") as file:
-        names = set(re.findall(r"^[a-z].*?\b(pto_\w+)\(", file.read(), re.M))
-    stem = os.path.splitext(os.path.basename(path))[0]
-    folder = os.path.basename(os.path.dirname(path))
-    ranked = []
-    for name in sorted(os.listdir("tests/unit")):
-        if not name.endswith(".c"):
-            continue
-        with open(os.path.join("tests/unit", name), encoding="utf-8") as file:
-            text = file.read()
-        score = sum(text.count(one) for one in names) + 5 * (stem in name) + 3 * (folder in name)
-        score += text.count(f'"{stem}"')  # a strategy or an algorithm
-        if score > 0 or name[:-2] in ALWAYS or (name == "test_plan.c" and folder in ("strategies", "algorithms")):
-            ranked.append((-score, name[:-2]))
-    return [name for _, name in sorted(ranked)]
+        text = file.read().split("\n")
+    line = text[number]
+    text[number] = line[:column] + new + line[column + len(old) :]
+    with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
+        file.write("\n".join(text))
+    return f"{path}:{number + 1}: {line.strip()}  ->  {text[number].strip()}"
 
 
-def run(command, seconds):
-    """Whether a shell command succeeds in time."""
-    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "499"}
-    env.pop("MAKEFLAGS", None)
-    with subprocess.Popen(command, shell=True, cwd=TREE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, start_new_session=True) as process:
-        try:
-            return process.wait(timeout=seconds) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            return False
-
-
-def survives(area, path):
-    """None where the change does not compile."""
+def object_code(tree, path):
+    """None where it does not compile."""
     made = f"build/obj/{os.path.splitext(path)[0]}.o"
-    if not run(f"make {made}", 300):
+    if not make(tree, made):
         return None
-    if area not in COMMANDS:
-        return all(run(f"make build/tests/{test} && build/tests/{test}", TEST_S) for test in covering(path))
-    return run("make build build/tests/test_exec", 600) and all(run(test, 3 * TEST_S) for test in COMMANDS[area])
+    sections = subprocess.run(["objdump", "-s", "-d", "-r", made], cwd=tree, capture_output=True, check=True).stdout
+    return sections
+
+
+def limit_s(test):
+    """Of CPU time; a busy machine may take several times as long."""
+    return SLOW_S if test.name in SLOW else int(LEAST_S + SLOWER * test.seconds)
+
+
+def fate(place, original, tests, lines, tree):
+    path, number = place[0], place[1]
+    code = object_code(tree, path)
+    if code is None:
+        return "no code"
+    if code == original:
+        return "same code"
+    near = os.path.splitext(os.path.basename(path))[0]
+    # A statement may be noted on its first or last line only.
+    wanted = set(range(number - 1, number + 4))
+    if lines is None:
+        covering = [test for test in tests if test.is_mpi or test.name in ALWAYS]
+        return run_tests(covering, tree)
+    executed = {test.name: lines.get(test.name, {}).get(path, ()) for test in tests}
+    covering = [test for test in tests if number + 1 in executed[test.name]]
+    covering = covering or [test for test in tests if wanted & set(executed[test.name])]
+    covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
+    if is_data(path, number):
+        covering = [test for test in tests if executed[test.name]]
+        covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
+    if not covering:
+        return "SURVIVED, not executed"
+    if os.environ.get("MUTANTS_SLOW") and path.startswith(("model/src", "model/strategies", "model/algorithms")):
+        covering += [test for name in SLOW for test in tests if test.name == name]
+    return run_tests(covering, tree)
+
+
+def is_data(path, number):
+    """Whether the line is a member of a constant outside of functions, for which gcov has no count."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read().split("\n")
+    while not text[number] or text[number][0] in " #}":
+        number -= 1
+    return " = {" in text[number]
+
+
+def run_tests(covering, tree):
+    for at in range(0, len(covering), 4):
+        group = covering[at : at + 4]
+        if not make(tree, *sorted({target for test in group for target in test.targets})):
+            return "killed by the linker"
+        for test in group:
+            if not run_shell(test.command, tree, limit_s(test), 6 * limit_s(test),
+                             test.is_mpi):
+                return f"killed by {test.name[:60]}"
+    return f"SURVIVED {len(covering)} tests"
+
+
+FLAGS = {}
 
 
 def main():
     area, count = sys.argv[1], int(sys.argv[2])
     rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else None)
-    files = [path for path in subprocess.check_output(["git", "ls-files", *AREAS[area]], text=True).splitlines()
-             if path.endswith(".c")]
-    os.makedirs(os.path.join(TREE, "build"), exist_ok=True)
-    copy_tree()
+    measured, broken = os.path.join(TREE, "measured"), os.path.join(TREE, "broken")
+    FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
+    FLAGS[broken] = "BUILD=build NVCC=none CFLAGS=-O1"
+    tests = all_tests(area)
+    os.makedirs(TREE, exist_ok=True)
+    lines = measure_coverage(area, tests, measured)
+    copy_tree(broken)
+    assert make(broken, *PROGRAMS, *(MPI_PROGRAMS if area in MPI_TESTS else [])), f"{broken}: cannot be built"
+    choice = places([path for path in files_of(*AREAS[area]) if path.endswith(".c")])
+    print(f"{area}: {len(choice)} places", flush=True)
+    rng.shuffle(choice)
     killed = survived = 0
-    while killed + survived < count:
-        path, text, what = mutate(rng, files)
-        target = os.path.join(TREE, path)
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(text)
-        alive = survives(area, path)
-        shutil.copyfile(path, target)  # newer than its object
-        killed += alive is False
-        survived += alive is True
-        outcome = {None: "no code", False: "killed", True: "SURVIVED"}[alive]
-        print(f"{outcome}: {what}", flush=True)
-    print(f"{count} mutants: {killed} killed ({100 * killed // count} percent), {survived} survived")
+    while killed + survived < count and choice:
+        place, began = choice.pop(), time.monotonic()
+        original = object_code(broken, place[0])
+        what = write_mutant(place, broken)
+        outcome = fate(place, original, tests, lines, broken)
+        shutil.copyfile(place[0], os.path.join(broken, place[0]))  # newer than its object
+        killed += outcome.startswith("killed")
+        survived += outcome.startswith("SURVIVED")
+        print(f"{outcome}: {what} ({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"{killed + survived} mutants: {killed} killed ({100 * killed // max(1, killed + survived)} percent), {survived} survived")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #
 #   unit     the program of every tests/unit/test_*.c; a crash or a missing result is a failure
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
-#            block in README.md and docs/ against the lines that follow it there
+#            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
@@ -121,7 +121,7 @@ run_golden() {
     for command in tests/golden/*.cmd; do
         if [[ -e $command ]]; then queue check_golden "$command"; fi
     done
-    for document in README.md docs/*.md; do
+    for document in README.md docs/*.md docs/how-to/*.md; do
         if [[ -e $document ]]; then run_document "$document"; fi
     done
 }
@@ -155,7 +155,7 @@ update_golden() {
         transcript "$(cat "$command")" >"${command%.cmd}.out"
     done
     local document
-    for document in README.md docs/*.md; do
+    for document in README.md docs/*.md docs/how-to/*.md; do
         if [[ -e $document ]]; then update_document "$document"; fi
     done
 }

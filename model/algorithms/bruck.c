@@ -65,7 +65,12 @@ static pto_slice_t arriving(int buffer, int64_t n) {
 }
 
 static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    int gathered = pto_build_temporary(builder, exchange->out, "gathered");
+    pto_buffer_t rotated_out = *pto_builder_buffer(builder, exchange->out);
+    rotated_out.name = "gathered";
+    rotated_out.role = PTO_ROLE_TEMPORARY;
+    if (rotated_out.blocks != PTO_BLOCKS_EQUAL)
+        rotated_out.blocks = PTO_BLOCKS_ROTATED;
+    int gathered = pto_build_buffer(builder, rotated_out);
     pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
     copy.source = pto_slice_all(builder, exchange->in);
@@ -93,7 +98,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_bruck = {
     .name = "bruck",
     .summary = "ceil(log2 n) rounds, each passing on half of all blocks, or for allgather all that arrived",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | PTO_ALLGATHERS,
     .relays = true,
     .build = build,
 };

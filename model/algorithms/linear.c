@@ -119,7 +119,8 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
     const pto_request_t *request = pto_builder_request(builder);
     bool joined = pto_request_host_counts(request);
     pto_exchange_t host = joined ? host_pattern(builder, request) : *exchange;
-    bool send_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
+    bool send_empty = request->by_library && (pto_collective_is_by_pair(request->collective) ||
+                                              pto_collective_is_by_owner(request->collective));
     int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
     pto_build_own_block(builder, exchange);
     if (joined)
@@ -153,9 +154,9 @@ const pto_algorithm_t pto_algorithm_linear = {
     .name = "linear",
     .summary = "all n-1 sends and receives of a process in flight at once",
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
-                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .chunked = true,
     .joins = true,
     .build = build,

@@ -8,7 +8,6 @@ const pto_algorithm_t pto_algorithm_nccl = {
     .summary = "NCCL's own, whichever way it takes",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .nccl = true,
 };

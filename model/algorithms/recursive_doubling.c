@@ -53,6 +53,6 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "log2 n exchanges of all that a process has with partners at doubling distance",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
     .build = build,
 };

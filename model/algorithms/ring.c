@@ -61,7 +61,6 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_ring = {
     .name = "ring",
     .summary = "n-1 rounds (allreduce: twice), each passing an n-th of the data to the next process",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .build = build,
 };

@@ -135,9 +135,8 @@ const pto_strategy_t pto_strategy_dup_devptr = {
     .name = "dup_devptr",
     .summary = "every process of a GPU copies its own share through a shared device pointer",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_HALO |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES | PTO_ALLGATHERS |
+                   1u << PTO_COLLECTIVE_HALO | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .chunked = true,
     .joins = true,

@@ -52,8 +52,8 @@ const pto_strategy_t pto_strategy_extra_message = {
     .summary =
         "one process copies to the host and shares the data with the GPU's other processes by messages",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES | PTO_ALLGATHERS |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .joins = true,
     .collective_space = PTO_SPACE_CPU,

@@ -18,7 +18,8 @@ pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) 
 
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how) {
     pto_buffer_t buffer = pto_intranode_shape(builder, who, like, "gathered", who->n, how.stride);
-    buffer.blocks = how.blocks;
+    if (how.blocks != PTO_BLOCKS_EQUAL)
+        buffer.blocks = how.blocks;
     buffer.double_buffered = how.double_buffered;
     return pto_build_buffer(builder, buffer);
 }

@@ -49,8 +49,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gas_allgather = {
     .name = "gas_allgather",
     .summary = "one kernel a GPU: each stores its data to all others, and each reduces; one flag",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | PTO_ALLGATHERS,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

@@ -127,9 +127,8 @@ const pto_strategy_t pto_strategy_gsb = {
     .name = "gsb",
     .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
-                   1u << PTO_COLLECTIVE_SCATTER,
+                   1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
+                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

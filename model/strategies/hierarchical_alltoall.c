@@ -146,9 +146,9 @@ static leaders_t leaders_of_alltoall(const between_t *between) {
 
 static leaders_t leaders_of_allgather(const between_t *between) {
     int64_t m = between->node.n;
-    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_EQUAL, m),
+    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_RAIL, m),
                          .arrived =
-                             build_at_leaders(between, "arrived", PTO_BLOCKS_EQUAL, between->nodes * m),
+                             build_at_leaders(between, "arrived", PTO_BLOCKS_MEMBERS, between->nodes * m),
                          .bundle = m};
     leaders.place = pto_slice_block(leaders.gathered, PTO_ANCHOR_ME);
     leaders.output = pto_slice_all(between->builder, leaders.arrived);
@@ -157,8 +157,8 @@ static leaders_t leaders_of_allgather(const between_t *between) {
 
 static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
-    leaders_t leaders = request->collective == PTO_COLLECTIVE_ALLGATHER ? leaders_of_allgather(&between)
-                                                                        : leaders_of_alltoall(&between);
+    leaders_t leaders = pto_collective_is_allgather(request->collective) ? leaders_of_allgather(&between)
+                                                                         : leaders_of_alltoall(&between);
     build_through_leaders(&between, &leaders);
 }
 
@@ -210,7 +210,7 @@ static void build_allgather(const between_t *between) {
     int64_t m = between->node.n, blocks = between->nodes * m;
     int out = between->user.out;
     int arrived = build_bundles(between, "arrived", PTO_GROUP_RAIL, between->node.core_count,
-                                PTO_BLOCKS_EQUAL, between->nodes);
+                                PTO_BLOCKS_MEMBERS, between->nodes);
     pto_slice_t source = pto_slice_all(between->builder, arrived), own = source;
     source.holder = PTO_HOLDER_PEER;
     pto_flag_barrier(between->builder, "buffers free", &between->node);
@@ -222,7 +222,7 @@ static void build_allgather(const between_t *between) {
 
 static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
-    if (request->collective == PTO_COLLECTIVE_ALLGATHER)
+    if (pto_collective_is_allgather(request->collective))
         build_allgather(&between);
     else
         build_alltoall(&between);
@@ -250,8 +250,7 @@ static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t 
 const pto_strategy_t pto_strategy_node_leaders = {
     .name = "node_leaders",
     .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_leaders,
@@ -260,8 +259,7 @@ const pto_strategy_t pto_strategy_node_leaders = {
 const pto_strategy_t pto_strategy_node_aware = {
     .name = "node_aware",
     .summary = "a node's processes hand each other what goes to their counterparts, who then exchange it",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_counterparts,
@@ -270,8 +268,7 @@ const pto_strategy_t pto_strategy_node_aware = {
 const pto_strategy_t pto_strategy_staged_leaders = {
     .name = "staged_leaders",
     .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_leaders,
@@ -280,8 +277,7 @@ const pto_strategy_t pto_strategy_staged_leaders = {
 const pto_strategy_t pto_strategy_staged_aware = {
     .name = "staged_aware",
     .summary = "node_aware, whose counterparts copy to the host, exchange there and copy back",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_counterparts,

@@ -11,6 +11,8 @@ pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchang
     buffer.group = pto_builder_group(builder, who->group)->kind;
     buffer.held_stride = stride;
     buffer.user_stride = 0;
+    if (buffer.blocks == PTO_BLOCKS_ROW && blocks != buffer.block_count)
+        buffer.blocks = PTO_BLOCKS_MEMBERS; /* of an allgatherv: what several of them contribute */
     buffer.block_count = blocks;
     return buffer;
 }
@@ -32,7 +34,7 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
         inside->broadcast(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
     } else if (request->collective == PTO_COLLECTIVE_GATHER) {
         inside->gather(builder, &who, user.in, user.out);
-    } else if (request->collective == PTO_COLLECTIVE_ALLGATHER) {
+    } else if (pto_collective_is_allgather(request->collective)) {
         inside->allgather(builder, &who, user.in, user.out);
     } else {
         int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUNS_ORDERED);

@@ -158,15 +158,17 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
         pto_intranode_gsb.allgather(builder, who, source, target);
         return;
     }
+    /* Blocks of different sizes lie where all have theirs. */
+    bool whole = staged.out > 0 || pto_builder_buffer(builder, source)->blocks != PTO_BLOCKS_EQUAL;
     int64_t first = who->n - staged.in;
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    int host = host_buffer(builder, who, source, "staged", staged.out > 0 ? who->n : staged.in);
+    int host = host_buffer(builder, who, source, "staged", whole ? who->n : staged.in);
     pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                        pto_step_of_root(PTO_STEP_WAIT, who));
     pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                        pto_step_of_others(PTO_STEP_WAIT, who));
     if (staged.in > 0)
-        gather(builder, who, staged.in, source, host, staged.out > 0 ? first : 0, gathered);
+        gather(builder, who, staged.in, source, host, whole ? first : 0, gathered);
     else
         pto_gsb_copy_in(builder, who, source, gathered);
     if (staged.out > 0)
@@ -202,7 +204,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_mix = {
     .name = "mix",
     .summary = "as gsb, but some members' data go through host memory at the same time",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
     .direct = true,
     .stages = members_of,
     .collective_space = PTO_SPACE_GPU,

@@ -121,7 +121,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request, pto_poli
     pto_exchange_t who = {.group = user.owners,
                           .n = pto_layout_owner_count(&request->layout),
                           .core_count = request->layout.owners_per_gpu};
-    if (request->collective == PTO_COLLECTIVE_ALLGATHER)
+    if (pto_collective_is_allgather(request->collective))
         allgather(builder, &who, &user, policy);
     else
         allreduce(builder, &who, &user, policy);
@@ -150,7 +150,7 @@ static int64_t members_of(const pto_request_t *request) { return pto_layout_owne
 const pto_strategy_t pto_strategy_mix_doubling = {
     .name = "mix_doubling",
     .summary = "mix, whose root chooses who stages by what completes first, twice as many each time",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
     .direct = true,
     .stages = members_of,
     .fixed = &pto_strategy_mix,
@@ -162,7 +162,7 @@ const pto_strategy_t pto_strategy_mix_doubling = {
 const pto_strategy_t pto_strategy_mix_learning = {
     .name = "mix_learning",
     .summary = "mix, whose root learns from run to run how many should stage",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
     .direct = true,
     .stages = members_of,
     .fixed = &pto_strategy_mix,

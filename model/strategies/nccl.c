@@ -79,8 +79,7 @@ const pto_strategy_t pto_strategy_nccl = {
     .summary = "NCCL's own collective, by one process a GPU: a baseline",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+                   1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .nccl = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,

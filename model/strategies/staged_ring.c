@@ -124,8 +124,8 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
                        ring_t *ring) {
     const pto_exchange_t owners = owners_of(request, user);
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
-    ring->chunks = pto_chunk_count(in_blocks ? request->bytes : request->bytes / ring->who.n,
-                                   request->chunks > 0 ? request->chunks : 1);
+    ring->chunks = pto_chunk_count(
+        in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n, request->chunks);
     ring->sent = (ring->who.n - 1) * ring->chunks;
     if (request->collective == PTO_COLLECTIVE_REDUCE_SCATTER) {
         build_reduce_scatter(builder, ring);
@@ -158,8 +158,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_staged_ring = {
     .name = "staged_ring",
     .summary = "a ring through host memory, in chunks that overlap with their copies",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .chunked = true,
     .collective_space = PTO_SPACE_CPU,
@@ -194,8 +193,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_split_ring = {
     .name = "split_ring",
     .summary = "staged_ring by every process of a GPU, on its own share, through a shared device pointer",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .direct = true,
     .chunked = true,

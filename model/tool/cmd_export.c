@@ -65,11 +65,9 @@ static const pto_option_t own_options[] = {
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", own_options},
-                                               {NULL, pto_export_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", own_options},   {NULL, pto_export_options},
+                                               {NULL, pto_work_options},   {NULL, pto_machine_options},
+                                               {NULL, pto_change_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
 
@@ -96,10 +94,9 @@ static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
     export->nodes = scenario->nodes;
     export->bytes = scenario->bytes;
     scenario->nodes = scenario->bytes = (pto_series_t){0};
-    pto_status_t status =
-        pto_series_range(export->nodes.value[0], export->nodes.value[0], 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(export->nodes.value[0], &scenario->nodes, err);
     if (status == PTO_OK)
-        status = pto_series_range(export->bytes.value[0], export->bytes.value[0], 2, &scenario->bytes, err);
+        status = pto_series_one(export->bytes.value[0], &scenario->bytes, err);
     return status;
 }
 
@@ -176,7 +173,8 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
     const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* reproducible-builds.org */
-    char date[32] = "", first[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX], *text;
+    char digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", first[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX],
+                                         *text;
     size_t size;
     time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
     struct tm utc;
@@ -187,9 +185,10 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
         return status;
     pto_bytes_format(bytes->value[0], first, sizeof first);
     pto_bytes_format(bytes->value[bytes->count - 1], last, sizeof last);
-    fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ")\n", prefix,
-            pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
-            pto_file_name(pto_machine_path(machine)), checksum(text, size));
+    fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
+            prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
+            pto_file_name(pto_machine_path(machine)), checksum(text, size),
+            pto_machine_digest(machine, digest));
     fprintf(stream, "%s%lld process%s a node, one a GPU; sizes of %s to %s were priced\n", prefix,
             (long long)export->options.scenario.layout.gpus_per_node,
             export->options.scenario.layout.gpus_per_node > 1 ? "es" : "", first, last);
@@ -280,6 +279,8 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     pto_status_t status = make_tables(export, only, err);
+    if (status == PTO_OK)
+        status = pto_export_check_work(export, err);
     if (status != PTO_OK || export->options.check)
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)

@@ -10,6 +10,8 @@
 #include "plot.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
+#include "portolan/recording.h"
+#include "portolan/score.h"
 #include "table.h"
 
 static const char usage[] =
@@ -21,11 +23,18 @@ static const char usage[] =
     "residuals. Protocol limits are found from the data.\n"
     "\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
-    "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
+    "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n"
+    "  portolan fit samples.csv --collectives osu.txt:4x8 --name mycluster --out mycluster.yaml\n"
+    "\n"
+    "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the "
+    "nodes and\n"
+    "processes per node that it was measured on.\n";
 
 enum { COLLECTIVES_MAX = 16 };
 
+/* First, because the option --limit is applied to it. */
 typedef struct {
+    pto_options_t shared;
     const char *name;
     const char *out;
     const char *plot;
@@ -91,7 +100,7 @@ static const pto_option_t fit_options[] = {
      "relative errors",
      STORE(FLAG, fit.minima)},
     {"source", "TEXT", "where the samples come from (default: their source= line)", STORE(TEXT, source)},
-    {"collectives", "FILE.csv",
+    {"collectives", "FILE.csv|FILE:NODESxGPUS",
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
      .apply = apply_collectives},
@@ -103,7 +112,8 @@ static const pto_option_t fit_options[] = {
      .apply = apply_node},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", fit_options}, {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {
+    {"options", fit_options}, {NULL, pto_work_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
@@ -234,13 +244,29 @@ static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine,
     return status;
 }
 
+/* With the samples' machine, which can price what it knows. */
+static pto_status_t check_work(const arguments_t *arguments, const pto_collectives_t *collectives,
+                               const pto_machine_t *machine, pto_error_t *err) {
+    pto_score_t score;
+    pto_score_options_t options = pto_score_defaults(collectives);
+    pto_status_t status = pto_score_collect(collectives, &options, &score, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_check_amount(&arguments->shared.scenario, "fitting to these collectives takes the work of",
+                              pto_score_work(&score, machine), PTO_FIT_PRICES, err);
+    pto_score_fini(&score);
+    return status;
+}
+
 /* Fit to collectives, starting from the samples' machine, which the result replaces. */
 static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
-        status = pto_collectives_read(arguments->collectives[i], &collectives, err);
+        status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
+    if (status == PTO_OK && arguments->collectives_count > 0)
+        status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, made, err);
     if (status == PTO_OK && arguments->collectives_count > 0) {

@@ -20,7 +20,8 @@ static const char usage[] =
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
     "--unroll\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_plan_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_plan_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -69,6 +70,8 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_status_t status = check_rank(options, err);
     if (status == PTO_OK)
         status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
+    if (status == PTO_OK)
+        status = pto_check_point_work(&options->scenario, options->machine, 0, err);
     if (status == PTO_OK)
         pto_print_changes(stdout, options->machine);
     bool any = false, applies = false;

@@ -4,36 +4,44 @@
 #include <string.h>
 
 #include "command.h"
+#include "option_apply.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
+#include "step_table.h"
 #include "table.h"
 #include "terminal.h"
 
 static const char usage[] =
     "usage: portolan replay FILE --machine NAME [OPTIONS]\n"
     "\n"
-    "Reads the collectives that a program or a benchmark made, and predicts what they would take by other\n"
-    "routes: in total by each strategy and by the cheapest mix, and the kinds of calls that would gain "
-    "most.\n"
-    "Where the file has times, they stand beside the predictions. The files are\n"
+    "Predicts the calls of a recorded program or benchmark by other routes: the total by each strategy and\n"
+    "by the cheapest mix, and the calls that would gain most. Measured times, where the file has them, are\n"
+    "printed next to the predicted ones. These files are read, compressed by gzip or not:\n"
     "\n"
-    "  calls.csv of libportolan-profile.so, and PORTOLAN_REPORT of libportolan-mpi.so\n"
-    "  what OSU's benchmarks of collectives print (with --nodes)\n"
-    "  what nccl-tests print\n"
+    "  calls           calls.csv of libportolan-profile.so, PORTOLAN_REPORT of libportolan-mpi.so\n"
+    "  osu             what OSU's benchmarks of collectives print (with --nodes)\n"
+    "  nccl-tests      what nccl-tests print\n"
+    "  kineto          JSON of PyTorch's profiler (export_chrome_trace)\n"
+    "  nccl-inspector  JSON lines of NCCL's inspector plugin\n"
+    "  chakra          execution traces in protobuf (.et); chakra-json: in JSON\n"
+    "  pytorch-et      JSON of PyTorch's ExecutionTraceObserver\n"
+    "  liballprof      traces of MPI programs by liballprof\n"
+    "  goal            schedules of messages in LogGOPSim's text form\n"
     "\n"
     "  portolan replay calls.csv --machine summit-spectrum-refit\n"
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
+    "  portolan replay trace.json.gz --machine dgx-h100\n"
     "\n"
-    "Of calls.csv, the calls of one process are replayed. Its processes are placed node by node, one for "
-    "each\n"
-    "GPU; where the file shows all processes of a communicator, its shape is known, otherwise they are "
-    "taken\n"
-    "to follow each other. MPI's own route is priced as cuda_aware.\n"
+    "The calls of one process are replayed. Processes are placed node by node, one for each GPU. If the "
+    "file\n"
+    "shows all processes of a communicator, its shape is known from them; otherwise its processes are taken\n"
+    "to follow each other. Calls of MPI are priced as cuda_aware, and messages as `pair`, one after "
+    "another.\n"
     "\n"
     "csv: one row per kind of call, "
     "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
-    "cheapest,cheapest_s`. Times are those of one call; measured_s is empty where it is unknown, and\n"
-    "predicted_s where the route does not apply.\n";
+    "cheapest,cheapest_s,distance`. Times are those of one call; measured_s is empty if it is unknown,\n"
+    "predicted_s if the route does not apply, and distance for all but a pair.\n";
 
 /* The options shared with other commands apply to the first member. */
 typedef struct {
@@ -46,20 +54,27 @@ static const char *collective_at(int i) {
     return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
 }
 
-static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
-    replay_t *replay = target;
-    pto_status_t status = pto_int64_parse(text, &replay->trace.rank, err);
-    return status == PTO_OK && replay->trace.rank < 0
-               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
-               : status;
+static const char *format_at(int i) {
+    return i + 1 < PTO_RECORDING_COUNT ? pto_recording_format_word((pto_recording_format_t)(i + 1)) : NULL;
+}
+
+static pto_status_t apply_from(void *target, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "format", format_at, &found, err);
+    ((replay_t *)target)->trace.format = (pto_recording_format_t)(found + 1);
+    return status;
 }
 
 #define STORE(form, member) PTO_STORE(form, replay_t, member)
 
 static const pto_option_t replay_options[] = {
-    {"rank", "R", "calls.csv: the process whose calls are replayed (default: that of the first line)",
-     .apply = apply_rank},
-    {"nodes", "N", "benchmarks: nodes that took part", STORE(COUNT, trace.nodes)},
+    {"from", "FORMAT", "the file's format (default: as its content tells)", .apply = apply_from,
+     .word_at = format_at},
+    {"rank", "R",
+     "calls and goal: the process whose calls are replayed (default: the first in the file); chakra: that of "
+     "the file",
+     .apply = pto_option_apply_rank},
+    {"nodes", "N", "benchmarks and chakra: nodes that took part", STORE(COUNT, trace.nodes)},
     {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
      STORE(COUNT, trace.gpus_per_node)},
     {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
@@ -95,14 +110,14 @@ static bool taken_seconds(const replayed_t *replayed, int i, double *seconds) {
 }
 
 static double cheapest_seconds(const replayed_t *replayed, int i) {
-    double seconds;
-    pto_step_call_seconds(&replayed->step, i, NULL, &seconds);
-    return seconds;
+    const pto_strategy_t *strategy;
+    return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
 }
 
 static const char *cheapest_name(const replayed_t *replayed, int i) {
-    const pto_step_call_t *call = &replayed->step.call[i];
-    return call->predictions.strategy[call->best]->name;
+    const pto_strategy_t *strategy;
+    pto_step_best(&replayed->step, i, &strategy);
+    return strategy->name;
 }
 
 /* What all calls of a kind would save. */
@@ -115,9 +130,14 @@ static double saving_of(const replayed_t *replayed, int i) {
 
 /* --- csv and json --------------------------------------------------------------------------------------- */
 
+static const char *distance_text(const pto_recording_call_t *call) {
+    return call->collective == PTO_COLLECTIVE_PAIR ? pto_level_name(call->distance) : "";
+}
+
 static void print_csv(const replayed_t *replayed) {
     pto_print_changes(stdout, replayed->replay->options.machine);
-    printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s\n");
+    printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s,"
+           "distance\n");
     for (int i = 0; i < replayed->trace.count; i++) {
         const pto_recording_call_t *call = &replayed->trace.call[i];
         double taken_s;
@@ -128,7 +148,8 @@ static void print_csv(const replayed_t *replayed) {
         putchar(',');
         if (taken_seconds(replayed, i, &taken_s))
             printf("%.9g", taken_s);
-        printf(",%s,%.9g\n", cheapest_name(replayed, i), cheapest_seconds(replayed, i));
+        printf(",%s,%.9g,%s\n", cheapest_name(replayed, i), cheapest_seconds(replayed, i),
+               distance_text(call));
     }
 }
 
@@ -143,6 +164,8 @@ static void print_json(const replayed_t *replayed) {
                i ? "," : "", pto_collective_name(call->collective), (long long)call->bytes,
                (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times);
         pto_print_json_string(stdout, call->route);
+        if (call->collective == PTO_COLLECTIVE_PAIR)
+            printf(", \"distance\": \"%s\"", distance_text(call));
         if (call->measured_s > 0)
             printf(", \"measured_s\": %.9g", call->measured_s / (double)call->times);
         if (taken_seconds(replayed, i, &taken_s))
@@ -181,7 +204,7 @@ static void print_header(const replayed_t *replayed) {
         calls += replayed->trace.call[i].times;
     printf("# portolan replay: %s (%s", pto_file_name(replayed->path),
            pto_recording_format_name(replayed->trace.format));
-    if (replayed->trace.format == PTO_RECORDING_CALLS)
+    if (replayed->trace.rank >= 0)
         printf(", process %lld", (long long)replayed->trace.rank);
     printf(")\n# machine    %s (%s)\n", pto_machine_name(machine), pto_machine_path(machine));
     pto_print_changes(stdout, machine);
@@ -193,12 +216,6 @@ static void print_total(const char *name, double seconds, double cheapest_s) {
     char text[PTO_SECONDS_TEXT_MAX];
     pto_seconds_format(seconds, text, sizeof text);
     printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
-}
-
-static int by_time(const void *a, const void *b) {
-    double left = ((const pto_step_route_t *)a)->communication_s;
-    double right = ((const pto_step_route_t *)b)->communication_s;
-    return (left > right) - (left < right);
 }
 
 static void print_totals(replayed_t *replayed) {
@@ -219,7 +236,8 @@ static void print_totals(replayed_t *replayed) {
     if (all_taken)
         print_total("their own routes", taken_s, cheapest_s);
     print_total("the cheapest", cheapest_s, cheapest_s);
-    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route, by_time);
+    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
+          pto_step_by_time);
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
             print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
@@ -228,7 +246,7 @@ static void print_totals(replayed_t *replayed) {
 
 static void print_kind(const replayed_t *replayed, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
-    char shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
+    char name[40], shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX] = "-";
     double taken_s;
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
@@ -237,38 +255,61 @@ static void print_kind(const replayed_t *replayed, int i) {
     if (taken_seconds(replayed, i, &taken_s))
         pto_seconds_format(taken_s, taken, sizeof taken);
     pto_seconds_format(cheapest_seconds(replayed, i), cheapest, sizeof cheapest);
-    printf("%-16s %6s %9s %6lld  %8s  %8s  %8s  ", pto_collective_name(call->collective), shape,
-           pto_size_text(call->bytes, size), (long long)call->times, measured, taken, cheapest);
+    snprintf(name, sizeof name, "%s%s%s", pto_collective_name(call->collective),
+             *distance_text(call) ? " " : "", distance_text(call));
+    printf("%-16s %6s %9s %6lld  %8s  %8s  %8s  ", name, shape, pto_size_text(call->bytes, size),
+           (long long)call->times, measured, taken, cheapest);
     if (strcmp(cheapest_name(replayed, i), call->route) != 0)
         printf("%s -> ", call->route);
     printf("%s\n", cheapest_name(replayed, i));
 }
 
-/* The kind that saves most of those that save less than `below`, or as much and come later; -1: none. */
-static int next_kind(const replayed_t *replayed, double below, int after) {
+/* What orders the kinds: what they would save, or, if no route that was taken is priced, what they take. */
+static double weight_of(const replayed_t *replayed, int i, bool by_saving) {
+    return by_saving ? saving_of(replayed, i)
+                     : (double)replayed->trace.call[i].times * cheapest_seconds(replayed, i);
+}
+
+/* The kind of the largest weight below `below`, or of that weight and later; -1: none. */
+static int next_kind(const replayed_t *replayed, bool by_saving, double below, int after) {
     int best = -1;
     for (int i = 0; i < replayed->trace.count; i++) {
-        double saving = saving_of(replayed, i);
-        bool comes_later = saving < below || (i > after && !(saving > below));
-        if (comes_later && saving > 0 && (best < 0 || saving > saving_of(replayed, best)))
+        double weight = weight_of(replayed, i, by_saving);
+        bool comes_later = weight < below || (i > after && !(weight > below));
+        if (comes_later && weight > 0 && (best < 0 || weight > weight_of(replayed, best, by_saving)))
             best = i;
     }
     return best;
 }
 
+/* Calls by routes that are not priced. */
+static int64_t unpriced_calls(const replayed_t *replayed, bool *all) {
+    int64_t calls = 0;
+    double seconds;
+    *all = true;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        bool priced = taken_seconds(replayed, i, &seconds);
+        calls += priced ? 0 : replayed->trace.call[i].times;
+        *all = *all && !priced;
+    }
+    return calls;
+}
+
 static void print_kinds(const replayed_t *replayed) {
     double below = HUGE_VAL;
-    int last = -1;
-    if (next_kind(replayed, below, last) < 0)
-        return;
-    printf("# %-14s %6s %9s %6s  %8s  %8s  %8s  Route\n", "Worth changing", "Shape", "Size", "Times",
-           "Measured", "Predicted", "Cheapest");
-    for (int64_t shown = 0; shown < replayed->replay->top; shown++) {
-        last = next_kind(replayed, below, last);
-        if (last < 0)
-            break;
-        below = saving_of(replayed, last);
-        print_kind(replayed, last);
+    bool none_priced;
+    int64_t unpriced = unpriced_calls(replayed, &none_priced);
+    if (unpriced > 0)
+        pto_print_note(stdout, "%lld calls took a route that is not priced on this machine",
+                       (long long)unpriced);
+    int kind = next_kind(replayed, !none_priced, below, -1);
+    if (kind >= 0)
+        printf("# %-14s %6s %9s %6s  %8s  %8s  %8s  Route\n", none_priced ? "Most time" : "Worth changing",
+               "Shape", "Size", "Times", "Measured", "Predicted", "Cheapest");
+    for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
+        print_kind(replayed, kind);
+        below = weight_of(replayed, kind, !none_priced);
+        kind = next_kind(replayed, !none_priced, below, kind);
     }
 }
 
@@ -284,48 +325,65 @@ static void print_table(replayed_t *replayed) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
+/* Where processes are, as far as the options do not say. */
+static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
+    double gpus, sockets;
+    pto_status_t status = pto_machine_get(replay->options.machine, "node.gpus", &gpus, err);
+    if (status == PTO_OK)
+        status = pto_machine_get(replay->options.machine, "node.sockets", &sockets, err);
+    if (status != PTO_OK)
+        return status;
+    if (replay->trace.gpus_per_node == 0)
+        replay->trace.gpus_per_node = (int64_t)gpus;
+    if ((int64_t)gpus % (int64_t)sockets == 0)
+        replay->trace.gpus_per_socket = (int64_t)gpus / (int64_t)sockets;
+    return PTO_OK;
+}
+
+static void print_replayed(replayed_t *replayed) {
+    const pto_format_t format = replayed->replay->options.format;
+    if (format == PTO_FORMAT_CSV)
+        print_csv(replayed);
+    else if (format == PTO_FORMAT_JSON)
+        print_json(replayed);
+    else
+        print_table(replayed);
+}
+
 static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *err) {
     replayed_t replayed = {.replay = replay, .path = path};
     pto_workload_t workload = {.name = NULL};
-    double gpus;
     pto_status_t status =
         pto_machine_open(replay->options.scenario.machine_path, &replay->options.machine, err);
     if (status == PTO_OK)
         status = pto_options_change(&replay->options, err);
-    if (status == PTO_OK && replay->trace.gpus_per_node == 0) {
-        status = pto_machine_get(replay->options.machine, "node.gpus", &gpus, err);
-        if (status == PTO_OK)
-            replay->trace.gpus_per_node = (int64_t)gpus;
-    }
+    if (status == PTO_OK)
+        status = complete_places(replay, err);
     if (status == PTO_OK)
         status = pto_recording_read(path, &replay->trace, &replayed.trace, err);
     if (status == PTO_OK)
         status = pto_recording_workload(&replayed.trace, replay->options.machine, &workload, err);
     if (status == PTO_OK)
         status = pto_step_predict(&workload, replay->options.machine, &replayed.step, err);
-    if (status == PTO_OK) {
-        if (replay->options.format == PTO_FORMAT_CSV)
-            print_csv(&replayed);
-        else if (replay->options.format == PTO_FORMAT_JSON)
-            print_json(&replayed);
-        else
-            print_table(&replayed);
-        pto_step_fini(&replayed.step);
-    }
+    if (status == PTO_OK)
+        print_replayed(&replayed);
+    pto_step_fini(&replayed.step);
     pto_workload_fini(&workload);
     pto_recording_fini(&replayed.trace);
     return status;
 }
 
 static int run(const pto_arguments_t *given) {
-    replay_t replay = {.trace = {.rank = -1, .collective = PTO_COLLECTIVE_COUNT}};
+    replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT}};
     pto_error_t err = {0};
     if (given->operand_count != 1)
         return pto_usage_error(&syntax, "name one file");
     pto_scenario_init(&replay.options.scenario);
+    replay.options.rank = -1;
     int code = pto_options_apply(given, &replay);
     if (code < 0 && !replay.options.scenario.machine_path)
         code = pto_usage_error(&syntax, "no machine given (--machine)");
+    replay.trace.rank = replay.options.rank;
     if (code < 0)
         code = replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output()
                                                                       : pto_report_error(&err);

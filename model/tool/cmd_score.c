@@ -7,12 +7,13 @@
 #include "options.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
+#include "portolan/recording.h"
 #include "portolan/score.h"
 #include "portolan/units.h"
 #include "score_table.h"
 
 static const char usage[] =
-    "usage: portolan score --machine MACHINE COLLECTIVES.csv [MORE.csv ...] [OPTIONS]\n"
+    "usage: portolan score --machine MACHINE COLLECTIVES.csv|FILE:NODESxGPUS ... [OPTIONS]\n"
     "\n"
     "Predicts measured collectives and reports how often the best strategy is picked, how much longer the\n"
     "picked strategy takes than the best (regret), and the prediction errors. A cell is one decision: a\n"
@@ -20,6 +21,12 @@ static const char usage[] =
     "\n"
     "  portolan score --machine summit-spectrum collectives.csv\n"
     "  portolan score --machine h200-x4 validate/results/h200-x4/collectives.csv --by nodes --format csv\n"
+    "\n"
+    "  portolan score --machine h200-x2 osu.txt:1x2 nccl-tests.txt:1x2\n"
+    "\n"
+    "Outputs of OSU's benchmarks (cuda_aware) and nccl-tests (nccl) are read with the nodes and processes "
+    "per node\n"
+    "that they were measured on.\n"
     "\n"
     "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do "
     "better.\n"
@@ -148,47 +155,18 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.cells)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, score_options_table},
-                                               {NULL, pto_format_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", pto_machine_options}, {NULL, pto_change_options},
+                                               {NULL, score_options_table},      {NULL, pto_work_options},
+                                               {NULL, pto_format_options},       {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
-/* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
- * smallest. */
-static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
-    static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
-                               "layout: {nodes: 1, gpus_per_node: 1, procs_per_gpu: 1}\n";
-    pto_status_t status = pto_scenario_parse(text, sizeof text - 1, "", scenario, err);
-    if (status == PTO_OK) {
-        memset(scenario->place, 0, sizeof scenario->place);
-        free(scenario->machine_path);
-        scenario->machine_path = NULL;
-    }
-    return status;
-}
-
 /* Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, arguments_t *arguments) {
-    pto_error_t err = {0};
-    pto_options_t *shared = &arguments->shared;
-    pto_status_t status = smallest_scenario(&shared->scenario, &err);
-    if (status != PTO_OK)
-        return pto_report_error(&err);
-    int code = pto_options_apply(given, arguments);
-    if (code >= 0)
-        return code;
-    if (!shared->scenario.machine_path)
-        return pto_usage_error(&syntax, "no machine given (--machine)");
-    if (given->operand_count == 0)
+    if (given->operand_count == 0 && pto_arguments_text(given, "machine"))
         return pto_usage_error(&syntax, "no measured collectives given");
-    code = pto_options_bind(shared);
-    if (code < 0 && pto_layout_rank_count(&shared->scenario.layout) != 1)
-        return pto_usage_error(&syntax, "--what-if: layouts are as they were measured");
-    return code;
+    return pto_options_machine(given, &arguments->shared);
 }
 
 /* --- scoring ------------------------------------------------------------------------------------------- */
@@ -272,6 +250,11 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
                             const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     if (score->cell_count == 0)
         return no_cells(score, err);
+    pto_status_t status = pto_check_amount(&arguments->shared.scenario, "predicting these cells takes the work of",
+                                           pto_score_work(score, machine),
+                                           arguments->print.leave_one_out ? PTO_FIT_PRICES : 1, err);
+    if (status != PTO_OK)
+        return status;
     if (arguments->print.leave_one_out)
         return pto_score_leave_one_out(score, collectives, machine, refit, NULL, err);
     return pto_score_predict(score, machine, 0, err);
@@ -301,7 +284,7 @@ static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t
         return arguments->train.count > 0 ? learn(machine, collectives, &arguments->train, score, err)
                                           : PTO_OK;
     for (int i = 0; i < arguments->train_file_count && status == PTO_OK; i++)
-        status = pto_collectives_read(arguments->train_file[i], &others, err);
+        status = pto_recording_collectives(arguments->train_file[i], &others, err);
     if (status == PTO_OK)
         status = learn(machine, &others, &(pto_node_counts_t){0}, score, err);
     pto_collectives_fini(&others);
@@ -352,7 +335,7 @@ static int score_files(arguments_t *arguments, int count, char **paths) {
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
-        status = pto_collectives_read(paths[i], &collectives, &err);
+        status = pto_recording_collectives(paths[i], &collectives, &err);
     if (status == PTO_OK)
         status = score_and_print(arguments, &collectives, &err);
     pto_collectives_fini(&collectives);

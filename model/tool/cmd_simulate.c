@@ -1,10 +1,10 @@
 /* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "options.h"
 #include "portolan/simulate.h"
+#include "progress.h"
 #include "table.h"
 #include "trace.h"
 
@@ -163,21 +163,12 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     }
 }
 
-/* A line on standard error that the next one overwrites. */
-static void show_progress(const pto_simulate_progress_t *progress) {
-    fprintf(stderr, "\r\033[Kcell %lld of %lld: %s by %s, %lld messages", (long long)progress->cell + 1,
-            (long long)progress->cells, progress->strategy, progress->algorithm,
-            (long long)progress->messages);
-    fflush(stderr);
-}
-
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
     pto_simulate_options_t how = {.limit = options->scenario.work_limit};
-    if (options->progress || isatty(STDERR_FILENO) == 1)
-        how.begin = show_progress;
+    how.begin = pto_progress_wanted(options) ? pto_progress_show : NULL;
     if (options->trace) {
         pto_status_t made =
             pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace, err);
@@ -188,8 +179,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     }
     pto_status_t status =
         pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, err);
-    if (how.begin)
-        fputs("\r\033[K", stderr);
+    pto_progress_clear(options);
     bool simulated = status == PTO_OK;
     pto_status_t traced = trace ? pto_trace_close(trace, simulated ? err : NULL) : PTO_OK;
     if (!simulated)

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "portolan/step.h"
+#include "progress.h"
 #include "step_table.h"
 #include "table.h"
 
@@ -33,18 +34,29 @@ static const char usage[] =
     "  portolan step scenarios/workloads/llm-training.yaml\n"
     "  portolan step scenarios/workloads/llm-training.yaml --nodes 256 --what-if 'injection.*=/2'\n"
     "\n"
+    "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
+    "and\n"
+    "links that they use:\n"
+    "\n"
+    "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
+    "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest of each call: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
-    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n";
+    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n"
+    "Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, pto_step_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, {NULL, pto_machine_options},
+                                               {NULL, pto_step_options},        {NULL, pto_work_options},
+                                               {NULL, pto_change_options},      {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+typedef struct {
+    int count;
+    pto_step_simulation_t
+        *made; /* of the cheapest mix, then of the strategies named that apply to all calls */
+} simulations_t;
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
@@ -84,16 +96,34 @@ static void print_csv_total(const pto_step_route_t *route) {
     }
 }
 
-static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options) {
+/* The times of a simulation are those of all repetitions. */
+static void print_csv_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
+    const char *strategy = simulation->strategy ? simulation->strategy->name : "cheapest";
+    for (int i = 0; i < step->workload->call_count; i++) {
+        if (!pto_workload_is_call(&step->workload->call[i]))
+            continue;
+        printf("simulated ");
+        pto_print_csv_text(stdout, pto_workload_call_name(&step->workload->call[i]));
+        printf(",,,,,,,%s,,%.9g,,\n", strategy, simulation->call_s[i]);
+    }
+    printf("simulated communication,,,,,,,%s,,%.9g,,\n", strategy, simulation->communication_s);
+    printf("simulated exposed,,,,,,,%s,,%.9g,,\n", strategy, simulation->exposed_s);
+    printf("simulated step,,,,,,,%s,,%.9g,,\n", strategy, simulation->seconds);
+}
+
+static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
+                      const simulations_t *simulations) {
     pto_print_changes(stdout, options->machine);
     printf(
         "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i))
+        if (pto_workload_is_call(&step->workload->call[i]))
             print_csv_call(step, i);
     print_csv_total(&step->mix);
     for (int r = 0; r < step->route_count; r++)
         print_csv_total(&step->route[r]);
+    for (int i = 0; i < simulations->count; i++)
+        print_csv_simulation(step, &simulations->made[i]);
 }
 
 /* --- json ----------------------------------------------------------------------------------------------- */
@@ -125,7 +155,7 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
     printf("%s\n  {\"call\": ", i ? "," : "");
     pto_print_json_string(stdout, pto_workload_call_name(call));
     printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
-    if (!pto_step_is_call(step, i)) {
+    if (!pto_workload_is_call(&step->workload->call[i])) {
         printf(", \"compute_s\": %.9g}", call->compute_s);
         return;
     }
@@ -148,7 +178,25 @@ static void print_json_total(const pto_step_route_t *route, const char *between)
     putchar('}');
 }
 
-static void print_json(const pto_step_prediction_t *step, const pto_options_t *options) {
+static void print_json_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
+                                  const char *between) {
+    printf("%s\n  {\"strategy\": \"%s\", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g, "
+           "\"messages\": %lld, \"calls\": [",
+           between, simulation->strategy ? simulation->strategy->name : "cheapest",
+           simulation->communication_s, simulation->exposed_s, simulation->seconds,
+           (long long)simulation->messages);
+    for (int i = 0, printed = 0; i < step->workload->call_count; i++) {
+        if (!pto_workload_is_call(&step->workload->call[i]))
+            continue;
+        printf("%s{\"call\": ", printed++ ? ", " : "");
+        pto_print_json_string(stdout, pto_workload_call_name(&step->workload->call[i]));
+        printf(", \"seconds\": %.9g}", simulation->call_s[i]);
+    }
+    printf("]}");
+}
+
+static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
+                       const simulations_t *simulations) {
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
     pto_print_json_string(stdout, step->workload->name);
@@ -161,6 +209,10 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     print_json_total(&step->mix, "");
     for (int r = 0; r < step->route_count; r++)
         print_json_total(&step->route[r], ",");
+    for (int i = 0; i < simulations->count; i++) {
+        printf("%s", i ? "" : "\n], \"simulations\": [");
+        print_json_simulation(step, &simulations->made[i], i ? "," : "");
+    }
     printf("\n]}\n");
 }
 
@@ -178,11 +230,11 @@ static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *wo
         layout->procs_per_gpu = workload->layout.procs_per_gpu;
     if (scenario->nodes.count > 1)
         return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->bytes, err);
+    pto_status_t status = pto_series_one(1, &scenario->bytes, err);
     if (status != PTO_OK || scenario->nodes.count > 0)
         return status;
     layout->nodes = workload->layout.nodes;
-    status = pto_series_range(layout->nodes, layout->nodes, 2, &one, err);
+    status = pto_series_one(layout->nodes, &one, err);
     if (status == PTO_OK)
         scenario->nodes = one;
     return status;
@@ -231,6 +283,49 @@ static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *
     return PTO_OK;
 }
 
+/* --- simulations ---------------------------------------------------------------------------------------- */
+
+static void fini_simulations(simulations_t *simulations) {
+    for (int i = 0; i < simulations->count; i++)
+        pto_step_simulation_fini(&simulations->made[i]);
+    free(simulations->made);
+}
+
+static pto_status_t simulate(const pto_step_prediction_t *step, const pto_options_t *options,
+                             simulations_t *simulations, pto_error_t *err) {
+    const pto_simulate_options_t how = {.limit = options->scenario.work_limit,
+                                        .begin = pto_progress_wanted(options) ? pto_progress_show : NULL};
+    simulations->made = calloc((size_t)step->route_count + 1, sizeof *simulations->made);
+    if (!simulations->made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
+    pto_status_t status = PTO_OK;
+    for (int r = -1; r < (options->has_strategies ? step->route_count : 0) && status == PTO_OK; r++) {
+        if (r >= 0 && !step->route[r].applicable)
+            continue;
+        status = pto_step_simulate(step, options->machine, r < 0 ? NULL : step->route[r].strategy, &how,
+                                   &simulations->made[simulations->count], err);
+        simulations->count += status == PTO_OK;
+    }
+    pto_progress_clear(options);
+    return status;
+}
+
+static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, pto_error_t *err) {
+    simulations_t simulations = {0};
+    pto_status_t status = options->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
+    if (status == PTO_OK && options->format == PTO_FORMAT_CSV) {
+        print_csv(step, options, &simulations);
+    } else if (status == PTO_OK && options->format == PTO_FORMAT_JSON) {
+        print_json(step, options, &simulations);
+    } else if (status == PTO_OK) {
+        pto_print_step(stdout, step, options);
+        if (simulations.count > 0)
+            pto_print_step_simulations(stdout, step, simulations.made, simulations.count);
+    }
+    fini_simulations(&simulations);
+    return status;
+}
+
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_step_prediction_t step;
     pto_status_t status = open_machine(options, workload, err);
@@ -242,14 +337,9 @@ static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pt
         status = pto_step_predict(workload, options->machine, &step, err);
     if (status != PTO_OK)
         return status;
-    if (options->format == PTO_FORMAT_CSV)
-        print_csv(&step, options);
-    else if (options->format == PTO_FORMAT_JSON)
-        print_json(&step, options);
-    else
-        pto_print_step(stdout, &step, options);
+    status = print(&step, options, err);
     pto_step_fini(&step);
-    return PTO_OK;
+    return status;
 }
 
 static int run(const pto_arguments_t *given) {

@@ -21,7 +21,8 @@ static const char usage[] =
     "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy\n"
     "      cuda_aware --out traffic.csv --plot traffic.svg\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_traffic_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_traffic_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan traffic", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -104,6 +105,14 @@ static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_
     return status;
 }
 
+/* Every rank passes every stage. */
+static pto_status_t check_size(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
+    pto_plan_size_t size = pto_plan_size(plan);
+    int64_t most = size.messages > size.local_actions ? size.messages : size.local_actions;
+    return pto_check_amount(&options->scenario, "the traffic counts", most > size.stages ? most : size.stages,
+                            1, err);
+}
+
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
@@ -111,8 +120,12 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_price_t price;
     pto_status_t status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
     if (status == PTO_OK)
+        status = pto_check_point_work(&options->scenario, options->machine, 0, err);
+    if (status == PTO_OK)
         status =
             pto_plan_choose(&options->scenario, options->machine, 0, strategy[0], &plan, &price, NULL, err);
+    if (status == PTO_OK)
+        status = check_size(options, plan, err);
     if (status == PTO_OK)
         status = write_and_draw(options, plan, err);
     pto_plan_destroy(plan);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "command.h"
 #include "options.h"
 #include "portolan/strategy.h"
@@ -19,11 +20,8 @@ static const char usage[] =
     "  portolan tune --machine h200-x2-mps --collective allgather --bytes 4KiB:16MiB:2 --format csv\n";
 
 static const pto_option_set_t option_sets[] = {
-    {"options", pto_tune_options},
-    {NULL, pto_machine_options},
-    {NULL, pto_change_options},
-    {NULL, pto_format_options},
-    {NULL, NULL},
+    {"options", pto_tune_options}, {NULL, pto_work_options},   {NULL, pto_machine_options},
+    {NULL, pto_change_options},    {NULL, pto_format_options}, {NULL, NULL},
 };
 
 static const pto_syntax_t syntax = {.program = "portolan tune", .usage = usage, .set = option_sets};
@@ -46,6 +44,11 @@ static const pto_strategy_t *staging_strategy(pto_collective_t collective) {
     return NULL;
 }
 
+/* A machine file has one table for allgather and allgatherv. */
+static bool is_tuned(pto_collective_t collective) {
+    return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
+}
+
 static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
                           pto_staged_t staged, pto_staged_t *members, double *seconds, pto_error_t *err) {
     pto_plan_t *plan = NULL;
@@ -61,13 +64,20 @@ static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario
     return PTO_OK;
 }
 
+/* With so many processes on each GPU. It borrows what the options own. */
+static pto_scenario_t scenario_with(const pto_options_t *options, pto_collective_t collective,
+                                    int64_t procs) {
+    pto_scenario_t scenario = options->scenario;
+    scenario.collective = collective;
+    scenario.layout.owners_per_gpu = scenario.layout.procs_per_gpu = procs;
+    return scenario;
+}
+
 /* The scenario's sizes with so many processes on each GPU. */
 static pto_status_t tune(const pto_options_t *options, pto_collective_t collective, int64_t procs,
                          cell_t *cell, pto_error_t *err) {
-    pto_scenario_t scenario = options->scenario; /* borrows what it owns */
+    pto_scenario_t scenario = scenario_with(options, collective, procs);
     pto_status_t status = PTO_OK;
-    scenario.collective = collective;
-    scenario.layout.owners_per_gpu = scenario.layout.procs_per_gpu = procs;
     int64_t others = scenario.layout.gpus_per_node * procs - 1;
     const pto_staged_t cheapest = {PTO_STAGED_ALL, PTO_STAGED_ALL}, none = {0, 0}, all = {others, others};
     for (int64_t i = 0; i < scenario.bytes.count && status == PTO_OK; i++) {
@@ -145,15 +155,35 @@ static pto_status_t tune_collective(const pto_options_t *options, pto_collective
     return status;
 }
 
+static bool is_asked(const pto_options_t *options, bool all, pto_collective_t collective) {
+    return is_tuned(collective) && (all || options->scenario.collective == collective);
+}
+
+/* The prices of none and of all staged come on top of the search's, and are few. */
+static pto_status_t check_work(const pto_options_t *options, bool all, pto_error_t *err) {
+    int64_t work = 0;
+    for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int64_t procs = 2; is_asked(options, all, c) && procs <= options->scenario.layout.procs_per_gpu;
+             procs *= 2) {
+            pto_scenario_t scenario = scenario_with(options, c, procs);
+            for (int64_t i = 0; i < scenario.bytes.count; i++)
+                if (!pto_add(work, pto_cell_work(&scenario, options->machine, i, staging_strategy(c)), &work))
+                    work = INT64_MAX;
+        }
+    return pto_check_amount(&options->scenario, "pricing takes the work of", work, 1, err);
+}
+
 static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t *err) {
     bool first = true;
+    pto_status_t status = check_work(options, all, err);
+    if (status != PTO_OK)
+        return status;
     cell_t *cell = calloc((size_t)options->scenario.bytes.count, sizeof *cell);
-    pto_status_t status = PTO_OK;
     if (!cell)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     print_head(options);
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT && status == PTO_OK; c++)
-        if (staging_strategy(c) && (all || options->scenario.collective == c))
+        if (is_asked(options, all, c))
             status = tune_collective(options, c, cell, &first, err);
     if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
         printf("\n]}\n");
@@ -165,7 +195,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
 static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
-    pto_status_t status = pto_series_range(1, 1, 2, &scenario->nodes, err);
+    pto_status_t status = pto_series_one(1, &scenario->nodes, err);
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 
@@ -183,7 +213,7 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     *all = scenario->collective == PTO_COLLECTIVE_COUNT;
     if (*all)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
-    if (!staging_strategy(scenario->collective))
+    if (!is_tuned(scenario->collective))
         return pto_usage_error(&syntax, "--collective: no strategy stages in %s",
                                pto_collective_name(scenario->collective));
     return pto_options_bind(options);

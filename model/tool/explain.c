@@ -51,6 +51,11 @@ static bool is_used(const pto_predictions_t *predictions, const pto_param_t *par
     return false;
 }
 
+static const char *file_of(const explained_t *explained, const pto_param_t *param) {
+    return param->file > 0 ? pto_file_name(pto_machine_file(explained->predictions->machine, param->file))
+                           : explained->file;
+}
+
 /* The file's remarks on the flagged parameters in use, each once: parameters of one row share a remark. */
 static void print_remarks(const explained_t *explained) {
     const char *before = NULL;
@@ -62,7 +67,7 @@ static void print_remarks(const explained_t *explained) {
         if (!before)
             printf("\n# flagged, so of doubtful value:\n");
         before = param->flagged;
-        printf("# %s:%d: %.*s: %s\n", explained->file, param->param->line,
+        printf("# %s:%d: %.*s: %s\n", file_of(explained, param->param), param->param->line,
                (int)(strrchr(param->key, '.') - param->key), param->key, param->flagged);
     }
 }
@@ -88,7 +93,7 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, d
     printf(pto_flag_of(explained->flags, term->param) ? "  flagged\n" : "\n");
 }
 
-static void explain_energy(const pto_prediction_t *prediction, const char *file) {
+static void explain_energy(const explained_t *explained, const pto_prediction_t *prediction) {
     const pto_energy_t *energy = &prediction->energy;
     if (!prediction->has_energy) {
         printf("  energy not known: %s\n", prediction->reason);
@@ -105,7 +110,7 @@ static void explain_energy(const pto_prediction_t *prediction, const char *file)
         printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", part->joules * 1e3,
                100 * part->joules / energy->joules, "device seconds", part->device_s, part->key,
                part->param->value);
-        print_place(part->param, file);
+        print_place(part->param, file_of(explained, part->param));
         putchar('\n');
     }
 }
@@ -229,7 +234,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
     for (int t = 0; t < prediction->explanation.count; t++)
         explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);
     if (predictions->by == PTO_BY_ENERGY)
-        explain_energy(prediction, explained->file);
+        explain_energy(explained, prediction);
     explain_setup(explained, point, strategy);
 }
 
@@ -246,8 +251,11 @@ void pto_print_explanations(const pto_predictions_t *predictions, const pto_flag
 
 /* --- csv ----------------------------------------------------------------------------------------------- */
 
-static void csv_place(const pto_param_t *param) {
+/* A line of a file that the machine file inherits follows that file's name. */
+static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
     printf(",%.9g,", param->value);
+    if (param->line != PTO_LINE_WHAT_IF && param->file > 0)
+        printf("%s:", pto_file_name(pto_machine_file(machine, param->file)));
     if (param->line != PTO_LINE_WHAT_IF)
         printf("%d", param->line);
 }
@@ -266,7 +274,7 @@ static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *f
         printf(",%s,%.17g", term[t].key, term[t].count);
         if (term[t].param) {
             const char *flagged = pto_flag_of(flags, term[t].param);
-            csv_place(term[t].param);
+            csv_place(predictions->machine, term[t].param);
             printf(",%.9g,,", term[t].seconds);
             pto_print_csv_text(stdout, flagged ? flagged : "");
         } else {
@@ -285,7 +293,7 @@ static void csv_energy(const pto_predictions_t *predictions, int64_t cell) {
         csv_start(predictions, cell, "energy");
         printf("device seconds,%s,%.9g", part->key, part->device_s);
         if (part->param) {
-            csv_place(part->param);
+            csv_place(predictions->machine, part->param);
             printf(",,%.9g,\n", part->joules);
         } else {
             printf(",,,,,\n");

@@ -86,6 +86,10 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto
 extern const pto_export_collective_t pto_openmpi_collectives[];
 pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_t *err);
 
+/* Whether all tables can be priced within the limit: each size by the library's algorithms, and once more by
+ * all strategies. Errors: those of pto_check_work. */
+pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err);
+
 /* NULL behind the last one. */
 const pto_export_target_t *pto_export_target_at(int i);
 

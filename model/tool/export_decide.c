@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "export.h"
 #include "portolan/units.h"
 
@@ -15,6 +16,21 @@ static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_t
     scenario.nodes = nodes;
     scenario.bytes = bytes;
     return scenario;
+}
+
+pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err) {
+    int64_t work = 0, more;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
+        int64_t nodes = export->table[i].nodes;
+        pto_scenario_t scenario =
+            scenario_at(export, &export->table[i], export->bytes, (pto_series_t){&nodes, 1});
+        status = pto_check_work(&scenario, export->options.machine, 2, &more, err);
+        if (status == PTO_OK && !pto_add(work, more, &work))
+            work = INT64_MAX;
+    }
+    return status == PTO_OK ? pto_check_amount(&export->options.scenario, "pricing takes the work of", work, 2, err)
+                            : status;
 }
 
 pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,

@@ -124,6 +124,7 @@ static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
 
 int pto_options_apply(const pto_arguments_t *arguments, void *target) {
     pto_error_t err = {0};
+    pto_machine_find_by(pto_find_machine);
     pto_status_t status = pto_arguments_apply(arguments, target, &err);
     if (status == PTO_ERR_IO)
         return pto_report_error(&err);
@@ -153,6 +154,36 @@ int pto_options_bind(pto_options_t *options) {
     return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
 }
 
+/* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
+ * smallest. */
+static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
+    static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
+                               "layout: {nodes: 1, gpus_per_node: 1, procs_per_gpu: 1}\n";
+    pto_status_t status = pto_scenario_parse(text, sizeof text - 1, "", scenario, err);
+    if (status == PTO_OK) {
+        memset(scenario->place, 0, sizeof scenario->place);
+        free(scenario->machine_path);
+        scenario->machine_path = NULL;
+    }
+    return status;
+}
+
+int pto_options_machine(const pto_arguments_t *given, pto_options_t *options) {
+    pto_error_t err = {0};
+    pto_status_t status = smallest_scenario(&options->scenario, &err);
+    if (status != PTO_OK)
+        return pto_report_error(&err);
+    int code = pto_options_apply(given, options);
+    if (code >= 0)
+        return code;
+    if (!options->scenario.machine_path)
+        return pto_usage_error(given->syntax, "no machine given (--machine)");
+    code = pto_options_bind(options);
+    if (code < 0 && pto_layout_rank_count(&options->scenario.layout) != 1)
+        return pto_usage_error(given->syntax, "--what-if: layouts are as they were measured");
+    return code;
+}
+
 /* Returns -1, or the exit code after printing the error. */
 static int read_and_apply(const pto_arguments_t *arguments, pto_options_t *options) {
     pto_error_t err = {0};
@@ -166,6 +197,7 @@ static int read_and_apply(const pto_arguments_t *arguments, pto_options_t *optio
 }
 
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
+    pto_machine_find_by(pto_find_machine);
     const pto_syntax_t *syntax = arguments->syntax;
     if (arguments->operand_count > 1)
         return pto_usage_error(syntax, "'%s' is one scenario too many: a run takes one",

@@ -37,6 +37,7 @@ typedef struct {
     bool all;
     pto_bandwidth_t bandwidth; /* of tables, instead of times */
     bool progress;
+    bool simulate; /* step: besides prices */
     bool unroll;
     int64_t rank;
     /* map: lists of names, and files, borrowed from argv; NULL: not given */
@@ -60,6 +61,11 @@ typedef struct {
  * Returns -1 on success; otherwise the exit code, after printing the error. */
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options);
 void pto_options_fini(pto_options_t *options);
+
+/* Apply `arguments` of a command on a machine and measured collectives to a struct that begins with
+ * `options`, which must be zeroed, and read and change the machine. Returns -1, or the exit code after
+ * printing the error; the caller calls pto_options_fini in both cases. */
+int pto_options_machine(const pto_arguments_t *given, pto_options_t *options);
 
 /* Read the machine, change it by `model` and `what_if`, and bind the scenario to it. Returns -1, or the exit
  * code after printing the error. */

@@ -9,10 +9,6 @@
 
 enum { TIME_WIDTH = 8, SHAPE_WIDTH = 6, BYTES_WIDTH = 8, NAME_LEAST = 13, ROUTE_MAX = 160 };
 
-bool pto_step_is_call(const pto_step_prediction_t *step, int call) {
-    return step->workload->call[call].scenario.collective < PTO_COLLECTIVE_COUNT;
-}
-
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy) {
     const pto_step_call_t *own = &step->call[call];
@@ -55,7 +51,7 @@ static void print_name(FILE *stream, const pto_workload_t *workload, int call) {
 static double all_calls(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i) && pto_step_call_seconds(step, i, NULL, &seconds))
+        if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds))
             sum += (double)step->workload->call[i].times * seconds;
     return sum;
 }
@@ -98,7 +94,8 @@ static bool has_room(const pto_step_prediction_t *step, int width) {
     int used = name_width(step->workload) + along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH +
                TIME_WIDTH + 5 + 5 + 5 * 2 + 2;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_step_is_call(step, i) && used + (int)strlen(route_text(step, i, true, text)) > width)
+        if (pto_workload_is_call(&step->workload->call[i]) &&
+            used + (int)strlen(route_text(step, i, true, text)) > width)
             return false;
     return true;
 }
@@ -112,7 +109,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
             SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
         print_name(stream, workload, i);
-        if (pto_step_is_call(step, i)) {
+        if (pto_workload_is_call(&step->workload->call[i])) {
             print_call(stream, step, i, all_s);
             fprintf(stream, "%s\n", route_text(step, i, details, text));
             continue;
@@ -125,7 +122,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
 
 /* --- the routes ----------------------------------------------------------------------------------------- */
 
-static int by_step(const void *a, const void *b) {
+int pto_step_by_time(const void *a, const void *b) {
     const pto_step_route_t *left = a, *right = b;
     if (left->applicable != right->applicable)
         return left->applicable ? -1 : 1;
@@ -166,7 +163,7 @@ static void print_routes(FILE *stream, const pto_step_prediction_t *step, const 
                 route[r].strategy ? route[r].strategy->name : "cheapest");
     fputc('\n', stream);
     for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         print_name(stream, step->workload, i);
         for (int r = 0; r < count; r++) {
@@ -207,7 +204,7 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
         return;
     route[0] = step->mix;
     memcpy(route + 1, step->route, (size_t)step->route_count * sizeof *route);
-    qsort(route + 1, (size_t)step->route_count, sizeof *route, by_step);
+    qsort(route + 1, (size_t)step->route_count, sizeof *route, pto_step_by_time);
     bool all = options->all || options->has_strategies;
     int shown = all ? count : count_columns(step, route, count, pto_terminal_width(stream));
     print_routes(stream, step, route, shown);
@@ -219,14 +216,10 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
-    const pto_layout_t *layout = &workload->layout;
     fprintf(stream, "# portolan step: %s\n# machine    %s (%s)\n", workload->name,
             pto_machine_name(options->machine), pto_machine_path(options->machine));
     pto_print_changes(stream, options->machine);
-    fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPUs, %lld process%s a GPU\n",
-            (long long)layout->nodes, layout->nodes == 1 ? "" : "s", (long long)layout->gpus_per_node,
-            layout->gpus_per_node == 1 ? "" : "s", (long long)pto_layout_owner_count(layout),
-            (long long)layout->procs_per_gpu, layout->procs_per_gpu == 1 ? "" : "es");
+    pto_print_layout(stream, &workload->layout);
     for (int d = 0; d < workload->dim_count; d++)
         fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
                 (long long)workload->dim[d].size);
@@ -238,7 +231,7 @@ static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
     for (int i = 0; i < step->workload->call_count; i++) {
         const pto_strategy_t *strategy;
         at_once = at_once || is_at_once(step->workload, i);
-        if (!pto_step_is_call(step, i))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         extrapolated = extrapolated || pto_step_best(step, i, &strategy)->price.extrapolated.gpus > 0;
         unsure = unsure || pto_pick_unpriced(&step->call[i].predictions, 0);
@@ -261,4 +254,55 @@ void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_o
     print_calls(stream, step, options->all || has_room(step, pto_terminal_width(stream)));
     print_all_routes(stream, step, options);
     print_footer(stream, step);
+}
+
+/* --- simulations ---------------------------------------------------------------------------------------- */
+
+static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step,
+                                               const pto_step_simulation_t *simulation) {
+    for (int r = 0; r < step->route_count && simulation->strategy; r++)
+        if (step->route[r].strategy == simulation->strategy)
+            return &step->route[r];
+    return &step->mix;
+}
+
+static void print_pair(FILE *stream, const char *name, int width, double predicted_s, double simulated_s) {
+    char predicted[PTO_SECONDS_TEXT_MAX], simulated[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(predicted_s, predicted, sizeof predicted);
+    pto_seconds_format(simulated_s, simulated, sizeof simulated);
+    fprintf(stream, "%-*s  %9s  %9s", width, name, predicted, simulated);
+    if (predicted_s > 0)
+        fprintf(stream, "  %5.2f", simulated_s / predicted_s);
+    fputc('\n', stream);
+}
+
+static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
+                             const pto_step_simulation_t *simulation) {
+    const pto_workload_t *workload = step->workload;
+    const pto_step_route_t *route = predicted_route(step, simulation);
+    int width = name_width(workload);
+    char name[256];
+    fprintf(stream, "# %-*s  %9s  %9s  Ratio\n", width - 2,
+            simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
+    for (int i = 0; i < workload->call_count; i++) {
+        double seconds;
+        if (!pto_workload_is_call(&step->workload->call[i]) || !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
+            continue;
+        snprintf(name, sizeof name, "%s%s", is_at_once(workload, i) ? "+ " : "",
+                 pto_workload_call_name(&workload->call[i]));
+        print_pair(stream, name, width, seconds * (double)workload->call[i].times, simulation->call_s[i]);
+    }
+    print_pair(stream, "communication", width, route->communication_s, simulation->communication_s);
+    print_pair(stream, "exposed", width, route->exposed_s, simulation->exposed_s);
+    print_pair(stream, "step", width, route->seconds, simulation->seconds);
+}
+
+void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_step_simulation_t *simulation, int count) {
+    fputs("#\n", stream);
+    for (int i = 0; i < count; i++)
+        print_simulation(stream, step, &simulation[i]);
+    pto_print_note(stream,
+                   "predicted: each call as if alone with its kind; simulated: while the other calls of "
+                   "its entry run");
 }

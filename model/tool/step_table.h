@@ -11,10 +11,15 @@
  * strategy, the fastest step first, as far as the terminal is wide or the options ask for. */
 void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options);
 
+/* For qsort of pto_step_route_t: those that apply first, and of them those with the least communication. */
+int pto_step_by_time(const void *a, const void *b);
+
+/* Simulated times beside the predicted ones, of every call, entry and total. */
+void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_step_simulation_t *simulation, int count);
+
 /* The cheapest prediction of a call. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
-
-bool pto_step_is_call(const pto_step_prediction_t *step, int call);
 
 #endif

@@ -95,6 +95,14 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
 
 static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
 
+void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
+    int64_t gpus = layout->nodes * layout->gpus_per_node;
+    fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPU%s, %lld process%s a GPU\n",
+            (long long)layout->nodes, plural(layout->nodes, "s"), (long long)layout->gpus_per_node,
+            plural(layout->gpus_per_node, "s"), (long long)gpus, plural(gpus, "s"),
+            (long long)layout->procs_per_gpu, plural(layout->procs_per_gpu, "es"));
+}
+
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     const pto_layout_t *layout = &scenario->layout;
@@ -108,11 +116,7 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
                 (long long)layout->gpus_per_node, plural(layout->gpus_per_node, "s"),
                 (long long)layout->procs_per_gpu, plural(layout->procs_per_gpu, "es"));
     else
-        fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPU%s, %lld process%s a GPU\n",
-                (long long)layout->nodes, plural(layout->nodes, "s"), (long long)layout->gpus_per_node,
-                plural(layout->gpus_per_node, "s"), (long long)(layout->nodes * layout->gpus_per_node),
-                plural(layout->nodes * layout->gpus_per_node, "s"), (long long)layout->procs_per_gpu,
-                plural(layout->procs_per_gpu, "es"));
+        pto_print_layout(stream, layout);
     print_size(stream, predictions);
     print_library(stream, scenario);
 }

@@ -11,6 +11,9 @@
 /* The comment lines above a table: the question, the machine and the layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
+/* The comment line with the numbers of nodes, GPUs and processes. */
+void pto_print_layout(FILE *stream, const pto_layout_t *layout);
+
 /* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 

@@ -50,8 +50,8 @@ static const pto_option_t own_options[] = {
     {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
     {"repeats", "N", "timed runs of each plan", STORE(INT, repeats), .most = 1000000, .standard = "30"},
     {"queued", "N",
-     "time N runs queued one behind another and one wait, over N; for plans that are one kernel or one call "
-     "of NCCL, others are left out",
+     "time N runs queued back to back with one wait at the end, over N; for plans that are one kernel or one "
+     "call of NCCL, others are left out",
      STORE(INT, queued), .most = 100000},
     {"enqueue", NULL, "put these runs into one stream by pto_exec_enqueue, and time that call as well",
      STORE(FLAG, enqueue)},

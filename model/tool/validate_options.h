@@ -19,9 +19,9 @@ typedef struct {
     const char *out_path; /* NULL: no file */
     bool force;           /* it may exist */
     int repeats;
-    int queued;   /* > 0: a repeat is so many runs, queued one behind another, and one wait */
+    int queued;   /* runs that a repeat queues before it waits; 0: each run is waited for */
     bool enqueue; /* in one stream of the program's */
-    int graph;    /* > 0: in graphs of so many runs */
+    int graph;    /* runs captured in one graph; 0: no graphs */
     bool check_only;
     bool own_algorithms;
     bool energy;

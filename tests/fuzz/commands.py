@@ -25,7 +25,7 @@ NUMBERS = ["0", "1", "2", "3", "4", "7", "8", "16", "64", "1000", "65536", "1KiB
 COLLECTIVES = ["allreduce", "reduce", "broadcast", "allgather", "reduce_scatter", "gather", "scatter", "alltoall",
                "alltoallv", "messages", "pair", "halo", "none"]
 COMMANDS = ["predict", "pick", "plan", "check", "simulate", "traffic", "map", "sensitivity", "topology", "tune",
-            "score", "fit", "export", "list"]
+            "score", "fit", "export", "list", "step", "replay", "machine"]
 
 
 def options_of(portolan, command):
@@ -115,9 +115,9 @@ def random_command(rng, options, files):
     command = rng.choice(COMMANDS)
     known = dict(options[command])
     right = rng.random() < 0.9
-    words = [command]
-    if rng.random() < 0.2 or command in ("fit", "score", "topology"):
-        kind = {"fit": ".csv", "score": ".csv", "topology": ".xml"}.get(command, ".yaml")
+    words = [command, "new"] if command == "machine" else [command]
+    if rng.random() < 0.2 or command in ("fit", "score", "topology", "step", "replay"):
+        kind = {"fit": ".csv", "score": ".csv", "topology": ".xml", "replay": ".csv"}.get(command, ".yaml")
         words.append(rng.choice([path for path in files if path.endswith(kind)] or files))
     for name, values in VALUES.items():
         if name == "--counts" and right and "alltoallv" not in words:

@@ -1,21 +1,7 @@
-/* Any bytes at all as a trace: read whole or refused with a place, never half. */
-#include <stdint.h>
-#include <stdlib.h>
-
-#include "portolan/recording.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Any bytes at all as a recording of any format. */
+#include "fuzz_recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const pto_recording_options_t options = {
-        .rank = -1, .nodes = 2, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_ALLREDUCE};
-    pto_recording_t trace;
-    pto_error_t err = {.status = PTO_OK};
-    pto_status_t status = pto_recording_parse((const char *)data, size, "fuzz.txt", &options, &trace, &err);
-    if (status == PTO_OK)
-        pto_recording_fini(&trace);
-    else if (err.status != status || err.message[0] == '\0' || err.file[0] == '\0' || err.line < 1 ||
-             err.column < 1)
-        abort();
+    fuzz_recording(data, size, PTO_RECORDING_ANY);
     return 0;
 }

@@ -123,6 +123,19 @@ static void random_counts(case_t *test) {
     test->request.counts = &test->counts;
 }
 
+/* Many processes give nothing, and sometimes all of them. */
+static void random_list(case_t *test) {
+    int64_t owners = pto_layout_owner_count(&test->request.layout), empty = 1 + case_random_below(4);
+    test->counts = (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = owners, .matrix = test->list};
+    for (int64_t i = 0; i < owners; i++)
+        test->list[i] = case_random_below(empty + 1) < empty - 1 ? 0 : random_bytes();
+    if (case_random_below(4) == 0)
+        test->counts = random_pattern(1);
+    if (test->counts.kind == PTO_COUNTS_STENCIL)
+        test->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
+    test->request.counts = &test->counts;
+}
+
 static void random_grid(case_t *test) {
     pto_halo_t *grid = &test->request.halo;
     grid->dim_count = 2 + (int)case_random_below(2);
@@ -167,6 +180,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
         request->bytes *= pto_datatype_bytes(request->datatype);
     if (request->collective == PTO_COLLECTIVE_ALLTOALLV && case_random_below(4))
         random_counts(test);
+    if (request->collective == PTO_COLLECTIVE_ALLGATHERV && case_random_below(8))
+        random_list(test);
     if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         request->messages = 1 + case_random_below(5);
         request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
@@ -199,6 +214,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->asynchronous = case_random_below(3) == 0;
         test->follows = case_random_below(3) == 0;
         test->rebinds = case_random_below(3) == 0;
+        test->registers = case_random_below(2);
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
         test->options.own_algorithms = case_random_below(2);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
@@ -371,6 +387,28 @@ static void rebind(const case_t *test, pto_exec_t *exec, case_user_t *user) {
         case_die(test, &err);
 }
 
+/* The user's allocations, of which a process may have none. */
+static void register_buffers(const case_t *test, pto_exec_t *exec, const case_user_t *user) {
+    pto_error_t err = {0};
+    int64_t out = user->out_bytes, in = user->in_bytes > out ? user->in_bytes : out;
+    const struct {
+        void *memory;
+        int64_t bytes;
+    } area[] = {{user->in, in}, {user->out, out}, {user->other_in, in}, {user->other_out, out}};
+    for (int i = 0; i < 4; i++) {
+        bool twice = test->in_place && i % 2;
+        void *memory = twice || area[i].bytes == 0 ? NULL : area[i].memory;
+        int number = -1;
+        if (pto_register(exec, memory, memory ? (size_t)area[i].bytes : 0, &number, &err) != PTO_OK)
+            case_die(test, &err);
+        /* Registered again, under another number. */
+        if (i == 3 &&
+            (pto_unregister(exec, number, &err) != PTO_OK ||
+             pto_register(exec, memory, memory ? (size_t)area[i].bytes : 0, &number, &err) != PTO_OK))
+            case_die(test, &err);
+    }
+}
+
 static void run_checked(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
                         const case_user_t *user, uint64_t seed) {
     pto_error_t err = {0};
@@ -424,6 +462,33 @@ static void check_choices(const case_t *test, const pto_exec_t *exec, int64_t ru
     }
 }
 
+/* An allgatherv's output is that of MPI_Allgatherv, called with what each process has. */
+static void compare_with_mpi(const case_t *test, MPI_Comm comm, const case_user_t *user, uint64_t seed) {
+    MPI_Comm owners = MPI_COMM_NULL;
+    pto_error_t err = {0};
+    int count[CASE_PROCESSES_MAX], place[CASE_PROCESSES_MAX] = {0}, size = 0, in_bytes = (int)user->in_bytes;
+    MPI_Comm_split(comm, user->owner >= 0 ? 0 : MPI_UNDEFINED, (int)user->owner, &owners);
+    if (user->owner < 0)
+        return;
+    char *in = malloc((size_t)user->in_bytes + 1), *out = malloc((size_t)user->out_bytes + 1);
+    if (!in || !out)
+        case_die(test, &err);
+    reference_fill(&test->request, test->op, seed, user->owner, in, user->in_bytes);
+    MPI_Comm_size(owners, &size);
+    MPI_Allgather(&in_bytes, 1, MPI_INT, count, 1, MPI_INT, owners);
+    for (int i = 1; i < size; i++)
+        place[i] = place[i - 1] + count[i - 1];
+    MPI_Allgatherv(in, in_bytes, MPI_BYTE, out, count, place, MPI_BYTE, owners);
+    MPI_Comm_free(&owners);
+    pto_error_set(&err, PTO_ERR_RANGE, "owner %lld has not what MPI_Allgatherv gives it",
+                  (long long)user->owner);
+    if (place[size - 1] + count[size - 1] != user->out_bytes ||
+        (user->out_bytes > 0 && memcmp(out, user->host, (size_t)user->out_bytes) != 0))
+        case_die(test, &err);
+    free(in);
+    free(out);
+}
+
 bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
               int64_t runs) {
     pto_error_t err = {0};
@@ -433,11 +498,16 @@ bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const p
     bool applies = status == PTO_OK;
     if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && may_not_apply(test, device, &err)))
         case_die(test, &err);
+    if (applies && test->rebinds && test->registers && !test->plain_memory && !test->request.ends.from_host &&
+        !test->request.ends.to_host)
+        register_buffers(test, exec, &user);
     MPI_Pcontrol(1); /* a profiler counts the runs alone */
     for (int64_t run = 0; applies && run < runs; run++) {
         if (test->rebinds && run > 0)
             rebind(test, exec, &user);
         run_checked(test, device, exec, &user, (uint64_t)run + 1);
+        if (test->request.collective == PTO_COLLECTIVE_ALLGATHERV)
+            compare_with_mpi(test, comm, &user, (uint64_t)run + 1);
     }
     MPI_Pcontrol(0);
     if (applies)

@@ -14,13 +14,15 @@ typedef struct {
     pto_counts_t host_counts; /* of a second pattern */
     pto_mapping_t mapping;
     int64_t process[CASE_PROCESSES_MAX]; /* of the mapping */
+    int64_t list[CASE_PROCESSES_MAX];    /* of the counts */
     pto_op_t op;
     bool in_place;
     bool plain_memory; /* the user's buffers are not the device's */
     bool asynchronous;
-    bool follows; /* the input is still being copied when a run starts */
-    bool rebinds; /* each run but the first has the other pair of buffers */
-    int queued;   /* > 0: so many runs are queued, where the plan allows it */
+    bool follows;   /* the input is still being copied when a run starts */
+    bool rebinds;   /* each run but the first has the other pair of buffers */
+    bool registers; /* which are in registered memory, as long as the device can export it */
+    int queued;     /* > 0: so many runs are queued, where the plan allows it */
     pto_exec_options_t options;
     int64_t table[CASE_PROCESSES_MAX];
 } case_t;

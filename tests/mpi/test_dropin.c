@@ -13,7 +13,6 @@
  *
  * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r (random, repeat,
  * comms, killed, times). */
-#define _DEFAULT_SOURCE /* usleep */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -23,8 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "dropin_special.h"
 #include "profile_memory.h"
 
 enum { COUNT_MAX = 3000, COMMS = 4, THREADS = 4 };
@@ -33,7 +32,7 @@ static int wrong;
 static bool real_gpus;
 static int rank, size;
 
-static void expect(bool right, const char *what) {
+void expect(bool right, const char *what) {
     if (right)
         return;
     if (wrong++ < 5)
@@ -328,176 +327,6 @@ static void run_repeat(int count, int bytes) {
                        .out_space = MEMORY_GPU};
         run(&call);
     }
-}
-
-/* --- what is left to MPI -------------------------------------------------------------------------------- */
-
-static void add_all(void *in, void *out, int *count, MPI_Datatype *type) {
-    (void)type;
-    for (int i = 0; i < *count; i++)
-        ((int *)out)[i] += ((const int *)in)[i];
-}
-
-static void user_operation(int *in, int *out) {
-    MPI_Op op;
-    MPI_Op_create(add_all, 1, &op);
-    for (int i = 0; i < 8; i++)
-        in[i] = rank + i;
-    MPI_Allreduce(in, out, 8, MPI_INT, op, MPI_COMM_WORLD);
-    expect(out[3] == size * (size - 1) / 2 + 3 * size, "a user's operation");
-    MPI_Op_free(&op);
-}
-
-/* A vector on the root, integers on the others, and the other way round. */
-static void derived_types(int *buffer) {
-    MPI_Datatype every_second;
-    MPI_Type_vector(4, 1, 2, MPI_INT, &every_second);
-    MPI_Type_commit(&every_second);
-    for (int root = 0; root < 2; root++) {
-        for (int i = 0; i < 8; i++)
-            buffer[i] = rank == root ? 10 * i : -1;
-        if (rank == 0)
-            MPI_Bcast(buffer, 1, every_second, root, MPI_COMM_WORLD);
-        else
-            MPI_Bcast(buffer, 4, MPI_INT, root, MPI_COMM_WORLD);
-        if (root == 0)
-            expect(rank == 0 || (buffer[1] == 20 && buffer[3] == 60), "a vector at the root");
-        else
-            expect(rank != 0 || (buffer[2] == 10 && buffer[1] == -1), "a vector not at the root");
-    }
-    MPI_Type_free(&every_second);
-}
-
-/* Without gaps, but in another order. */
-static void permuted_type(int *buffer) {
-    MPI_Datatype swapped;
-    MPI_Type_indexed(2, (const int[]){1, 1}, (const int[]){1, 0}, MPI_INT, &swapped);
-    MPI_Type_commit(&swapped);
-    buffer[0] = rank == 0 ? 5 : -1;
-    buffer[1] = rank == 0 ? 6 : -1;
-    if (rank == 0)
-        MPI_Bcast(buffer, 1, swapped, 0, MPI_COMM_WORLD);
-    else
-        MPI_Bcast(buffer, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    expect(rank == 0 || (buffer[0] == 6 && buffer[1] == 5), "a datatype in another order");
-    MPI_Type_free(&swapped);
-}
-
-/* The last process's counts change, and no other process's do. */
-static void counts_that_few_see(int *in, int *out) {
-    for (int i = 0; i < 12; i++) {
-        int counts[64] = {0}, places[64] = {0}, count = 1 + i / 2 % 3;
-        for (int j = 0; j < size; j++) {
-            counts[j] = rank == size - 1 && j == rank ? count : 1;
-            places[j] = j;
-        }
-        for (int j = 0; j < size + count; j++)
-            in[j] = 100 * i + 10 * rank + j;
-        MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD);
-        expect(out[0] == 100 * i + rank && out[size - 1] == 100 * i + 10 * (size - 1) + rank,
-               "counts that few processes see");
-    }
-}
-
-/* The root leaves many calls to MPI, far ahead of the others, and then takes one. */
-static void far_ahead(int *on_gpu) {
-    int on_host[4] = {0};
-    if (rank != 0)
-        usleep(20000);
-    for (int i = 0; i < 33; i++) {
-        int *buffer = rank == 0 && i < 32 ? on_host : on_gpu;
-        buffer[0] = rank == 0 ? i : -1;
-        MPI_Bcast(buffer, 4, MPI_INT, 0, MPI_COMM_WORLD);
-        expect(buffer[0] == i, "a root that is far ahead");
-    }
-}
-
-static void pairs(void *memory) {
-    struct {
-        double value;
-        int index;
-    } pair = {rank, rank}, *out = memory;
-    MPI_Allreduce(&pair, out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
-    expect(out->index == size - 1, "MPI_MAXLOC");
-}
-
-static void between_groups(int *in, int *out) {
-    MPI_Comm half, inter;
-    int halves = rank % 2;
-    MPI_Comm_split(MPI_COMM_WORLD, halves, rank, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - halves, 7, &inter);
-    int others = 0, own = 0;
-    MPI_Comm_remote_size(inter, &others);
-    MPI_Comm_size(inter, &own);
-    in[0] = 1;
-    MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, inter);
-    expect(out[0] == others, "an allreduce between two groups");
-    int root = halves ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
-    in[0] = rank == 0 ? 77 : 0;
-    MPI_Bcast(in, 1, MPI_INT, root, inter);
-    expect(!halves || in[0] == 77, "a broadcast between two groups");
-    MPI_Comm_free(&inter);
-    MPI_Comm_free(&half);
-}
-
-static void nothing(int *in, int *out) {
-    MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
-    in[0] = rank;
-    MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
-    expect(out[0] == rank, "MPI_COMM_SELF");
-}
-
-/* The arguments that MPI ignores are garbage. */
-static void ignored_arguments(int *out) {
-    for (int i = 0; i < size; i++)
-        out[i] = rank * size + i;
-    MPI_Alltoall(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, out, 1, MPI_INT, MPI_COMM_WORLD);
-    expect(out[size - 1] == (size - 1) * size + rank, "an alltoall in place");
-    out[rank] = rank;
-    MPI_Allgather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, out, 1, MPI_INT, MPI_COMM_WORLD);
-    expect(out[size - 1] == size - 1, "an allgather in place");
-}
-
-/* An error of the program is MPI's to report, by the program's own handler. */
-static void wrong_arguments(int *in, int *out) {
-    MPI_Comm mine;
-    MPI_Comm_dup(MPI_COMM_WORLD, &mine);
-    MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
-    expect(MPI_Bcast(in, 1, MPI_INT, size + 3, mine) != MPI_SUCCESS, "a root that does not exist");
-    expect(MPI_Allreduce(in, out, 1, MPI_DATATYPE_NULL, MPI_SUM, mine) != MPI_SUCCESS, "no datatype");
-    expect(MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, mine) != MPI_SUCCESS, "a negative count");
-    MPI_Comm_free(&mine);
-}
-
-#ifdef OPEN_MPI /* Debian's MPICH checks no arguments */
-enum { MPI_CHECKS = true };
-#else
-enum { MPI_CHECKS = false };
-#endif
-
-static void run_special(void) {
-    int *in = memory_allocate(MEMORY_GPU, 4096), *out = memory_allocate(MEMORY_GPU, 4096);
-    if (!in || !out) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        user_operation(in, out);
-        derived_types(in);
-        permuted_type(in);
-        counts_that_few_see(in, out);
-        far_ahead(in);
-        pairs(out);
-        between_groups(in, out);
-        nothing(in, out);
-        ignored_arguments(out);
-        if (MPI_CHECKS)
-            wrong_arguments(in, out);
-    }
-    memory_free(MEMORY_GPU, in);
-    memory_free(MEMORY_GPU, out);
 }
 
 /* --- resources ------------------------------------------------------------------------------------------ */

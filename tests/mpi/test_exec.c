@@ -404,8 +404,9 @@ static void refuse_placements(const job_t *job) {
 static void refuse_long_counts(const job_t *job) {
     const int64_t bytes = (int64_t)INT_MAX + 1;
     static const pto_collective_t collectives[] = {PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
-                                                   PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER};
-    static const char *const algorithms[] = {"binomial", "pairwise", "pairwise", "ring"};
+                                                   PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER,
+                                                   PTO_COLLECTIVE_ALLGATHERV};
+    static const char *const algorithms[] = {"binomial", "pairwise", "pairwise", "ring", "ring"};
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         case_t test;
         ask_for_a_gpu_each(&test, job->size);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What portolan-validate and portolan-calibrate do when a process is stopped, when the processes were given
 # different arguments, and when their output can't be written: each must end with an error that says why.
-# BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
+# BUILD: where the programs were built (default build). STOPS: how often a process is stopped in any step (default 3),
+# by SEED (default: the time). Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
@@ -70,6 +71,21 @@ check "and is named" has "^portolan-calibrate: $named.*: reduce: "
 check "calibrate: processes that take no part wait longer than the time-out" \
     exits 0 launch 120 -n 3 "$calibrate" --only ping_pong --bytes 1:64MiB --repeats 1000 --budget 12 --timeout 5
 
+# Creating, running, checking or freeing: whatever it does when the signal comes, from one moment to another.
+segments() { find /dev/shm -name 'portolan*' | wc -l; }
+segments_before=$(segments)
+seed=${SEED:-$(date +%s)}
+RANDOM=$seed
+echo "     seed $seed"
+any_step() { doing "allreduce of " 4 && sleep "0.$((RANDOM % 10))"; }
+for ((i = 0; i < ${STOPS:-3}; i++)); do
+    rank=$((RANDOM % 4))
+    check "validate: rank $rank is stopped in any step" exits 1 stop $rank 4 any_step "$validate" "${job[@]}" \
+        --bytes 4:1GiB:2 --strategy gsb,btb,mix,three_step,gas_split --check-only --timeout 5
+    check "and is named, with its step" has "^portolan-validate: MPI rank $rank (process .*) shows no sign of life.*: allreduce of "
+    check "no shared memory is left" test "$(segments)" -eq "$segments_before"
+done
+
 # --- a process or the launcher that is killed
 
 # begin PROCESSES READY COMMAND...: start a job, and return once READY holds. Its processes are in $work/pid.*.
@@ -95,8 +111,6 @@ ended() {
         done
     done
 }
-segments() { find /dev/shm -name 'portolan*' | wc -l; }
-segments_before=$(segments)
 
 check "validate: timed runs begin" begin 4 timing "${timed[@]}"
 kill -KILL "$(cat "$work/pid.2")"

@@ -104,7 +104,7 @@ static void run_collective(pto_collective_t collective, const pto_layout_t *layo
          i++) {
         ask(&test, collective, layout, moved_bytes[i]);
         run_case(&test, first_layout, device);
-        if (collective != PTO_COLLECTIVE_ALLTOALLV)
+        if (collective != PTO_COLLECTIVE_ALLTOALLV && collective != PTO_COLLECTIVE_ALLGATHERV)
             continue;
         test.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
         test.request.counts = &test.counts;
@@ -113,10 +113,10 @@ static void run_collective(pto_collective_t collective, const pto_layout_t *layo
 }
 
 static void run_cases(const pto_device_t *device, int size) {
-    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE,     PTO_COLLECTIVE_REDUCE,
-                                                  PTO_COLLECTIVE_BROADCAST,     PTO_COLLECTIVE_ALLGATHER,
-                                                  PTO_COLLECTIVE_ALLTOALL,      PTO_COLLECTIVE_ALLTOALLV,
-                                                  PTO_COLLECTIVE_REDUCE_SCATTER};
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE,      PTO_COLLECTIVE_REDUCE,
+                                                  PTO_COLLECTIVE_BROADCAST,      PTO_COLLECTIVE_ALLGATHER,
+                                                  PTO_COLLECTIVE_ALLTOALL,       PTO_COLLECTIVE_ALLTOALLV,
+                                                  PTO_COLLECTIVE_REDUCE_SCATTER, PTO_COLLECTIVE_ALLGATHERV};
     pto_layout_t layout[] = {{1, size, 1, 1, 1}, {2, size / 2, 1, 1, 1}, {1, size / 2, 1, 2, 1}};
     size_t layouts = size < 4 ? 2 : 3; /* the last has half as many GPUs, which are to be several */
     if (size % 2)

@@ -47,7 +47,7 @@ rows() { # FILE BENCHMARK PROCS MESSAGES
         END { for (size in sizes) n++; print n + 0 }' "$1"
 }
 check "calibrate measures NCCL's collectives" calibrate 4 4 "$work/four.csv"
-for name in nccl_allreduce:13 nccl_reduce:13 nccl_broadcast:15 nccl_alltoall:15 nccl_allgather:15; do
+for name in nccl_allreduce:13 nccl_reduce:13 nccl_broadcast:15 nccl_alltoall:15 nccl_allgather:15 nccl_allgatherv:15; do
     for gpus in 2 3 4; do
         check "${name%:*} of $gpus GPUs has a row for each size" \
             test "$(rows "$work/four.csv" "${name%:*}" $gpus 1)" = "${name#*:}"
@@ -67,7 +67,7 @@ predict() {
     "$build/portolan" predict --machine "$work/fake.yaml" --collective "$1" --nodes 1 --gpus-per-node "$2" \
         --procs-per-gpu 1 --bytes 64:4KiB:8 --strategy nccl --format csv >"$work/predicted.csv" 2>"$work/stderr"
 }
-for collective in allreduce reduce broadcast allgather alltoall alltoallv; do
+for collective in allreduce reduce broadcast allgather allgatherv alltoall alltoallv; do
     check "and $collective has its price" predict "$collective" 3
     check "by nccl" awk -F, '$2 == "nccl" && $3 == "nccl" { rows++; wanted = 15e-6 + 1e-10 * $1
         if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
@@ -81,7 +81,7 @@ validate() { # MACHINE, ARGUMENTS...
     launch 120 -n 4 "$build/portolan-validate" --machine "$machine" --placement identity --nodes 1 \
         --gpus-per-node 4 --procs-per-gpu 1 --bytes 64:4KiB:8 "$@"
 }
-for collective in allreduce reduce broadcast allgather alltoall alltoallv; do
+for collective in allreduce reduce broadcast allgather allgatherv alltoall alltoallv; do
     check "validate $collective" validate "$work/fake.yaml" --collective "$collective" --strategy nccl --check-only
     check "finds it right" test "$(grep -c '^[0-9]* *nccl *nccl *right$' "$work/stdout")" = 3
 done

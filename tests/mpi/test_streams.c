@@ -3,7 +3,7 @@
  *
  *   mpirun -n N test_streams random COUNT [SEED [DEVICE]]   COUNT random programs; each process has a GPU
  *   mpirun -n N test_streams replays COUNT [SEED [DEVICE]]  COUNT runs of each plan, in graphs of 100
- *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued is refused
+ *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued or registered is refused
  *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out
  *
  * The input of each run is a row of a table on the device, which the stream changes after the run; the stream
@@ -19,7 +19,10 @@
 #include "portolan/strategy.h"
 
 enum { ROWS = 3, EXECUTORS_MAX = 3, STREAMS = 2, RUNS_MAX = 7, REPLAYS_MAX = 5, GRAPH_RUNS = 100 };
-enum { PLACES = 4 }; /* where an input or an output may lie: two in each of two allocations */
+enum {
+    PROCESSES_MAX = 64,
+    PLACES = 4
+}; /* where an input or an output may lie: two in each of two allocations */
 /* Few enough blocks that all executors' runs, and those that wait for them, are resident at once. */
 enum { ELEMENTS_MAX = 20000, OPS_MAX = 12 };
 
@@ -32,6 +35,9 @@ typedef struct {
     pto_collective_t collective;
     int64_t block; /* elements of the request */
     size_t in_count;
+    size_t in_room; /* the same on all processes */
+    pto_counts_t counts;
+    int64_t list[PROCESSES_MAX]; /* of an allgatherv: bytes of each process */
     size_t out_count;
     bool in_place;
     uint32_t *area[AREA_COUNT]; /* on the device; TABLE, STEP and SUM have ROWS rows, the others two places */
@@ -44,8 +50,11 @@ typedef struct {
     uint32_t *wanted;
     int row; /* of the next run */
     void *graph;
-    int graph_runs[ROWS]; /* of the graph, by row */
-    int stream;           /* whose work the next run follows */
+    int graph_runs[ROWS];         /* of the graph, by row */
+    int stream;                   /* whose work the next run follows */
+    bool apart;                   /* the processes' buffers are at different places */
+    bool together[2];             /* they are known to be at the same: input, output */
+    int registration[AREA_COUNT]; /* of areas that buffers lie in; -1: none */
 } user_t;
 
 static uint64_t state;
@@ -73,7 +82,7 @@ static pto_error_t err;
  */
 
 static size_t area_count(const user_t *user, area_t area) {
-    size_t in = user->in_count, out = user->out_count;
+    size_t in = user->in_room, out = user->out_count;
     if (user->in_place)
         in = out = in > out ? in : out;
     return area == TABLE || area == STEP ? ROWS * user->in_count
@@ -218,6 +227,7 @@ static void run_waited(user_t *user, void *stream, int queued) {
 
 static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t *out) {
     const int count = (int)user->block;
+    int counts[PROCESSES_MAX], places[PROCESSES_MAX + 1] = {0};
     switch (user->collective) {
     case PTO_COLLECTIVE_ALLREDUCE:
         MPI_Allreduce(in, out, count, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
@@ -227,6 +237,12 @@ static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t 
         return;
     case PTO_COLLECTIVE_ALLGATHER:
         MPI_Allgather(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_ALLGATHERV:
+        for (int i = 0; i < size; i++)
+            counts[i] = (int)(user->list[i] / (int64_t)sizeof *in), places[i + 1] = places[i] + counts[i];
+        MPI_Allgatherv(in, (int)user->in_count, MPI_UINT32_T, out, counts, places, MPI_UINT32_T,
+                       MPI_COMM_WORLD);
         return;
     case PTO_COLLECTIVE_ALLTOALL:
         MPI_Alltoall(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
@@ -267,16 +283,20 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHERV},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHERV},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHERV},
                                {"gas_read", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
                                {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER}};
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
 
-static pto_plan_t *plan_of(const kind_t *kind, int64_t block) {
+static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t *counts) {
     pto_request_t request = {.layout = {1, size, 1, 1, 1},
                              .collective = kind->collective,
                              .datatype = PTO_DATATYPE_INT32,
+                             .counts = counts,
                              .bytes = block * (int64_t)sizeof(uint32_t)};
     pto_plan_t *plan = NULL;
     if (pto_strategy_find(kind->strategy, &request.strategy, &err) != PTO_OK ||
@@ -287,11 +307,18 @@ static pto_plan_t *plan_of(const kind_t *kind, int64_t block) {
 }
 
 static void make(user_t *user, const pto_device_t *device, const kind_t *kind, int64_t block, bool in_place) {
-    pto_plan_t *plan = plan_of(kind, block);
-    *user = (user_t){.plan = plan, .device = device, .collective = kind->collective, .block = block};
+    *user = (user_t){.device = device, .collective = kind->collective, .block = block};
+    const bool differ = kind->collective == PTO_COLLECTIVE_ALLGATHERV;
+    user->counts = (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = size, .matrix = user->list};
+    for (int i = 0; i < size; i++) /* every third has nothing */
+        user->list[i] = i % 3 == 1 ? 0 : (block * (i + 1) / size) * (int64_t)sizeof(uint32_t);
+    pto_plan_t *plan = user->plan = plan_of(kind, block, differ ? &user->counts : NULL);
     user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
+    user->in_room = differ ? (size_t)block : user->in_count;
     user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
     user->in_place = in_place;
+    for (int area = 0; area < AREA_COUNT; area++)
+        user->registration[area] = -1;
     make_areas(user);
     MUST(user, pto_exec_create(plan, MPI_COMM_WORLD, device, user->in, user->out, PTO_OP_SUM, &options,
                                &user->exec, &err));
@@ -320,25 +347,72 @@ static void change_stream(user_t *user, void *const *stream, void *event) {
     user->stream = next;
 }
 
-/* Private buffers by this process alone, or all by all. */
+static bool is_registered(const user_t *user, const uint32_t *buffer) {
+    for (int area = IN; area < AREA_COUNT; area++)
+        if (buffer >= user->area[area] && buffer < user->area[area] + area_count(user, (area_t)area))
+            return user->registration[area] >= 0;
+    return false;
+}
+
+/* Registered allocations are registered no more, the others are. The buffers must not be in those. */
+static void change_registration(user_t *user, void *stream) {
+    const area_t area = (area_t)(IN + draw(AREA_COUNT - IN));
+    const size_t count = area_count(user, area);
+    if (user->registration[area] < 0) {
+        MUST(user, pto_register(user->exec, user->area[area], count * sizeof(uint32_t),
+                                &user->registration[area], &err));
+        return;
+    }
+    int is_bound = (user->in >= user->area[area] && user->in < user->area[area] + count) ||
+                   (user->out >= user->area[area] && user->out < user->area[area] + count);
+    MPI_Allreduce(MPI_IN_PLACE, &is_bound, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    MUST(user, user->device->finish(stream, &err));
+    if (pto_unregister(user->exec, user->registration[area], &err) != (is_bound ? PTO_ERR_RANGE : PTO_OK))
+        die(user, "memory that runs use is unregistered, or other memory is not");
+    user->registration[area] = is_bound ? user->registration[area] : -1;
+}
+
+/* Whether this process alone may give its executor this buffer of a role. */
+static bool may_change(const user_t *user, pto_role_t role, const uint32_t *was, const uint32_t *is) {
+    if (pto_exec_user_is_private(user->exec, role))
+        return true;
+    return is == was ? user->together[role == PTO_ROLE_OUT] || !is_registered(user, is)
+                     : is_registered(user, is);
+}
+
+/* All change their buffers, and may choose different places. */
+static void change_together(user_t *user, bool apart) {
+    bool known = !apart;
+    if (!pto_exec_user_is_private(user->exec, PTO_ROLE_IN))
+        known = known && is_registered(user, user->in);
+    if (!pto_exec_user_is_private(user->exec, PTO_ROLE_OUT))
+        known = known && is_registered(user, user->out);
+    MUST(user, pto_exec_rebind(user->exec, user->in, user->out, &err));
+    user->together[0] = user->together[1] = known;
+    user->apart = apart;
+}
+
+/* Private and registered buffers by this process alone, or all by all. */
 static void change_buffers(user_t *user) {
-    const bool in = pto_exec_user_is_private(user->exec, PTO_ROLE_IN),
-               out = pto_exec_user_is_private(user->exec, PTO_ROLE_OUT);
     const uint32_t *old_in = user->in, *old_out = user->out;
     const int in_place = draw(PLACES), out_place = draw(PLACES);
-    const bool alone = draw(2) == 0;
-    choose_places(user, in_place, out_place);
-    const bool can = (in || user->in == old_in) && (out || user->out == old_out);
+    const bool alone = draw(2) == 0 && !user->apart, apart = draw(2) == 0 && !alone;
+    choose_places(user, apart ? (in_place + rank) % PLACES : in_place,
+                  apart ? (out_place + rank / 2) % PLACES : out_place);
+    const bool can =
+        may_change(user, PTO_ROLE_IN, old_in, user->in) && may_change(user, PTO_ROLE_OUT, old_out, user->out);
     if (alone &&
         pto_exec_rebind_private(user->exec, user->in, user->out, &err) != (can ? PTO_OK : PTO_ERR_RANGE))
-        die(user, "private buffers are not what they should be");
+        die(user, "private and registered buffers are not what they should be");
     if (!alone || !can)
-        MUST(user, pto_exec_rebind(user->exec, user->in, user->out, &err));
+        change_together(user, apart);
+    user->together[0] |= user->in != old_in && !apart && alone && can;
+    user->together[1] |= user->out != old_out && !apart && alone && can;
 }
 
 static void do_something(user_t *user, void *const *stream, void *event) {
     void *own = stream[user->stream];
-    switch (draw(9)) {
+    switch (draw(11)) {
     case 0:
         capture(user, own, 1 + draw(RUNS_MAX));
         break;
@@ -357,7 +431,11 @@ static void do_something(user_t *user, void *const *stream, void *event) {
         check(user, own);
         break;
     case 6:
+    case 7:
         change_buffers(user);
+        break;
+    case 8:
+        change_registration(user, own);
         break;
     default:
         enqueue_runs(user, own, 1 + draw(RUNS_MAX));
@@ -427,7 +505,7 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
 
 static void check_refusals(const pto_device_t *device) {
     static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
-    pto_plan_t *plan = plan_of(&staged, 100);
+    pto_plan_t *plan = plan_of(&staged, 100, NULL);
     pto_exec_t *exec = NULL;
     void *data = NULL;
     MUST(NULL, device->allocate(100 * sizeof(uint32_t), &data, &err));
@@ -442,13 +520,64 @@ static void check_refusals(const pto_device_t *device) {
     MUST(NULL, device->release(data, &err));
 }
 
+#define REFUSED(call, wanted, reason)                                                                        \
+    do {                                                                                                     \
+        err.message[0] = '\0';                                                                               \
+        if ((call) != (wanted) || !strstr(err.message, (reason)))                                            \
+            die(NULL, err.message[0] ? err.message : "what should be refused is not: " reason);              \
+    } while (0)
+
+/* The last process errs, and all get its error; nothing is registered then. */
+static void check_registrations(const pto_device_t *device) {
+    static const kind_t kind = {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE};
+    enum { COUNT = 100, PIECES = 6 };
+    const size_t bytes = COUNT * sizeof(uint32_t);
+    const bool errs = rank == size - 1;
+    pto_plan_t *plan = plan_of(&kind, COUNT, NULL);
+    pto_exec_t *exec = NULL;
+    void *memory = NULL, *stream = NULL, *strange = malloc(bytes);
+    int number = -1, other = -1;
+    MUST(NULL, device->stream_create(&stream, &err));
+    MUST(NULL, device->allocate(PIECES * bytes, &memory, &err));
+    uint32_t *piece[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        piece[i] = (uint32_t *)memory + (size_t)i * COUNT;
+    MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, piece[0], piece[1], PTO_OP_SUM, &options, &exec,
+                               &err));
+    REFUSED(pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    REFUSED(pto_register(exec, errs ? strange : memory, PIECES * bytes, &number, &err),
+            PTO_ERR_NOT_APPLICABLE, "memory that");
+    REFUSED(pto_register(exec, memory, errs ? 0 : bytes, &number, &err), PTO_ERR_RANGE, "0 bytes");
+    REFUSED(pto_unregister(exec, 0, &err), PTO_ERR_RANGE, "no registration 0");
+    MUST(NULL, pto_register(exec, piece[2], 2 * bytes, &number, &err));
+    REFUSED(pto_register(exec, errs ? piece[3] : piece[4], bytes, &other, &err), PTO_ERR_RANGE, "overlaps");
+    REFUSED(pto_exec_enqueue_on(exec, piece[4], piece[5], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    MUST(NULL, pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err));
+    MUST(NULL, device->finish(stream, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
+    MUST(NULL, pto_register(exec, piece[0], 2 * bytes, &other, &err));
+    REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
+    /* One process is at a place that is not registered: all exchange handles. */
+    MUST(NULL, pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
+    MUST(NULL, pto_exec_run(exec, &err));
+    REFUSED(pto_exec_rebind(exec, errs ? NULL : piece[0], piece[1], &err), PTO_ERR_RANGE, "is NULL");
+    MUST(NULL, pto_unregister(exec, number, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "no registration");
+    MUST(NULL, pto_exec_run(exec, &err));
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    MUST(NULL, device->stream_destroy(stream, &err));
+    MUST(NULL, device->release(memory, &err));
+    free(strange);
+}
+
 /* By flags and by lines. Nothing is freed: the executor of process 0 has failed. */
 static void check_absence(const pto_device_t *device) {
     static const kind_t alone[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE}};
     const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 1};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
-        pto_plan_t *plan = plan_of(&alone[i], 300);
+        pto_plan_t *plan = plan_of(&alone[i], 300, NULL);
         pto_exec_t *exec = NULL;
         void *data = NULL, *stream = NULL;
         MUST(NULL, device->stream_create(&stream, &err));
@@ -461,7 +590,7 @@ static void check_absence(const pto_device_t *device) {
         MUST(NULL, device->finish(stream, &err));
         const double took_s = MPI_Wtime() - began_s;
         if (rank == 0 && (pto_exec_wait(exec, &err) != PTO_ERR_TIMEOUT || took_s < 0.9 || took_s > 5))
-            die(NULL, "an enqueued run that waits for nobody is no time-out");
+            die(NULL, "an enqueued run whose peers never came did not end with a time-out");
         if (rank == 0 && pto_exec_enqueue(exec, stream, &err) != PTO_ERR_RANGE)
             die(NULL, "a run was enqueued after one that failed");
         MPI_Barrier(MPI_COMM_WORLD);
@@ -486,9 +615,11 @@ int main(int argc, char **argv) {
         run_replays(device, count);
     else if (strcmp(what, "absent") == 0)
         check_absence(device);
-    else if (strcmp(what, "refusals") == 0)
+    else if (strcmp(what, "refusals") == 0) {
         check_refusals(device);
-    else
+        if (size > 1)
+            check_registrations(device);
+    } else
         return 2;
     if (rank == 0)
         printf("test_streams: %s %lld: right\n", what, (long long)count);

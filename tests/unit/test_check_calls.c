@@ -159,9 +159,13 @@ static void copies_inside_a_collective_are_refused(void **state) {
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
-    } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},  {PTO_COLLECTIVE_ALLREDUCE, "ring"},
-                 {PTO_COLLECTIVE_BROADCAST, "linear"}, {PTO_COLLECTIVE_ALLTOALL, "bruck"},
-                 {PTO_COLLECTIVE_ALLGATHER, "bruck"},  {PTO_COLLECTIVE_REDUCE_SCATTER, "recursive_halving"}};
+    } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},
+                 {PTO_COLLECTIVE_ALLREDUCE, "ring"},
+                 {PTO_COLLECTIVE_BROADCAST, "linear"},
+                 {PTO_COLLECTIVE_ALLTOALL, "bruck"},
+                 {PTO_COLLECTIVE_ALLGATHER, "bruck"},
+                 {PTO_COLLECTIVE_ALLGATHERV, "ring"},
+                 {PTO_COLLECTIVE_REDUCE_SCATTER, "recursive_halving"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         refused_for(with_a_copy_inside(cases[i].collective, cases[i].algorithm, false),
                     "stage 'copy to device': a collective's stage uses 'out', which is not the collective's "

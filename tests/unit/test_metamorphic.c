@@ -276,13 +276,14 @@ static void one_buffer_raises_no_price(void **state) {
     hold_for_all(is_dearer_with_two_buffers);
 }
 
-static double broadcast_s(bool in_place) {
+static double broadcast_s(int owners, bool in_place) {
     case_t made = {0};
     pto_error_t err = {0};
     snprintf(made.text, TEXT_MAX,
              "scenario: made\nmachine: m.yaml\ncollective: broadcast\nstrategies: [cuda_aware]\n"
-             "layout: {nodes: 1, gpus_per_node: 2, procs_per_gpu: 1}\nbytes: 64KiB\nin_place: %s\n",
-             in_place ? "true" : "false");
+             "layout: {nodes: 1, gpus_per_node: 2, procs_per_gpu: %d, owners_per_gpu: %d}\nbytes: 64KiB\n"
+             "in_place: %s\n",
+             owners, owners, in_place ? "true" : "false");
     assert_int_equal(pto_machine_open("scenarios/machines/h200-x2.yaml", &made.machine, &err), PTO_OK);
     assert_int_equal(pto_scenario_parse(made.text, strlen(made.text), "made.yaml", &made.scenario, &err),
                      PTO_OK);
@@ -304,7 +305,10 @@ static void a_broadcast_in_place_has_no_copy(void **state) {
     assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.alpha_s", &alpha, &err), PTO_OK);
     assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.beta_s_per_byte", &beta, &err),
                      PTO_OK);
-    assert_true(fabs(broadcast_s(false) - broadcast_s(true) - alpha - 65536 * beta) < 1e-12);
+    for (int owners = 1; owners <= 4; owners *= 2) {
+        double copy_s = broadcast_s(owners, false) - broadcast_s(owners, true);
+        assert_true(fabs(copy_s - alpha - 65536 * beta) < 1e-12);
+    }
     pto_machine_destroy(made.machine);
 }
 

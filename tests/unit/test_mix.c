@@ -57,7 +57,10 @@ static void every_flag_is_needed(void **state) {
         drop_flag(plan, cases[i].flag);
         refused_for(plan, cases[i].cause);
     }
-    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
+    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLGATHER, 0, 2); /* the result alone is staged */
+    drop_flag(plan, "result staged");
+    refused_for(plan, "stage 'copy out staged': reads bytes");
+    plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
     step_in(plan, "staged", PTO_STEP_SIGNAL)->core_count = 0;
     step_in(plan, "take up", PTO_STEP_WAIT)->core_count = 0;
     refused_for(

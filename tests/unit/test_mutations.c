@@ -210,7 +210,10 @@ static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
     if (action.me < 0)
         return;
     bool alltoallv = node->collective == PTO_COLLECTIVE_ALLTOALLV;
-    pto_collective_t meant = alltoallv ? PTO_COLLECTIVE_ALLTOALL : node->collective;
+    bool allgather = pto_collective_is_allgather(node->collective);
+    pto_collective_t meant = alltoallv   ? PTO_COLLECTIVE_ALLTOALL
+                             : allgather ? PTO_COLLECTIVE_ALLGATHER
+                                         : node->collective;
     add_deed(deeds, alone ? PTO_COLLECTIVE_COUNT : meant);
     add_deed(deeds, group->size);
     for (int64_t j = 0; j < (messages ? plan->request.messages : vector ? 1 : group->size); j++) {
@@ -509,13 +512,14 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                 if (request.strategy->splits)
                     mutate_plan(request);
                 request.split = PTO_SPLIT_BYTES;
-                if (collective == PTO_COLLECTIVE_ALLTOALLV && request.strategy->applicable) {
+                if (collective == PTO_COLLECTIVE_ALLGATHERV ||
+                    (collective == PTO_COLLECTIVE_ALLTOALLV && request.strategy->applicable)) {
                     request.counts = &skewed;
                     mutate_plan(request);
-                    request.counts = NULL;
+                    request.counts = collective == PTO_COLLECTIVE_ALLGATHERV ? &skewed : NULL;
                 }
                 request.layout = (pto_layout_t){1, 4, 2, 3, 2};
-                if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER ||
+                if (request.strategy->applicable || pto_collective_is_allgather(request.collective) ||
                     collective == PTO_COLLECTIVE_REDUCE_SCATTER)
                     mutate_plan(request); /* among 2^k processes an algorithm may take another way */
                 static const pto_staged_t staged[] = {{1, 1}, {4, 0}, {0, 3}, {7, 5}};

@@ -159,7 +159,7 @@ static void bad_patterns_are_refused(void **state) {
         {"{pattern: groups, dims: [2, 4], wrap: [1, 1]}", "wrap cannot be given with groups"},
         {"{pattern: groups, dims: [2, 4], along: 2}", "there is no dimension 2, only 0 to 1"},
         {"{pattern: groups, dims: [2, 4], skew: 0.5}", "skew cannot be given with groups"},
-        {"{dims: [2, 4]}", "missing key 'skew', 'matrix' or 'pattern'"},
+        {"{dims: [2, 4]}", "missing key 'skew', 'matrix', 'list' or 'pattern'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_counts_t counts;

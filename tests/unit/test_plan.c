@@ -245,6 +245,40 @@ static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
     }
 }
 
+static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
+    pto_request_t request = {
+        .collective = PTO_COLLECTIVE_ALLGATHERV, .datatype = PTO_DATATYPE_FLOAT, .counts = &counts};
+    with_every_layout(request, alltoallv_sizes);
+    counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 1.0, .seed = 20261123};
+    with_every_layout(request, alltoallv_sizes);
+    request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    request.layout = (pto_layout_t){3, 3, 1, 3, 3};
+    alltoallv_sizes(request);
+    request.counts = NULL;
+    alltoallv_sizes(request);
+}
+
+/* One process has nearly everything, many nothing; whole nodes and all of them have nothing. */
+static void allgatherv_is_right_with_lists(void **state) {
+    (void)state;
+    static const pto_layout_t layout[] = {
+        {3, 4, 1, 1, 2}, {4, 3, 1, 4, 1}, {2, 6, 1, 3, 3}, {2, 2, 3, 3, 2}, {1, 12, 1, 2, 4}};
+    static int64_t list[][12] = {{0, 0, 100003},
+                                 {1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 64},
+                                 {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6},
+                                 {0}};
+    pto_counts_t counts = {.kind = PTO_COUNTS_LIST, .order = 12};
+    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLGATHERV, .bytes = 1, .counts = &counts};
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
+        for (size_t l = 0; l < sizeof list / sizeof *list; l++) {
+            request.layout = layout[i];
+            counts.matrix = list[l];
+            prove_routes(request);
+        }
+}
+
 static void message_sizes(pto_request_t request) {
     static const int64_t bytes[] = {0, 1, 7, 4096};
     static const int64_t messages[] = {1, 3, 9};
@@ -526,6 +560,8 @@ int main(void) {
         cmocka_unit_test(alltoallv_is_right_with_equal_counts),
         cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
         cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
+        cmocka_unit_test(allgatherv_is_right_with_equal_and_with_skewed_counts),
+        cmocka_unit_test(allgatherv_is_right_with_lists),
         cmocka_unit_test(messages_are_right_on_every_small_layout),
         cmocka_unit_test(halos_are_right_on_every_small_layout),
         cmocka_unit_test(larger_and_prime_groups_are_right),

@@ -226,6 +226,42 @@ static void unusable_strategies_are_not_registered(void **state) {
     assert_int_equal(pto_strategy_count(), strategies);
 }
 
+static const pto_request_t *misused; /* in which way: its bytes */
+
+static void build_wrongly(pto_builder_t *builder, const pto_request_t *request) {
+    (void)request;
+    if (misused->bytes == 0)
+        pto_build_step(builder, (pto_step_t){.kind = PTO_STEP_COPY});
+    for (int64_t i = 0; i < misused->bytes / 2; i++)
+        pto_build_loop(builder, 0, 2, false);
+    for (int64_t i = 0; i < (misused->bytes + 1) / 2 && misused->bytes != 4; i++)
+        pto_build_end(builder);
+}
+
+static void strategies_that_misuse_the_builder_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        int64_t bytes;
+        const char *cause;
+    } cases[] = {{0, "builds a step before the first stage"},
+                 {1, "ends a node that it did not begin"},
+                 {4, "does not end all nodes that it begins"},
+                 {18, "nests more than 8 nodes"}};
+    pto_strategy_t wrong = own;
+    wrong.build = build_wrongly;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 2, 0);
+        pto_plan_t *plan = NULL;
+        pto_error_t err = {0};
+        request.strategy = &wrong;
+        request.bytes = cases[i].bytes;
+        misused = &request;
+        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_INVALID_PLAN);
+        assert_null(plan);
+        assert_non_null(strstr(err.message, cases[i].cause));
+    }
+}
+
 /* --- one cell ------------------------------------------------------------------------------------------- */
 
 static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
@@ -302,6 +338,7 @@ int main(void) {
         cmocka_unit_test(every_plan_at_its_most_bytes_is_priced_and_proved),
         cmocka_unit_test(registered_strategies_and_algorithms_are_found_and_priced),
         cmocka_unit_test(unusable_strategies_are_not_registered),
+        cmocka_unit_test(strategies_that_misuse_the_builder_are_refused),
         cmocka_unit_test(one_cell_costs_what_the_strategy_costs_in_a_scenario),
         cmocka_unit_test(a_cell_that_cannot_be_priced_says_why),
         cmocka_unit_test(the_version_is_that_of_the_header),

@@ -115,10 +115,10 @@ static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
     s.collective = PTO_COLLECTIVE_ALLREDUCE;
     assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
     assert_non_null(strstr(err.message, "no bytes"));
-    assert_int_equal(pto_series_range(6, 6, 2, &s.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(6, &s.bytes, NULL), PTO_OK);
     assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
     assert_non_null(strstr(err.message, "no number of nodes"));
-    assert_int_equal(pto_series_range(4, 4, 2, &s.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(4, &s.nodes, NULL), PTO_OK);
     assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_RANGE);
     assert_non_null(strstr(err.message, "not a multiple"));
     assert_string_equal(err.file, "");
@@ -148,7 +148,7 @@ static void a_matrix_from_flags_gives_the_size_when_bound(void **state) {
     pto_scenario_init(&s);
     s.collective = PTO_COLLECTIVE_ALLTOALLV;
     s.layout.gpus_per_node = 2;
-    assert_int_equal(pto_series_range(1, 1, 2, &s.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(1, &s.nodes, NULL), PTO_OK);
     assert_int_equal(pto_counts_read_matrix("tests/fixtures/square.csv", &s.counts, NULL), PTO_OK);
     assert_int_equal(pto_scenario_check(&s, NULL), PTO_OK);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);

@@ -174,19 +174,42 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
  * pto_exec_open.
  *
  * Errors, on all processes if others access any user's buffer, after which the earlier buffers stay:
- * PTO_ERR_RANGE (a run is active; in place
- * and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error if other processes or NCCL need memory
- * that the device did not allocate, unless each run copied the earlier buffer for this reason. */
+ * PTO_ERR_RANGE (a run is active; in place and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error
+ * if other processes or NCCL need memory that the device did not allocate, unless each run copied the earlier
+ * buffer for this reason. */
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 /* Whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT): copies and
  * kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
 bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role);
-/* Change private buffers, without the other processes: no exchange, and the new ones may be freed after the
- * next rebinding, once all runs on them are complete. A buffer that is not private must stay. Errors:
- * PTO_ERR_RANGE, after which nothing has changed. */
+/* Change private buffers, and buffers in registered memory (pto_register), without the other processes: no
+ * exchange. All processes that have a buffer of the role, or access another process's, call it alike and name
+ * the same place: the same offset in the same registration. If their buffers have not been at the same place
+ * so far (as after pto_exec_create), each of them changes its own, or pto_exec_rebind comes first. A private
+ * buffer may be anywhere, and may be freed after the next rebinding, once all runs on it are complete. Any
+ * other buffer must stay. Errors: PTO_ERR_RANGE with the reason, after which nothing has changed. */
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
-/* pto_exec_rebind_private and pto_exec_enqueue in one call. */
+/* pto_exec_rebind_private and pto_exec_enqueue in one call: a run on any private buffers, and on any buffers
+ * in registered memory. */
 pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, void *stream, pto_error_t *err);
+
+/* Collective: all processes of the executor register an allocation, part of one, or a pool, each its own and
+ * of any size. `*registration` is its number, the same on all processes. Those who may access each other's
+ * user buffers open the allocations once. From then on, buffers in registered memory are known to all:
+ * pto_exec_rebind_private and pto_exec_enqueue_on take them without the other processes, and pto_exec_rebind,
+ * on one node, without MPI and at any places. A process that has no such buffers may pass NULL
+ * and 0. The memory
+ * must stay allocated until pto_unregister or pto_exec_destroy has returned.
+ *
+ * Errors, on all processes, after which nothing is registered: PTO_ERR_RANGE (a run is active; no memory, or
+ * memory that overlaps with a registration); PTO_ERR_NOT_APPLICABLE or the device's error, with the reason,
+ * if it cannot export the memory: on `cuda`, memory of cudaMallocAsync, virtual memory management
+ * (cuMemCreate) and host memory. */
+pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *registration, pto_error_t *err);
+/* Collective: the opposite. No process accesses the memory after it has returned, once all runs that were
+ * enqueued on it are complete. Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a
+ * run is active; processes name different registrations, or one that does not exist; the buffers of a process
+ * are in it). */
+pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
 
 /* What the policy of an either node has chosen so far, as member 0 of the node's group knows it. */
 typedef struct {

@@ -27,7 +27,7 @@ typedef struct {
     pto_datatype_t datatype;
     pto_op_t op;
     int members;
-    const pto_nccl_block_t *send; /* alltoall(v): by member */
+    const pto_nccl_block_t *send; /* alltoall(v), allgatherv: by member; in the latter, the same for all */
     const pto_nccl_block_t *receive;
 } pto_nccl_call_t;
 

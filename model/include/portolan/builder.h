@@ -54,6 +54,7 @@ void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_
 /* A pipeline in which the k-th chunk of every block passes through the stages: all slices that are built up
  * to the matching pto_build_end select it. */
 void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
+/* The end of what was begun last. At most 8 nodes nest, and all must end. */
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */

@@ -94,6 +94,9 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
 
 /* --- what only collectives show ------------------------------------------------------------------------- */
 
+/* About how often a fit to collectives, with those that leave a node count out each, prices every cell. */
+enum { PTO_FIT_PRICES = 500 };
+
 /* Maximum number of values fitted to collectives: five costs and seven switch points. */
 enum { PTO_FIT_COLLECTIVE_MAX = 12 };
 

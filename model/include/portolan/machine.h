@@ -64,6 +64,7 @@ typedef struct {
     double low;
     double high;
     bool has_interval;
+    uint8_t file; /* 0: the machine's own; else see pto_machine_file */
     int line;
 } pto_param_t;
 
@@ -90,14 +91,16 @@ typedef struct {
     int line;
 } pto_library_rule_t;
 
-/* NCCL's own collectives that are priced: name, name in files. alltoallv uses the same calls as alltoall. */
+/* NCCL's own collectives that are priced: name, name in files. alltoallv uses the same calls as alltoall.
+ * allgatherv is a group of broadcasts, one from each member. */
 #define PTO_NCCL_TABLE(X)                                                                                    \
     X(ALLREDUCE, "allreduce")                                                                                \
     X(REDUCE, "reduce")                                                                                      \
     X(BROADCAST, "broadcast")                                                                                \
     X(ALLTOALL, "alltoall")                                                                                  \
     X(ALLGATHER, "allgather")                                                                                \
-    X(REDUCE_SCATTER, "reduce_scatter")
+    X(REDUCE_SCATTER, "reduce_scatter")                                                                      \
+    X(ALLGATHERV, "allgatherv")
 
 typedef enum {
 #define PTO_NCCL_ENUM(name, text) PTO_NCCL_##name,
@@ -142,6 +145,21 @@ typedef struct pto_machine pto_machine_t;
  * _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, each with file, line and column. */
 pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_error_t *err);
 
+/* Finds the file of a machine that a machine file names: `beside` is the path of that file, and the caller
+ * frees
+ * `*path`. */
+typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside, char **path,
+                                           pto_error_t *err);
+
+/* How machine files find those that they inherit; NULL, as at the start: by paths relative to their folder.
+ * To be set before any machine is read. */
+void pto_machine_find_by(pto_machine_find_t find);
+
+/* 16 hexadecimal digits that depend on every number of the machine, wherever it is from, what-ifs included,
+ * and not on comments or names. Returns `text`. */
+enum { PTO_MACHINE_DIGEST_MAX = 17 };
+const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]);
+
 /* The same from the text of a machine file; `path` only names the text in messages. */
 pto_status_t pto_machine_create(const char *text, size_t text_size, const char *path, pto_machine_t **machine,
                                 pto_error_t *err);
@@ -154,8 +172,10 @@ void pto_machine_destroy(pto_machine_t *machine);
 
 /* Descriptive texts, valid until the machine is changed or destroyed. */
 const char *pto_machine_name(const pto_machine_t *machine);
-const char *pto_machine_source(const pto_machine_t *machine);  /* NULL: not given */
-const char *pto_machine_path(const pto_machine_t *machine);    /* the file it was read from */
+const char *pto_machine_source(const pto_machine_t *machine); /* NULL: not given */
+const char *pto_machine_path(const pto_machine_t *machine);   /* the file it was read from */
+/* The file of a parameter with this `file`, which differs from the machine's own where that inherits. */
+const char *pto_machine_file(const pto_machine_t *machine, int file);
 const char *pto_machine_model(const pto_machine_t *machine);   /* of pto_machine_restrict; NULL: full */
 const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one per line; NULL: none */
 

@@ -60,7 +60,8 @@ typedef struct {
     pto_prediction_t *prediction; /* point_count * strategy_count */
 } pto_predictions_t;
 
-/* What prices walk one by one (pto_price_work) for one strategy at one point. The limit of all that a command
+/* What prices walk one by one (pto_price_work) for one strategy at one point; eight messages of a table that
+ * share no links count as one. The limit of all that a command
  * asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a minute. */
 enum { PTO_WORK_LIMIT = 1 << 26 };
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
@@ -72,6 +73,13 @@ int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
  */
 pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
                             int64_t *work, pto_error_t *err);
+
+/* The same for one point, once, and for `each` messages or copies that the caller has counted; `what` begins
+ * the message, as in "pricing walks". Errors: the same, and those of pto_scenario_strategies. */
+pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                  pto_error_t *err);
+pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
+                              pto_error_t *err);
 
 /* Price all strategies of a bound scenario at all points. `explain` keeps the terms, the energy and the setup
  * of every price.

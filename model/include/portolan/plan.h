@@ -85,7 +85,11 @@ typedef enum {
     PTO_BLOCKS_EQUAL,  /* block_bytes each */
     PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j, of the second pattern in its buffers */
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
-    PTO_BLOCKS_SHARE,  /* shares of block_bytes, one per member of the group: the holder's share each */
+    /* In an allgatherv, of what the members of the buffer's group contribute; with k blocks for each member:
+     */
+    PTO_BLOCKS_MEMBERS, /* blocks k i to k i + k - 1: what member i contributes */
+    PTO_BLOCKS_ROTATED, /* the same, from the holder's own on, modulo the number of blocks */
+    PTO_BLOCKS_SHARE,   /* shares of block_bytes, one per member of the group: the holder's share each */
     /* With m owners per node, and i and j their indices within the node: */
     PTO_BLOCKS_RAIL,     /* block b * m + i: what owner i of the holder's node sends to the owner at the
                                    holder's index on node b */
@@ -363,7 +367,7 @@ typedef struct {
     int64_t bytes;                /* per destination, per message, of the vector, or of an owner's block */
     int64_t messages;             /* `messages` only */
     int64_t unique_bytes;         /* `messages` only; 0: all */
-    const pto_counts_t *counts;   /* alltoallv; NULL: equal */
+    const pto_counts_t *counts;   /* alltoallv, allgatherv; NULL: equal */
     const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
     pto_pair_ends_t ends;         /* `pair` only */
     pto_halo_t halo;              /* `halo` only */
@@ -377,7 +381,8 @@ typedef struct {
     bool in_place;   /* input and output are one buffer (MPI_IN_PLACE, MPI_Bcast): not a copy between them */
 } pto_request_t;
 
-/* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. */
+/* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. In
+ * an allgatherv, the same to all. */
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination);
 /* What owners send each other among buffers in host memory at the same time; NULL: nothing. */
 const pto_counts_t *pto_request_host_counts(const pto_request_t *request);
@@ -388,7 +393,8 @@ int64_t pto_request_largest_bytes(const pto_request_t *request);
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal). Errors: PTO_ERR_NOT_APPLICABLE
  * with the reason; PTO_ERR_RANGE for an invalid request: no strategy or algorithm, a value outside its enum,
  * a negative size, a layout without processes, a count matrix of the wrong order, or more bytes on a node
- * than can be counted (2^57), a placement that is not bound to the layout; PTO_ERR_MEMORY. */
+ * than can be counted (2^57), a placement that is not bound to the layout; PTO_ERR_INVALID_PLAN if the
+ * strategy or the algorithm misuses the builder; PTO_ERR_MEMORY. */
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err);
 void pto_plan_destroy(pto_plan_t *plan);
 

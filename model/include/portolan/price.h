@@ -54,11 +54,12 @@ typedef struct {
     pto_extrapolation_t extrapolated;
 } pto_price_t;
 
-/* Limits of pricing rank by rank: ranks and messages of plans with a table of byte counts, and the copies,
- * reductions and signals of one node whose processes use each other's memory. */
+/* Limits of pricing rank by rank: ranks and messages, and the copies, reductions and signals of one node
+ * whose processes use each other's memory. */
 enum {
     PTO_PRICE_WALK_RANKS_MAX = 65536,
     PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
+    PTO_PRICE_TABLE_MESSAGES_MAX = 1 << 28, /* of plans with a table of byte counts */
     PTO_PRICE_PLACES_MAX = 1 << 23
 };
 

@@ -1,27 +1,42 @@
-/* Recorded collectives of a program or benchmark, counted by kind: the files of the profiler and of the
- * drop-in (docs/formats.md), and what OSU's and NCCL's benchmarks print. */
+/* Recorded calls of a program or benchmark, counted by kind: the files of the profiler and of the drop-in
+ * (docs/formats.md), what OSU's and NCCL's benchmarks print, and the traces of other tools
+ * (docs/replaying.md). Part of libportolan-traces, which is not installed. */
 #ifndef PORTOLAN_RECORDING_H
 #define PORTOLAN_RECORDING_H
 
 #include "portolan/api.h"
+#include "portolan/collectives.h"
 #include "portolan/workload.h"
 
 PTO_API_BEGIN
 
 typedef enum {
+    PTO_RECORDING_ANY, /* which its content tells */
     PTO_RECORDING_CALLS,
     PTO_RECORDING_OSU,
     PTO_RECORDING_NCCL_TESTS,
+    PTO_RECORDING_KINETO,         /* JSON of PyTorch's profiler */
+    PTO_RECORDING_NCCL_INSPECTOR, /* JSON lines of NCCL's inspector plugin */
+    PTO_RECORDING_CHAKRA,         /* protobuf */
+    PTO_RECORDING_CHAKRA_JSON,
+    PTO_RECORDING_PYTORCH_ET, /* JSON of PyTorch's execution trace observer */
+    PTO_RECORDING_ALLPROF,    /* liballprof */
+    PTO_RECORDING_GOAL,
     PTO_RECORDING_COUNT
 } pto_recording_format_t;
 
+/* "OSU" */
 const char *pto_recording_format_name(pto_recording_format_t format);
+/* "osu", as on the command line. */
+const char *pto_recording_format_word(pto_recording_format_t format);
 
 /* How to read what a file does not say. */
 typedef struct {
-    int64_t rank;                /* calls.csv: whose calls; -1: those of the first line's */
-    int64_t nodes;               /* benchmarks; 0: not given */
+    pto_recording_format_t format;
+    int64_t rank;                /* calls.csv, GOAL: whose calls; Chakra: whose file; -1: not given */
+    int64_t nodes;               /* benchmarks, Chakra; 0: not given */
     int64_t gpus_per_node;       /* processes of a node, one for each GPU */
+    int64_t gpus_per_socket;     /* 0: a node is one socket */
     pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
     bool as_gpu;                 /* take host buffers for GPU buffers */
 } pto_recording_options_t;
@@ -38,11 +53,12 @@ typedef struct {
     int64_t times;
     double measured_s;                   /* of all; 0: unknown */
     char route[PTO_RECORDING_ROUTE_MAX]; /* a strategy, or "mpi" */
+    pto_level_t distance;                /* of a pair; else 0 */
 } pto_recording_call_t;
 
 /* Calls that are not among them. */
 typedef struct {
-    int64_t others; /* no collective of portolan's */
+    int64_t others; /* neither a collective of portolan's nor a message */
     int64_t on_host;
     int64_t sizeless;
     int64_t uneven; /* on communicators that have different numbers of processes on their nodes */
@@ -51,16 +67,17 @@ typedef struct {
 /* Free with pto_recording_fini. */
 typedef struct {
     pto_recording_format_t format;
-    int64_t rank; /* calls.csv */
+    int64_t rank; /* whose calls; -1: unknown */
     int count;
     pto_recording_call_t *call;
     pto_recording_skipped_t skipped;
 } pto_recording_t;
 
-/* Read a file line by line, in memory that depends on the kinds of calls alone. Errors: PTO_ERR_IO; _SYNTAX
- * (none of the formats, a line that is not of its format); _RANGE (a number out of bounds); _KEY (a number of
- * nodes or a collective is needed); _TOO_LARGE (more than 65,536 kinds of calls); _MEMORY. With the line
- * where there is one. */
+/* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest
+ * line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of the formats, not of its format, ends early);
+ * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed); _TOO_LARGE (more than
+ * 65,536 kinds of calls, an event of more than 4 MiB, a line of more than 16 MiB); _MEMORY. With line and
+ * column; of a binary file the line is 1, and the column the byte. */
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err);
 /* The same from memory; `path` only names the text. */
@@ -68,6 +85,13 @@ pto_status_t pto_recording_parse(const char *text, size_t text_size, const char 
                                  const pto_recording_options_t *options, pto_recording_t *trace,
                                  pto_error_t *err);
 void pto_recording_fini(pto_recording_t *trace);
+
+/* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
+ * ":NODESxGPUS", from the output of OSU's benchmarks (strategy cuda_aware) or of nccl-tests (nccl) on that
+ * many nodes with so many processes on each. Equal sizes of a file are averaged. Errors: those of
+ * pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its shape;
+ * _NOT_APPLICABLE for other recordings. */
+pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
 /* A bound workload of these calls, in their order, for pto_step_predict. Errors: those of pto_scenario_check
  * and _bind. */

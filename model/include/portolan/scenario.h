@@ -27,6 +27,7 @@ typedef enum {
     PTO_COLLECTIVE_REDUCE_SCATTER, /* MPI_Reduce_scatter_block: blocks of equal size */
     PTO_COLLECTIVE_GATHER,         /* to owner 0 */
     PTO_COLLECTIVE_SCATTER,        /* from owner 0 */
+    PTO_COLLECTIVE_ALLGATHERV,     /* allgather whose blocks may differ in size */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -72,13 +73,15 @@ typedef enum {
 /* The quantity that a sweep varies. */
 typedef enum { PTO_SWEEP_BYTES, PTO_SWEEP_NODES, PTO_SWEEP_MESSAGES, PTO_SWEEP_COUNT } pto_sweep_kind_t;
 
-/* How alltoallv's byte counts are generated. */
+/* How the byte counts of an alltoallv, or of an allgatherv, are generated. In the latter, an owner has one
+ * count. */
 typedef enum {
     PTO_COUNTS_EQUAL,   /* `bytes` for every pair */
     PTO_COUNTS_SKEW,    /* seeded, uniform in [bytes (1 - skew), bytes (1 + skew)] */
     PTO_COUNTS_MATRIX,  /* a CSV file of bytes, row i to column j */
     PTO_COUNTS_STENCIL, /* `bytes` times a weight to each neighbor on a grid */
     PTO_COUNTS_GROUPS,  /* `bytes` to each process of one's own line of a grid, itself included */
+    PTO_COUNTS_LIST,    /* bytes of each owner; allgatherv only */
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
 
@@ -130,7 +133,8 @@ typedef enum {
     PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
                         i's input */
     PTO_DATA_MESSAGES,  /* several messages of `bytes` each */
-    PTO_DATA_GATHERED,  /* one block of `bytes`; block i of every output is owner i's */
+    PTO_DATA_GATHERED,  /* one block of `bytes`, or of the owner's own count; block i of every output is
+                           owner i's */
     PTO_DATA_PAIR,      /* one message of `bytes` from owner 0 to owner 1, or one each way */
     PTO_DATA_GRID,      /* in place: part of a grid, in cells of `bytes`, with a halo around it */
     PTO_DATA_SCATTERED, /* one block of `bytes` per owner; the only block of owner i's output is block i */
@@ -149,6 +153,8 @@ bool pto_collective_reduces(pto_collective_t collective);         /* combines va
 bool pto_collective_is_from_root(pto_collective_t collective);    /* only owner 0 has an input */
 bool pto_collective_is_to_root(pto_collective_t collective);      /* only owner 0 has an output */
 bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can differ between pairs */
+bool pto_collective_is_by_owner(pto_collective_t collective);     /* sizes can differ between owners */
+bool pto_collective_is_allgather(pto_collective_t collective);    /* all get the blocks of all */
 bool pto_collective_is_in_mpi(pto_collective_t collective);       /* an MPI call exists */
 pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: not in NCCL */
 
@@ -172,6 +178,8 @@ enum { PTO_SWEEP_POINTS_MAX = 4096 };
  * below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
 pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
                               pto_error_t *err);
+/* A series of one value. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_series_one(int64_t value, pto_series_t *series, pto_error_t *err);
 void pto_series_fini(pto_series_t *series);
 
 enum { PTO_GRID_DIMS_MAX = 4, PTO_GRID_WEIGHT_MAX = 1 << 20 };
@@ -191,9 +199,9 @@ typedef struct pto_counts {
     pto_counts_kind_t kind;
     double skew; /* in [0, 1] */
     uint64_t seed;
-    int64_t order;   /* rows and columns of the matrix */
-    int64_t *matrix; /* order * order, row-major: bytes from i to j; owned */
-    char *matrix_path;
+    int64_t order;           /* rows and columns of the matrix, or numbers of the list */
+    int64_t *matrix;         /* order * order, row-major: bytes from i to j; of a list: order; owned */
+    char *matrix_path;       /* NULL: not from a file */
     pto_grid_t grid;         /* stencils and groups */
     struct pto_counts *host; /* what the owners send each other at the same time among buffers in host memory;
                                 has no `host` itself; owned. NULL: nothing */
@@ -211,7 +219,7 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
 
 /* Whether pairs of owners differ, or there are two patterns. */
 bool pto_counts_differ(const pto_counts_t *counts);
-/* Whether the counts depend on the scenario's size: all but matrices do. */
+/* Whether the counts depend on the scenario's size: all but matrices and lists do. */
 bool pto_counts_scale(const pto_counts_t *counts);
 
 /* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. Or
@@ -221,7 +229,13 @@ bool pto_counts_scale(const pto_counts_t *counts);
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err);
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err);
+/* Read a list of byte counts from a CSV file: non-negative integers, in any number of lines. Otherwise as
+ * pto_counts_read_matrix. */
+pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_error_t *err);
 void pto_counts_fini(pto_counts_t *counts);
+
+/* The numbers of a matrix or list; else 0. */
+int64_t pto_counts_values(const pto_counts_t *counts);
 
 /* Read a mapping as under a scenario's key `counts`, such as "{pattern: stencil, dims: [4, 4]}". Errors:
  * those of pto_scenario_parse. */
@@ -339,7 +353,7 @@ typedef struct {
     pto_series_t nodes;    /* one value unless swept */
     pto_series_t messages; /* `messages` only; empty: 1 */
     int64_t unique_bytes;  /* `messages` only; 0: all of them */
-    pto_counts_t counts;   /* alltoallv only */
+    pto_counts_t counts;   /* alltoallv and allgatherv only */
     pto_mapping_t mapping; /* alltoallv only: `placement` */
     pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
     pto_pair_ends_t ends;  /* `pair` only */

@@ -127,6 +127,9 @@ pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_s
                                pto_score_t *score, pto_error_t *err);
 void pto_score_fini(pto_score_t *score);
 
+/* What predicting all cells once takes, in messages that a price walks one by one (pto_cell_work). */
+int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine);
+
 /* Predict the cells with `nodes` nodes (0: all) and pick from each. If a candidate cannot be predicted, its
  * prediction says why; it cannot be picked, but its measured time counts. Errors: PTO_ERR_MEMORY,
  * PTO_ERR_TOO_LARGE. */

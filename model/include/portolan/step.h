@@ -5,6 +5,7 @@
 
 #include "portolan/api.h"
 #include "portolan/pick.h"
+#include "portolan/simulate.h"
 #include "portolan/workload.h"
 
 PTO_API_BEGIN
@@ -52,6 +53,27 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
  * ask of any resource of a process or node together. */
 bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
                             double *seconds);
+
+/* A step by simulation: a strategy for all calls, or the cheapest mix. */
+typedef struct {
+    const pto_strategy_t *strategy; /* NULL: the cheapest mix */
+    double *call_s;         /* of each of the workload's calls: its repetitions, until the last rank ends */
+    double communication_s; /* as in pto_step_route_t */
+    double exposed_s;
+    double seconds;
+    int64_t messages;
+} pto_step_simulation_t;
+
+/* Simulate the plans of a prediction. All communicators of a call and all calls of an entry compete for NICs,
+ * links and the processes themselves. Communicators that share no node with others do not compete, so only
+ * some that do are simulated, unless the machine has a fabric. Repetitions of a call alone are as long as the
+ * first; of calls at once, as many are simulated as show their ratio. `begin` of the options is called before
+ * each entry. Errors: those of pto_simulate_at_once, at the call's place. Free with pto_step_simulation_fini.
+ */
+pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                               const pto_strategy_t *strategy, const pto_simulate_options_t *options,
+                               pto_step_simulation_t *simulation, pto_error_t *err);
+void pto_step_simulation_fini(pto_step_simulation_t *simulation);
 
 PTO_API_END
 

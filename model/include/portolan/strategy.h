@@ -31,6 +31,9 @@ typedef struct {
     int64_t bundle;       /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
 } pto_exchange_t;
 
+/* The bits of the collectives that are allgathers: of equal blocks, and of blocks that may differ. */
+#define PTO_ALLGATHERS (1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_ALLGATHERV)
+
 struct pto_algorithm {
     const char *name;
     const char *summary;

@@ -70,6 +70,14 @@ void pto_workload_fini(pto_workload_t *workload);
  * _bind. */
 pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *machine, pto_error_t *err);
 
+/* False: computation. */
+bool pto_workload_is_call(const pto_workload_call_t *call);
+
+/* The communicators of a bound call, by their processes: `member` has communicators.count times as many as
+ * each has members, one communicator after another. Free it with free(). */
+pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                  int64_t **member, pto_error_t *err);
+
 /* "gradients", or the collective's name where the call has none. */
 const char *pto_workload_call_name(const pto_workload_call_t *call);
 

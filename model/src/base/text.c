@@ -1,9 +1,10 @@
-/* Text that grows. */
+/* Text that grows, and questions about texts. */
 #include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool reserve(pto_text_t *text, size_t more) {
     if (text->length + more < text->capacity)
@@ -31,3 +32,5 @@ void pto_text_add(pto_text_t *text, const char *format, ...) {
     va_end(arguments);
     text->length += (size_t)needed;
 }
+
+bool pto_text_begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }

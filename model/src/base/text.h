@@ -1,4 +1,4 @@
-/* Text that grows. Internal to libportolan. */
+/* Text that grows, and questions about texts. Internal to libportolan. */
 #ifndef PTO_BASE_TEXT_H
 #define PTO_BASE_TEXT_H
 
@@ -16,5 +16,7 @@ typedef struct {
 } pto_text_t;
 
 void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+bool pto_text_begins(const char *text, const char *start);
 
 #endif

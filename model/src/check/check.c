@@ -115,6 +115,8 @@ static int64_t input_bytes(const pto_request_t *request, const pattern_t *patter
         return pto_halo_cells(&request->halo) * request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;
+    if (pto_collective_is_by_owner(request->collective))
+        return pattern->bytes(request, owner, owner);
     if (pto_collective_data(request->collective) != PTO_DATA_BLOCKS)
         return pto_collective_blocks_in(request->collective, owners) * request->bytes;
     int64_t total = 0;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* --- sets ----------------------------------------------------------------------------------------------- */
 
 struct pto_set_place {
@@ -28,10 +30,9 @@ void pto_sets_fini(pto_sets_t *sets) {
 }
 
 static uint64_t hash_bounds(const int32_t *bound, int32_t run_count) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = PTO_HASH_START;
     for (int32_t i = 0; i < 2 * run_count; i++) {
-        hash ^= (uint32_t)bound[i];
-        hash *= 0x100000001b3u;
+        hash = pto_hash_add(hash, (uint32_t)bound[i]);
         hash ^= hash >> 29;
     }
     return hash;

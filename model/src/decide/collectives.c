@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
 
@@ -321,18 +322,14 @@ pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, in
 
 /* --- digests -------------------------------------------------------------------------------------------- */
 
-/* FNV-1a of a text with its end. */
+/* A text with its end. */
 static uint64_t add_text(uint64_t hash, const char *text) {
-    for (;; text++) {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-        if (*text == '\0')
-            return hash;
-    }
+    return pto_hash_bytes(hash, text, strlen(text) + 1);
 }
 
 void pto_collectives_digest(const pto_collectives_t *collectives, int file,
                             char digest[PTO_COLLECTIVES_DIGEST_MAX]) {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = PTO_HASH_START;
     for (size_t i = 0; i < collectives->count; i++) {
         const pto_collective_row_t *row = &collectives->row[i];
         char text[256];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/error_model.h"
 
 /* A normal difference this many standard deviations from 0 has the other sign once in three times. */
@@ -119,14 +120,15 @@ static const struct {
                   {"launch.graph_s", "graph_launch"},
                   {"nccl", "nccl_%s"}};
 
-static bool begins(const char *key, const char *start) {
-    size_t length = strlen(start);
-    return strncmp(key, start, length) == 0 && (key[length] == '.' || key[length] == '\0');
+/* "messages.gpu" is below "messages", but "messages_setup" is not. */
+static bool is_below(const char *key, const char *above) {
+    size_t length = strlen(above);
+    return pto_text_begins(key, above) && (key[length] == '.' || key[length] == '\0');
 }
 
 static void name_benchmark(const char *key, char *benchmark, size_t size) {
     for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
-        if (!begins(key, benchmarks[i].key))
+        if (!is_below(key, benchmarks[i].key))
             continue;
         const char *rest = key + strlen(benchmarks[i].key);
         char word[32];

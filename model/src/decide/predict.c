@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "decide/candidates.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
@@ -80,7 +80,7 @@ static void read_call(const pto_plan_t *plan, pto_call_t *call) {
 }
 
 /* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
- * the scenario's bytes, so blocks are taken as equal. */
+ * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     for (int i = 0; i < pto_algorithm_count(); i++) {
@@ -89,6 +89,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
         probe.algorithm = pto_algorithm_at(i);
         if (!(probe.algorithm->collectives & 1u << request->collective))
             continue;
+        if (request->counts && pto_collective_is_by_owner(request->collective))
+            probe.bytes = (int64_t)pto_request_mean_bytes(request);
         probe.counts = NULL;
         if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
             continue;
@@ -160,8 +162,9 @@ static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *ma
     return PTO_OK;
 }
 
-static pto_status_t price_one(const pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
-                              pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+/* Make a plan that can be priced and whose buffers fit. */
+static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
+                              pto_error_t *err) {
     pto_plan_t *made = NULL;
     pto_status_t status = pto_plan_create(request, &made, err);
     if (status == PTO_OK) /* checked before the memory, which for a table of byte counts is itself a sum over
@@ -169,6 +172,18 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
         status = pto_price_check_size(made, err);
     if (status == PTO_OK)
         status = check_memory(made, machine, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(made);
+        return status;
+    }
+    *plan = made;
+    return PTO_OK;
+}
+
+static pto_status_t price_one(const pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
+                              pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    pto_plan_t *made = NULL;
+    pto_status_t status = make_plan(request, machine, &made, err);
     if (status == PTO_OK)
         status = pto_price(made, machine, price, explanation, err);
     if (status != PTO_OK) {
@@ -229,8 +244,11 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
     const pto_staged_t *given = &scenario->staged_members;
     pto_staged_t *staged = &request->staged_members;
     int64_t procs = request->strategy->stages(request);
+    /* An allgatherv goes by the table of allgather. */
+    pto_collective_t tuned =
+        pto_collective_is_allgather(request->collective) ? PTO_COLLECTIVE_ALLGATHER : request->collective;
     const pto_library_rule_t *rule =
-        pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes);
+        pto_machine_tuning(machine, pto_collective_name(tuned), procs, request->bytes);
     choice_t choice = {.last = procs - 1};
     int count = 0;
     if (rule && given->in == PTO_STAGED_TUNED)
@@ -260,9 +278,6 @@ typedef struct {
     pto_price_t price;
 } cheapest_t;
 
-/* From twice the cheapest price on, the starts of the chunks are most of it, and double with them. */
-static const double hopeless = 2;
-
 /* Set the number to the cheapest of its values; of equal ones, to the least. Values from one on that
  * does not apply, or whose plan is too large, are not tried, nor numbers of chunks beyond a hopeless one. */
 static pto_status_t price_values(const pto_machine_t *machine, const choice_t *choice, int64_t *number,
@@ -280,7 +295,7 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
         bool cheaper = !any || price.seconds < best->price.seconds;
         any = true;
         pto_plan_destroy(cheaper ? best->plan : made);
-        if (!cheaper && choice->doubles && price.seconds > hopeless * best->price.seconds)
+        if (!cheaper && choice->doubles && price.seconds > PTO_HOPELESS * best->price.seconds)
             break;
         if (!cheaper)
             continue;
@@ -387,6 +402,65 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
         return status;
     }
     *plan = best;
+    return PTO_OK;
+}
+
+/* --- all that could be chosen --------------------------------------------------------------------------- */
+
+/* Every value of the number from its first one on, as price_values tries them. */
+static pto_status_t visit_values(const pto_machine_t *machine, const choice_t *choice, int64_t *number,
+                                 pto_request_t *request, const pto_visit_candidate_t *visit,
+                                 pto_error_t *err) {
+    bool any = false;
+    for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
+        pto_plan_t *made = NULL;
+        pto_status_t status = make_plan(request, machine, &made, any ? NULL : err);
+        if (status == PTO_OK)
+            status = visit->call(made, choice->doubles, visit->context, any ? NULL : err);
+        pto_plan_destroy(made);
+        if (any && pto_leaves_cell_out(status))
+            break;
+        if (status != PTO_OK)
+            return status;
+        any = true;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t visit_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                    pto_request_t request, const pto_visit_candidate_t *visit,
+                                    pto_error_t *err) {
+    choice_t choice = open_choice(scenario, machine, &request);
+    if (choice.number[1])
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "two numbers of staged members are searched in turns");
+    if (choice.number[0])
+        return visit_values(machine, &choice, choice.number[0], &request, visit, err);
+    pto_plan_t *made = NULL;
+    pto_status_t status = make_plan(&request, machine, &made, err);
+    if (status == PTO_OK)
+        status = visit->call(made, false, visit->context, err);
+    pto_plan_destroy(made);
+    return status;
+}
+
+pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                 const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
+                                 pto_error_t *err) {
+    pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+    const char *name = pto_library_algorithm(scenario, machine, &request);
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_error_t reason;
+        request.algorithm = pto_algorithm_at(i);
+        if (!(request.algorithm->collectives & 1u << request.collective) ||
+            (name && strcmp(name, request.algorithm->name) != 0))
+            continue;
+        pto_status_t status = visit_algorithm(scenario, machine, request, visit, &reason);
+        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+            if (err)
+                *err = reason;
+            return status;
+        }
+    }
     return PTO_OK;
 }
 
@@ -506,88 +580,4 @@ void pto_predictions_fini(pto_predictions_t *predictions) {
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy) {
     return &predictions->prediction[point * predictions->strategy_count + strategy];
-}
-
-/* --- one cell ------------------------------------------------------------------------------------------- */
-
-static const char *collective_at(int index) { return pto_collective_name((pto_collective_t)index); }
-static const char *datatype_at(int index) { return pto_datatype_name((pto_datatype_t)index); }
-
-static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
-                              pto_error_t *err) {
-    const char *collective = cell->collective ? cell->collective : "";
-    const char *datatype = cell->datatype ? cell->datatype : pto_datatype_name(scenario->datatype);
-    int found = pto_name_find(collective, PTO_COLLECTIVE_COUNT, collective_at);
-    int type = pto_name_find(datatype, PTO_DATATYPE_COUNT, datatype_at);
-    if (found < 0)
-        return pto_name_unknown(err, "collective", collective, PTO_COLLECTIVE_COUNT, collective_at);
-    if (type < 0)
-        return pto_name_unknown(err, "datatype", datatype, PTO_DATATYPE_COUNT, datatype_at);
-    scenario->collective = (pto_collective_t)found;
-    scenario->datatype = (pto_datatype_t)type;
-    scenario->layout.gpus_per_node = cell->gpus_per_node;
-    scenario->layout.procs_per_gpu = cell->procs_per_gpu;
-    pto_status_t status = pto_series_one(cell->bytes, &scenario->bytes, err);
-    if (status == PTO_OK)
-        status = pto_series_one(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);
-    if (status == PTO_OK)
-        status = pto_scenario_check(scenario, err);
-    return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
-}
-
-/* The cheapest of a cell's strategies; if none applies, the first one's reason. */
-static pto_status_t choose_one(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                               const char *strategy, pto_plan_t **plan, pto_price_t *price,
-                               pto_error_t *err) {
-    const pto_strategy_t *only = NULL;
-    pto_error_t first = {.status = PTO_OK}, reason;
-    pto_status_t status = strategy ? pto_strategy_find(strategy, &only, err) : PTO_OK;
-    for (int i = 0; i < (only ? 1 : pto_strategy_count()) && status == PTO_OK; i++) {
-        const pto_strategy_t *tried = only ? only : pto_strategy_at(i);
-        pto_plan_t *made = NULL;
-        pto_price_t cost;
-        if (!only && !(tried->collectives & 1u << scenario->collective))
-            continue;
-        pto_status_t result = pto_plan_choose(scenario, machine, 0, tried, &made, &cost, NULL, &reason);
-        if (result != PTO_OK && first.status == PTO_OK)
-            first = reason;
-        if (result != PTO_OK && result != PTO_ERR_NOT_APPLICABLE) {
-            first = reason;
-            status = result;
-        }
-        bool cheaper = result == PTO_OK && (!*plan || cost.seconds < price->seconds);
-        pto_plan_destroy(cheaper ? *plan : made);
-        if (cheaper) {
-            *plan = made;
-            *price = cost;
-        }
-    }
-    if (*plan && status == PTO_OK)
-        return PTO_OK;
-    if (err && first.status != PTO_OK)
-        *err = first;
-    return status != PTO_OK ? status : PTO_ERR_NOT_APPLICABLE;
-}
-
-pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell, pto_plan_t **plan,
-                             pto_price_t *price, pto_error_t *err) {
-    pto_scenario_t scenario;
-    pto_plan_t *best = NULL;
-    pto_price_t cost = {0};
-    pto_scenario_init(&scenario);
-    pto_status_t status = bind_cell(cell, machine, &scenario, err);
-    if (status == PTO_OK)
-        status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
-    pto_scenario_fini(&scenario);
-    if (status == PTO_OK && best) { /* equal counts; the scenario's must not be borrowed */
-        best->request.counts = NULL;
-        best->request.mapping = NULL;
-    }
-    if (status == PTO_OK && price)
-        *price = cost;
-    if (status == PTO_OK && plan)
-        *plan = best;
-    else
-        pto_plan_destroy(best);
-    return status;
 }

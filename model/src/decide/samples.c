@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
 
@@ -100,10 +101,7 @@ const char *pto_sample_space_name(pto_sample_space_t where) {
 }
 
 static uint64_t span_hash(pto_text_span_t span) {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < span.size; i++)
-        hash = (hash ^ (unsigned char)span.text[i]) * UINT64_C(1099511628211);
-    return hash;
+    return pto_hash_bytes(PTO_HASH_START, span.text, span.size);
 }
 
 uint64_t pto_sample_pair_hash(const char *pair) { return span_hash((pto_text_span_t){pair, strlen(pair)}); }

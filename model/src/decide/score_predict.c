@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/text_file.h"
 #include "portolan/score.h"
 
@@ -154,6 +155,24 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     if (status != PTO_OK && err)
         *err = cause;
     return status;
+}
+
+/* A price by class takes about as long as ten messages. */
+enum { WORK_OF_PRICE = 10 };
+
+int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine) {
+    int64_t work = 0;
+    for (int64_t i = 0; i < score->cell_count; i++)
+        for (int c = 0; c < score->cell[i].candidate_count; c++) {
+            int64_t nodes, bytes, more = 0;
+            pto_scenario_t scenario = scenario_of(&score->cell[i], c, &nodes, &bytes);
+            if (pto_scenario_check(&scenario, NULL) == PTO_OK &&
+                pto_scenario_bind(&scenario, machine, NULL) == PTO_OK)
+                more = pto_cell_work(&scenario, machine, 0, score->cell[i].candidate[c].strategy);
+            if (!pto_add(work, WORK_OF_PRICE, &work) || !pto_add(work, more, &work))
+                return INT64_MAX;
+        }
+    return work;
 }
 
 pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/share.h"
 
 /* --- what calls at once share --------------------------------------------------------------------------- */
@@ -26,8 +27,6 @@ typedef struct {
     double seconds[RESOURCE_COUNT];
 } demand_t;
 
-static bool begins(const char *key, const char *start) { return strncmp(key, start, strlen(start)) == 0; }
-
 static resource_t copy_resource(const char *key) {
     return strstr(key, "d2h")   ? RESOURCE_OUT
            : strstr(key, "h2d") ? RESOURCE_IN
@@ -36,16 +35,17 @@ static resource_t copy_resource(const char *key) {
 }
 
 static resource_t resource_of(const char *key, bool leaves_node) {
-    if (begins(key, "copies."))
+    if (pto_text_begins(key, "copies."))
         return copy_resource(key);
-    if (begins(key, "memory."))
+    if (pto_text_begins(key, "memory."))
         return RESOURCE_MEMORY;
-    if (begins(key, "reduce.cpu") || begins(key, "signals.flag_s"))
+    if (pto_text_begins(key, "reduce.cpu") || pto_text_begins(key, "signals.flag_s"))
         return RESOURCE_CPU;
-    if (begins(key, "messages.") || begins(key, "gap.") || begins(key, "injection.") ||
-        begins(key, "network.") || begins(key, "fabric.") || begins(key, "topology."))
+    if (pto_text_begins(key, "messages.") || pto_text_begins(key, "gap.") ||
+        pto_text_begins(key, "injection.") || pto_text_begins(key, "network.") ||
+        pto_text_begins(key, "fabric.") || pto_text_begins(key, "topology."))
         return RESOURCE_MESSAGES;
-    return begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
+    return pto_text_begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
 }
 
 static void add_demand(demand_t *demand, const pto_prediction_t *prediction, const pto_layout_t *layout,
@@ -57,10 +57,6 @@ static void add_demand(demand_t *demand, const pto_prediction_t *prediction, con
 }
 
 /* --- a strategy's step ---------------------------------------------------------------------------------- */
-
-static bool is_call(const pto_workload_call_t *call) {
-    return call->scenario.collective < PTO_COLLECTIVE_COUNT;
-}
 
 /* The index of a strategy among a call's predictions; their number if it is none of them. */
 static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
@@ -94,7 +90,7 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
     *seconds = 0;
     for (int i = 0; i < step->workload->call_count; i++) {
         const pto_workload_call_t *call = &step->workload->call[i];
-        if (call->entry != entry || !is_call(call))
+        if (call->entry != entry || !pto_workload_is_call(call))
             continue;
         const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
         if (!prediction)
@@ -111,7 +107,7 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
 static double entry_compute(const pto_workload_t *workload, int entry) {
     double seconds = 0;
     for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == entry && !is_call(&workload->call[i]))
+        if (workload->call[i].entry == entry && !pto_workload_is_call(&workload->call[i]))
             seconds += (double)workload->call[i].times * workload->call[i].compute_s;
     return seconds;
 }
@@ -132,7 +128,7 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
 /* --- the cheapest mix ----------------------------------------------------------------------------------- */
 
 static bool is_of_entry(const pto_step_prediction_t *step, int call, int entry) {
-    return step->workload->call[call].entry == entry && is_call(&step->workload->call[call]);
+    return step->workload->call[call].entry == entry && pto_workload_is_call(&step->workload->call[call]);
 }
 
 /* Change one call's strategy after the other, as long as the entry gets faster. */
@@ -247,7 +243,7 @@ static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine
     const pto_workload_t *workload = step->workload;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
-        if (is_call(&workload->call[i]))
+        if (pto_workload_is_call(&workload->call[i]))
             status = predict_call(workload, &workload->call[i], machine, &step->call[i], err);
     for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
         if (applies_anywhere(step, pto_strategy_at(i)))

@@ -9,12 +9,17 @@
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 
+/* Messages that share no links take an eighth of the time. */
+enum { APART_A_UNIT = 8 };
+
 /* Of one plan. What is refused is no work. */
-static int64_t plan_work(const pto_request_t *request) {
+static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return 0;
     int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : 0;
+    if (pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
+        work = work / APART_A_UNIT + (work % APART_A_UNIT > 0);
     pto_plan_destroy(plan);
     return work;
 }
@@ -34,23 +39,31 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
         if (!(request.algorithm->collectives & 1u << request.collective) ||
             (name && strcmp(name, request.algorithm->name) != 0))
             continue;
-        if (!pto_multiply(prices, plan_work(&request), &more) || !pto_add(work, more, &work))
+        if (!pto_multiply(prices, plan_work(&request, machine), &more) || !pto_add(work, more, &work))
             return INT64_MAX;
     }
     return work;
 }
 
-static int64_t scenario_work(const pto_scenario_t *scenario, const pto_machine_t *machine) {
+/* Of all strategies at one point. */
+static pto_status_t point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                               int64_t *work, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
-    int64_t work = 0;
-    if (pto_scenario_strategies(scenario, &strategy, &count, NULL) != PTO_OK)
-        return 0;
-    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
-        for (int i = 0; i < count; i++)
-            if (!pto_add(work, pto_cell_work(scenario, machine, point, strategy[i]), &work))
-                work = INT64_MAX;
+    pto_status_t status = pto_scenario_strategies(scenario, &strategy, &count, err);
+    *work = 0;
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        if (!pto_add(*work, pto_cell_work(scenario, machine, point, strategy[i]), work))
+            *work = INT64_MAX;
     free(strategy);
+    return status;
+}
+
+static int64_t scenario_work(const pto_scenario_t *scenario, const pto_machine_t *machine) {
+    int64_t work = 0, more;
+    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
+        if (point_work(scenario, machine, point, &more, NULL) == PTO_OK && !pto_add(work, more, &work))
+            return INT64_MAX;
     return work;
 }
 
@@ -58,18 +71,31 @@ int64_t pto_scenario_work_limit(const pto_scenario_t *scenario) {
     return scenario->work_limit > 0 ? scenario->work_limit : PTO_WORK_LIMIT;
 }
 
-pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
-                            int64_t *work, pto_error_t *err) {
-    int64_t each = scenario_work(scenario, machine), limit = pto_scenario_work_limit(scenario);
-    if (work)
-        *work = each;
+pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
+                              pto_error_t *err) {
+    int64_t limit = pto_scenario_work_limit(scenario);
     if (each <= limit / times)
         return PTO_OK;
     char repeated[32] = "";
     if (times > 1)
         snprintf(repeated, sizeof repeated, ", %lld times", (long long)times);
     return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "pricing walks %lld messages or copies one by one%s; the limit is %lld in all; ask "
-                         "for fewer sizes, strategies or processes, or raise the limit (--limit N)",
-                         (long long)each, repeated, (long long)limit);
+                         "%s %lld messages or copies one by one%s; the limit is %lld in all; ask for fewer "
+                         "sizes, strategies or processes, or raise the limit (--limit N)",
+                         what, (long long)each, repeated, (long long)limit);
+}
+
+pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
+                            int64_t *work, pto_error_t *err) {
+    int64_t each = scenario_work(scenario, machine);
+    if (work)
+        *work = each;
+    return pto_check_amount(scenario, "pricing takes the work of", each, times, err);
+}
+
+pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                  pto_error_t *err) {
+    int64_t work;
+    pto_status_t status = point_work(scenario, machine, point, &work, err);
+    return status == PTO_OK ? pto_check_amount(scenario, "pricing takes the work of", work, 1, err) : status;
 }

@@ -11,6 +11,10 @@
 
 enum { QUOTE_MAX = 40, LIST_TEXT_MAX = 320 };
 
+const char *pto_reader_path(const pto_reader_t *reader, const pto_yaml_node_t *node) {
+    return node->file > 0 && reader->file ? reader->file[node->file] : reader->path;
+}
+
 pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                            const char *format, ...) {
     char message[PTO_ERROR_MESSAGE_MAX];
@@ -18,7 +22,8 @@ pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *no
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return pto_error_set_at(reader->err, status, reader->path, node->line, node->column, "%s", message);
+    return pto_error_set_at(reader->err, status, pto_reader_path(reader, node), node->line, node->column,
+                            "%s", message);
 }
 
 /* Keys are few and values are many, so a fault in a value is reported with its key. */
@@ -31,8 +36,8 @@ pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t 
 
 static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                                 const char *message) {
-    return pto_error_set_at(reader->err, status, reader->path, node->key_line, node->key_column, "%s",
-                            message);
+    return pto_error_set_at(reader->err, status, pto_reader_path(reader, node), node->key_line,
+                            node->key_column, "%s", message);
 }
 
 /* --- mappings ------------------------------------------------------------------------------------------- */

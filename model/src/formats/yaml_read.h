@@ -15,7 +15,11 @@
 typedef struct {
     const char *path;
     pto_error_t *err;
+    char *const *file; /* of nodes that are from other files; NULL: there are none */
 } pto_reader_t;
+
+/* The file that a node is from. */
+const char *pto_reader_path(const pto_reader_t *reader, const pto_yaml_node_t *node);
 
 /* Fills `slot` from a value; `argument` is the field's own. */
 typedef pto_status_t (*pto_yaml_read_t)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

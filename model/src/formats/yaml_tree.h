@@ -15,6 +15,7 @@ typedef struct pto_yaml_node {
     pto_yaml_kind_t kind;
     int line;
     int column;
+    int file;   /* of a tree made of several files: the reader's; else 0 */
     char *text; /* of a scalar, as written, without quotes; contains no NULs */
     char *key;  /* if the node is a value of a mapping */
     int key_line;

@@ -19,6 +19,7 @@ static pto_status_t read_param(const pto_reader_t *reader, const pto_yaml_node_t
         return pto_read_fail(reader, node, PTO_ERR_RANGE,
                              "%s: must be above 0; leave the key out for no limit", node->key);
     param->line = node->line;
+    param->file = (uint8_t)node->file;
     return PTO_OK;
 }
 
@@ -27,7 +28,7 @@ static pto_status_t read_param_bytes(const pto_reader_t *reader, const pto_yaml_
     int64_t bytes = 0;
     pto_status_t status = pto_read_bytes(reader, node, &bytes, 1);
     if (status == PTO_OK)
-        *param = (pto_param_t){.value = (double)bytes, .line = node->line};
+        *param = (pto_param_t){.value = (double)bytes, .file = (uint8_t)node->file, .line = node->line};
     return status;
 }
 

@@ -110,7 +110,7 @@ const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
-    free(machine->path);
+    pto_machine_files_fini(&machine->files);
     free(machine->model);
     free(machine->what_if);
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
@@ -163,6 +163,11 @@ void pto_machine_destroy(pto_machine_t *machine) {
 const char *pto_machine_name(const pto_machine_t *machine) { return machine->name; }
 const char *pto_machine_source(const pto_machine_t *machine) { return machine->source; }
 const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
+
+const char *pto_machine_file(const pto_machine_t *machine, int file) {
+    return machine->files.path[file < machine->files.count ? file : 0];
+}
+
 const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
 const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
 const char *pto_machine_error_source(const pto_machine_t *machine) { return machine->model_error.source; }
@@ -183,6 +188,15 @@ static bool copy_text(const char *from, char **to) {
     return !from || *to;
 }
 
+static bool copy_files(const pto_machine_files_t *from, pto_machine_files_t *to) {
+    bool complete = true;
+    for (int i = 0; i < from->count && complete; i++) {
+        complete = copy_text(from->path[i], &to->path[i]);
+        to->count += complete;
+    }
+    return complete;
+}
+
 static bool copy_topology(const pto_topology_t *from, pto_topology_t **to) {
     *to = from ? pto_topology_copy(from) : NULL;
     return !from || *to;
@@ -199,10 +213,11 @@ static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
     pto_machine_t made = {0};
     if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
-        copy_text(machine->path, &made.path) && copy_text(machine->model, &made.model) &&
+        copy_files(&machine->files, &made.files) && copy_text(machine->model, &made.model) &&
         copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
         copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
+        made.path = made.files.path[0];
         made.library_count = machine->library_count;
         made.mps = machine->mps;
         made.fabric = machine->fabric;

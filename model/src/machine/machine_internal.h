@@ -4,6 +4,7 @@
 #define PORTOLAN_MACHINE_INTERNAL_H
 
 #include "machine/error_model.h"
+#include "machine/inherit.h"
 #include "machine/parameters.h"
 #include "portolan/machine.h"
 #include "portolan/topology.h"
@@ -82,9 +83,10 @@ typedef struct {
 struct pto_machine {
     char *name;
     char *source;
-    char *path;    /* the file it was read from */
-    char *model;   /* the argument of pto_machine_restrict; NULL: full */
-    char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
+    const char *path;          /* the file it was read from: the first of */
+    pto_machine_files_t files; /* this and those that it inherits */
+    char *model;               /* the argument of pto_machine_restrict; NULL: full */
+    char *what_if;             /* the changes made by pto_what_if, one per line; NULL: none */
     struct {
         int64_t sockets;
         int64_t gpus;

@@ -17,7 +17,7 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
                                                  "broadcast", "allgather", "halo",      "reduce_scatter",
-                                                 "gather",    "scatter"};
+                                                 "gather",    "scatter",   "allgatherv"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -67,6 +67,7 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
     {.key = "gather", .read = read_library_collective, .argument = 8},
     {.key = "scatter", .read = read_library_collective, .argument = 9},
+    {.key = "allgatherv", .read = read_library_collective, .argument = 10},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
@@ -75,9 +76,11 @@ static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(libra
 /* The topology itself, or the file that has it. */
 static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   pto_machine_t *machine) {
+    const pto_reader_t own = {
+        .path = pto_reader_path(reader, node), .err = reader->err, .file = reader->file};
     if (node->kind != PTO_YAML_SCALAR)
-        return pto_read_topology(reader, node, &machine->topology);
-    char *path = pto_path_beside(reader->path, node->text);
+        return pto_read_topology(&own, node, &machine->topology);
+    char *path = pto_path_beside(own.path, node->text);
     if (!path)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     pto_error_t fault = {.status = PTO_OK};
@@ -355,16 +358,17 @@ static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node
 
 pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *path, pto_machine_t *machine,
                                pto_error_t *err) {
-    const pto_reader_t reader = {.path = path, .err = err};
+    pto_machine_t made = {.files = {.count = 1, .path = {pto_text_copy(path)}}};
+    const pto_reader_t reader = {.path = path, .err = err, .file = made.files.path};
+    made.path = made.files.path[0];
     pto_yaml_node_t *root = NULL;
     pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
-    if (status != PTO_OK)
-        return status;
-    pto_machine_t made = {.path = pto_text_copy(path)};
-    if (made.path)
-        status = read_section(&reader, root, &made, "", (pto_word_t){0});
-    else
+    if (status == PTO_OK && !made.files.path[0])
         status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        status = pto_machine_inherit(&made.files, root, err);
+    if (status == PTO_OK)
+        status = read_section(&reader, root, &made, "", (pto_word_t){0});
     if (status == PTO_OK)
         status = check_topology(&reader, root, &made);
     if (status == PTO_OK)

@@ -2,14 +2,13 @@
  * (Fowler, Noll, Vo) over all that a plan is made from. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 
 static uint64_t fnv1a(uint64_t hash, uint64_t value) {
-    for (int byte = 0; byte < 8; byte++) {
-        hash ^= (value >> (8 * byte)) & 0xff;
-        hash *= 0x100000001b3u;
-    }
+    for (int byte = 0; byte < 8; byte++)
+        hash = pto_hash_add(hash, (value >> (8 * byte)) & 0xff);
     return hash;
 }
 
@@ -118,9 +117,8 @@ static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
         memcpy(&bits, &counts->skew, sizeof bits);
         hash = fnv1a(fnv1a(hash, counts->seed), bits);
     }
-    if (counts->kind == PTO_COUNTS_MATRIX)
-        for (int64_t i = 0; i < counts->order * counts->order; i++)
-            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    for (int64_t i = 0; i < pto_counts_values(counts); i++)
+        hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
     if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
         hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
     return hash;
@@ -158,7 +156,7 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
 }
 
 uint64_t pto_plan_digest(const pto_plan_t *plan) {
-    uint64_t hash = digest_request(0xcbf29ce484222325u, &plan->request);
+    uint64_t hash = digest_request(PTO_HASH_START, &plan->request);
     for (int i = 0; i < plan->nodes.count; i++)
         hash = digest_node(hash, plan, pto_plan_node(plan, i));
     for (int i = 0; i < plan->groups.count; i++)

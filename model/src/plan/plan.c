@@ -8,10 +8,13 @@
 #include "plan/plan_internal.h"
 #include "portolan/builder.h"
 
+enum { OPEN_MAX = 8 };
+
 struct pto_builder {
     pto_plan_t *plan;
-    int open[8]; /* nodes whose body is open */
+    int open[OPEN_MAX]; /* nodes whose body is open */
     int open_count;
+    const char *misuse; /* the first call that a strategy must not make; NULL: none */
     bool in_kernel;
     int64_t bundle; /* of the current exchange; 0: none */
     int64_t chunks; /* of the current pipeline of chunks; 0: none */
@@ -19,6 +22,12 @@ struct pto_builder {
 };
 
 /* --- building ------------------------------------------------------------------------------------------- */
+
+static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
+    if (wrong && !builder->misuse)
+        builder->misuse = misuse;
+    return wrong;
+}
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
@@ -103,7 +112,8 @@ void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order
 }
 
 void pto_build_step(pto_builder_t *builder, pto_step_t step) {
-    if (builder->out_of_memory)
+    if (builder->out_of_memory ||
+        is_misused(builder, builder->plan->stages.count == 0, "builds a step before the first stage"))
         return;
     step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
     if (builder->bundle > 1) {
@@ -117,6 +127,8 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step) {
 }
 
 static void open_node(pto_builder_t *builder, pto_node_t node) {
+    if (is_misused(builder, builder->open_count == OPEN_MAX, "nests more than 8 nodes"))
+        return;
     builder->open[builder->open_count++] = list_add(builder, &builder->plan->nodes, &node, sizeof node);
 }
 
@@ -190,6 +202,8 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
 }
 
 void pto_build_end(pto_builder_t *builder) {
+    if (is_misused(builder, builder->open_count == 0, "ends a node that it did not begin"))
+        return;
     int opened = builder->open[--builder->open_count];
     if (builder->out_of_memory)
         return;
@@ -226,8 +240,9 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
 
 /* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
  * back. Collectives on one vector work in place there. In a broadcast only the root copies to the host, and
- * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv may
- * leave gaps in the output, so the library copies that to the host as well, before it copies all of it back.
+ * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv or
+ * allgatherv may leave gaps in the output, so the library copies that to the host as well, before it copies
+ * all of it back.
  */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
@@ -239,7 +254,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     bool to_root = pto_collective_is_to_root(request->collective);
     build_staging_copy(builder, "library copies to host", exchange, 0, from_root ? 1 : exchange->n,
                        exchange->in, host.in);
-    if (request->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (pto_collective_is_by_pair(request->collective) || pto_collective_is_by_owner(request->collective))
         build_staging_copy(builder, "library copies output to host", exchange, 0, exchange->n, exchange->out,
                            host.out);
     request->algorithm->build(builder, &host);
@@ -339,7 +354,9 @@ static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *co
 }
 
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
-    if (!request->counts || !pto_collective_is_by_pair(request->collective))
+    if (request->counts && pto_collective_is_by_owner(request->collective))
+        destination = source;
+    else if (!request->counts || !pto_collective_is_by_pair(request->collective))
         return request->bytes;
     return placed_bytes(request, request->counts, source, destination);
 }
@@ -379,6 +396,14 @@ int64_t pto_request_largest_bytes(const pto_request_t *request) {
     return bytes > request->bytes ? bytes : request->bytes;
 }
 
+double pto_request_mean_bytes(const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    double bytes = 0;
+    for (int64_t i = 0; i < owners; i++)
+        bytes += (double)pto_request_bytes(request, i, i);
+    return bytes / (double)owners;
+}
+
 static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
     const struct {
         int64_t value;
@@ -403,7 +428,9 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     if (pto_counts_order(counts) > 0 && pto_counts_order(counts) != owners)
         return pto_error_set(err, PTO_ERR_RANGE,
                              "the %s of bytes has %lld rows, but %lld processes hold data",
-                             counts->kind == PTO_COUNTS_MATRIX ? "matrix" : "pattern",
+                             counts->kind == PTO_COUNTS_MATRIX ? "matrix"
+                             : counts->kind == PTO_COUNTS_LIST ? "list"
+                                                               : "pattern",
                              (long long)pto_counts_order(counts), (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
@@ -473,7 +500,13 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         pto_plan_destroy(made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     }
-    status = check_buffers(made, err);
+    is_misused(&builder, builder.open_count > 0, "does not end all nodes that it begins");
+    if (builder.misuse)
+        status = pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s by %s, %s: the strategy or the algorithm %s",
+                               pto_collective_name(request->collective), request->strategy->name,
+                               request->algorithm->name, builder.misuse);
+    if (status == PTO_OK)
+        status = check_buffers(made, err);
     if (status == PTO_OK)
         status = pto_lanes_check(made, err);
     if (status == PTO_OK && request->strategy->fixed)

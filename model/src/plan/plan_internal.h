@@ -106,6 +106,9 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
+/* Of an allgatherv: the mean of the owners' bytes. Every owner gets those of all. */
+double pto_request_mean_bytes(const pto_request_t *request);
+
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
@@ -118,9 +121,14 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
 /* The slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
-/* The kind of a copy step, by the spaces of its buffers. */
+/* Whether a step copies from the user's input to its output within a process, and the user has one buffer for
+ * both (a request in place). */
+bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step);
+
 /* Bytes that a copy moves: none onto itself, where the request is in place. */
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
+
+/* The kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
@@ -151,6 +159,10 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
  * PTO_ERR_TOO_LARGE with the count and the limit. */
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
+
+/* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
+ * by sums alone. */
+bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
 
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {

@@ -77,3 +77,59 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     }
     return size;
 }
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+/* Whether two buffers have the same size on every rank. */
+static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
+    return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
+           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&
+           a->block_count == b->block_count && a->block_bytes == b->block_bytes &&
+           a->granularity_bytes == b->granularity_bytes && a->split == b->split && a->cyclic == b->cyclic &&
+           a->cyclic_count == b->cyclic_count && pto_role_is_host(a->role) == pto_role_is_host(b->role);
+}
+
+enum { SIZES_KEPT = 16 };
+
+/* Add one rank's needs to both sums. A table's row takes a walk, so it is summed once for the user's buffer
+ * and its mirrors. */
+static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
+    int64_t bytes[SIZES_KEPT];
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        int alike = 0;
+        while (alike < b && alike < SIZES_KEPT && !same_size(pto_plan_buffer(plan, alike), buffer))
+            alike++;
+        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : pto_buffer_bytes(plan, b, rank);
+        if (b < SIZES_KEPT)
+            bytes[b] = needs;
+        if (!pto_buffer_stands_in(plan, b))
+            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->double_buffered ? 2 : 1);
+    }
+}
+
+/* With tables every GPU may differ; otherwise the first one represents all. */
+void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
+    const pto_layout_t *layout = &plan->request.layout;
+    bool alike = !pto_plan_has_tables(plan);
+    int64_t nodes = alike ? 1 : layout->nodes;
+    int64_t gpus = alike ? 1 : layout->gpus_per_node;
+    *gpu_bytes = 0;
+    *host_bytes = 0;
+    for (int64_t node = 0; node < nodes; node++) {
+        int64_t host = 0;
+        for (int64_t gpu = 0; gpu < gpus; gpu++) {
+            int64_t device = 0;
+            for (int64_t core = 0; core < layout->procs_per_gpu; core++) {
+                int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
+                add_needs(plan, rank, &device, &host);
+            }
+            if (device > *gpu_bytes)
+                *gpu_bytes = device;
+        }
+        if (alike)
+            host *= layout->gpus_per_node;
+        if (host > *host_bytes)
+            *host_bytes = host;
+    }
+}

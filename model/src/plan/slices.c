@@ -47,7 +47,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     pto_held_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
     holder.core = holder.place.core;
     holder.index = pto_group_index_at(layout, &group, holder.place);
-    if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE)
+    if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE ||
+        buffer->blocks == PTO_BLOCKS_ROTATED)
         holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
 }
@@ -75,6 +76,21 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
+/* Of an allgatherv: the block of a member of the buffer's group, which may stand for its whole node. */
+static int64_t members_block_bytes(const pto_held_t *holder, int64_t block) {
+    const pto_request_t *request = &holder->plan->request;
+    const pto_layout_t *layout = &request->layout;
+    int64_t blocks = holder->buffer->block_count, per_node = layout->gpus_per_node * layout->owners_per_gpu;
+    int64_t place = holder->place.gpu * layout->owners_per_gpu + holder->place.core, owner = block;
+    if (holder->buffer->blocks == PTO_BLOCKS_ROTATED)
+        owner = (blocks / holder->members * holder->index + block) % blocks;
+    if (holder->buffer->group == PTO_GROUP_RAIL)
+        owner = owner * per_node + place;
+    else if (holder->buffer->group == PTO_GROUP_NODE_OWNERS)
+        owner += holder->place.node * per_node;
+    return pto_request_bytes(request, owner, owner);
+}
+
 /* Bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
@@ -89,6 +105,9 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
         return of_pattern(request, holder->index, block);
     case PTO_BLOCKS_COLUMN:
         return of_pattern(request, block, holder->index);
+    case PTO_BLOCKS_MEMBERS:
+    case PTO_BLOCKS_ROTATED:
+        return members_block_bytes(holder, block);
     case PTO_BLOCKS_SHARE:
         return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->granularity_bytes,
                                holder->members, holder->index);
@@ -175,7 +194,9 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 /* If blocks are dealt out by distance, only those that the holder has are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
-    int64_t members = holder->members, total = 0; /* 0 if none are dealt out */
+    int64_t members = holder->members, total = 0;                                /* 0 if none are dealt out */
+    if (buffer->blocks == PTO_BLOCKS_SHARE && buffer->cyclic == PTO_CYCLIC_NONE) /* all alike */
+        return buffer->block_count * pto_held_block_bytes(holder, 0);
     bool by_distance = buffer->cyclic == PTO_CYCLIC_FORWARD || buffer->cyclic == PTO_CYCLIC_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
         for (int64_t block = 0; block < buffer->block_count; block++)
@@ -449,16 +470,21 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
     return pto_held_slice_bytes(slice, action, &held);
 }
 
-/* Whether a copy's two ends are the same bytes where the user has one buffer: all of the input and of the
+bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step) {
+    return plan->request.in_place && step->source.holder == PTO_HOLDER_SELF &&
+           step->target.holder == PTO_HOLDER_SELF &&
+           pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN &&
+           pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
+}
+
+/* Whether a copy's two ends are the same bytes, since the user has one buffer: all of the input and of the
  * output, of the process itself. */
 static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
-    const pto_slice_t *source = &action->step->source, *target = &action->step->target;
-    return plan->request.in_place && source->holder == PTO_HOLDER_SELF && target->holder == PTO_HOLDER_SELF &&
-           pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN &&
-           pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT &&
-           pto_buffer_is_users(plan, target->buffer, action->rank) &&
-           bytes == pto_buffer_bytes(plan, source->buffer, action->rank) &&
-           bytes == pto_buffer_bytes(plan, target->buffer, action->rank);
+    int source = action->step->source.buffer, target = action->step->target.buffer;
+    return pto_copy_joins_user_buffers(plan, action->step) &&
+           pto_buffer_is_users(plan, target, action->rank) &&
+           bytes == pto_buffer_bytes(plan, source, action->rank) &&
+           bytes == pto_buffer_bytes(plan, target, action->rank);
 }
 
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
@@ -531,58 +557,4 @@ bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
             return true;
     }
     return false;
-}
-
-/* Whether two buffers have the same size on every rank. */
-static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
-    return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
-           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&
-           a->block_count == b->block_count && a->block_bytes == b->block_bytes &&
-           a->granularity_bytes == b->granularity_bytes && a->split == b->split && a->cyclic == b->cyclic &&
-           a->cyclic_count == b->cyclic_count && pto_role_is_host(a->role) == pto_role_is_host(b->role);
-}
-
-enum { SIZES_KEPT = 16 };
-
-/* Add one rank's needs to both sums. A table's row takes a walk, so it is summed once for the user's buffer
- * and its mirrors. */
-static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
-    int64_t bytes[SIZES_KEPT];
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
-        int alike = 0;
-        while (alike < b && alike < SIZES_KEPT && !same_size(pto_plan_buffer(plan, alike), buffer))
-            alike++;
-        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : pto_buffer_bytes(plan, b, rank);
-        if (b < SIZES_KEPT)
-            bytes[b] = needs;
-        if (!pto_buffer_stands_in(plan, b))
-            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->double_buffered ? 2 : 1);
-    }
-}
-
-/* With tables every GPU may differ; otherwise the first one represents all. */
-void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
-    const pto_layout_t *layout = &plan->request.layout;
-    bool alike = !pto_plan_has_tables(plan);
-    int64_t nodes = alike ? 1 : layout->nodes;
-    int64_t gpus = alike ? 1 : layout->gpus_per_node;
-    *gpu_bytes = 0;
-    *host_bytes = 0;
-    for (int64_t node = 0; node < nodes; node++) {
-        int64_t host = 0;
-        for (int64_t gpu = 0; gpu < gpus; gpu++) {
-            int64_t device = 0;
-            for (int64_t core = 0; core < layout->procs_per_gpu; core++) {
-                int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
-                add_needs(plan, rank, &device, &host);
-            }
-            if (device > *gpu_bytes)
-                *gpu_bytes = device;
-        }
-        if (alike)
-            host *= layout->gpus_per_node;
-        if (host > *host_bytes)
-            *host_bytes = host;
-    }
 }

@@ -16,6 +16,15 @@ static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
            pto_plan_group(plan, step->group)->size > 1;
 }
 
+/* The core of the one member that a step is of; -1: of several, or of one process of any core. */
+static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(plan, step->group);
+    if (!is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
+        return -1;
+    int64_t rank = pto_group_rank(plan, group, 0, step->who_first.constant);
+    return pto_layout_rank(&plan->request.layout, rank).core;
+}
+
 /* Whether all steps are, like those of the ends of a message: a class, which takes part in every step of its
  * cores, would do the work of all of them. */
 static bool has_roles(const pto_plan_t *plan) {
@@ -60,6 +69,9 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
         cut[step->core_first] = true;
         if (step->core_first + step->core_count < cores)
             cut[step->core_first + step->core_count] = true;
+        int64_t alone = core_of_one_member(plan, step);
+        if (alone >= 0)
+            cut[alone] = cut[alone + 1] = true;
         /* Copies that queue end one after another, so that no two of a GPU's processes are alike. */
         bool queued = step->core_count > 1 && pto_step_queues(plan, machine, step);
         for (int64_t core = 0; core < cores && (queued || depends_on_core(step)); core++)
@@ -127,6 +139,9 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
         return pto_step_acts(pricing->plan, step, actor, k, action);
     const pto_rank_t *place = &pricing->actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
+        return false;
+    int64_t alone = core_of_one_member(pricing->plan, step);
+    if (alone >= 0 && place->core != alone)
         return false;
     *action = (pto_action_t){.step = step, .rank = actor, .core = place->core, .k = k};
     pto_group_t group = *pto_plan_group(pricing->plan, step->group);

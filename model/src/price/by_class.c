@@ -29,6 +29,16 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     return blocks * bytes;
 }
 
+int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_buffer_t *source = pto_plan_buffer(plan, action->step->source.buffer);
+    const pto_buffer_t *target = pto_plan_buffer(plan, action->step->target.buffer);
+    int64_t bytes = pto_class_slice_bytes(plan, &action->step->source, action);
+    bool onto_itself = pto_copy_joins_user_buffers(plan, action->step) && target->user_stride <= 1 &&
+                       bytes == source->block_bytes * source->block_count &&
+                       bytes == target->block_bytes * target->block_count;
+    return onto_itself ? 0 : bytes;
+}
+
 /* --- neighbors on a grid -------------------------------------------------------------------------------- */
 
 /* Nodes whose members represent all others: every node if there are few, else those at the corners, at the

@@ -12,31 +12,64 @@ static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *s
                             (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 
-/* A new raise at the end of the list; NULL when out of memory. The ledgers of taken raises are reused. */
-static pto_raise_t *add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from) {
+/* A raise at several actors at once; NULL when out of memory. */
+static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *mine) {
+    pto_raised_at_t *by = calloc(1, sizeof *by);
+    if (!by || !pto_ledger_copy(&by->at, mine, pricing->explain))
+        pricing->out_of_memory = true;
+    return by;
+}
+
+static void release(pto_raised_at_t *by) {
+    if (!by || --by->uses > 0)
+        return;
+    pto_ledger_fini(&by->at);
+    free(by);
+}
+
+/* Forget the taken raises, if that is all or most of them. */
+static void forget_taken(pto_raises_t *raises) {
+    int kept = 0;
+    if (raises->pending > raises->count / 2)
+        return;
+    for (int i = 0; i < raises->count && raises->pending > 0; i++)
+        if (!raises->item[i].taken)
+            raises->item[kept++] = raises->item[i];
+    raises->count = kept;
+    raises->unsorted = raises->unsorted && kept > 0;
+}
+
+/* Add a raise at the end of the list. */
+static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
+    if (raises->count == raises->capacity)
+        forget_taken(raises);
     if (raises->count == raises->capacity) {
         int capacity = raises->capacity ? 2 * raises->capacity : 4;
         pto_raise_t *grown = realloc(raises->item, (size_t)capacity * sizeof *grown);
         if (!grown) {
             pricing->out_of_memory = true;
-            return NULL;
+            return;
         }
-        memset(grown + raises->capacity, 0, (size_t)(capacity - raises->capacity) * sizeof *grown);
         raises->item = grown;
         raises->capacity = capacity;
     }
-    pto_raise_t *raise = &raises->item[raises->count++];
-    raise->from = from;
-    raise->round = pricing->round;
-    raise->at.time = (pto_time_t){0};
-    raise->at.entry_count = 0;
-    return raise;
+    raises->unsorted =
+        raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
+    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = pricing->round, .by = by};
+    raises->pending++;
+    by->uses++;
 }
 
 static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *mine) {
-    pto_raise_t *raise = raises->count > 0 ? raises->item : add_raise(pricing, raises, BY_ALL);
-    if (raise)
-        pto_pricing_follow(pricing, &raise->at, mine);
+    static const pto_ledger_t at_start = {0};
+    if (raises->count == 0) {
+        pto_raised_at_t *by = raised_at(pricing, &at_start);
+        if (!by)
+            return;
+        add_raise(pricing, raises, BY_ALL, by);
+    }
+    if (raises->count > 0)
+        pto_pricing_follow(pricing, &raises->item[0].by->at, mine);
 }
 
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
@@ -45,28 +78,44 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
         raise_for_all(pricing, raises_at(pricing, action->step, action->rank), mine);
         return;
     }
-    for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);) {
-        pto_raise_t *raise =
-            add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank);
-        if (raise && !pto_ledger_copy(&raise->at, mine, pricing->explain))
-            pricing->out_of_memory = true;
+    pto_raised_at_t *by = raised_at(pricing, mine);
+    if (!by)
+        return;
+    by->uses = 1; /* ours, until all peers have theirs */
+    for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
+        add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
+    release(by);
+}
+
+/* The oldest raise of `from` that is not taken; the number of raises if there is none. */
+static int find_raise(const pto_raises_t *raises, int64_t from) {
+    int low = 0, high = raises->count;
+    while (!raises->unsorted && low < high) {
+        int middle = low + (high - low) / 2;
+        if (raises->item[middle].from < from)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    while (low < raises->count && (raises->item[low].from != from || raises->item[low].taken))
+        low++;
+    return low;
 }
 
 /* Follow the oldest raise of `from`, and forget it. */
 static void take_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *mine) {
-    int at = 0;
-    while (at < raises->count && raises->item[at].from != from)
-        at++;
+    int at = find_raise(raises, from);
     if (at == raises->count)
         return;
-    pto_raise_t taken = raises->item[at];
-    pto_pricing_follow(pricing, mine, &taken.at);
-    if (pricing->round - taken.round > pricing->lag)
-        pricing->lag = pricing->round - taken.round;
-    raises->count--;
-    memmove(&raises->item[at], &raises->item[at + 1], (size_t)(raises->count - at) * sizeof taken);
-    raises->item[raises->count] = taken;
+    pto_raise_t *raise = &raises->item[at];
+    pto_pricing_follow(pricing, mine, &raise->by->at);
+    if (pricing->round - raise->round > pricing->lag)
+        pricing->lag = pricing->round - raise->round;
+    release(raise->by);
+    raise->by = NULL;
+    raise->taken = true;
+    if (--raises->pending == 0)
+        forget_taken(raises);
 }
 
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
@@ -79,7 +128,7 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
             take_raise(pricing, raises, action->peer_rank, mine);
     } else {
         for (int i = 0; i < raises->count; i++)
-            pto_pricing_follow(pricing, mine, &raises->item[i].at);
+            pto_pricing_follow(pricing, mine, &raises->item[i].by->at);
     }
     pto_charge_wait(charge, pricing->machine, action->step);
 }
@@ -87,25 +136,29 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
 int64_t pto_raises_pending(const pto_pricing_t *pricing) {
     int64_t pending = 0;
     for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)
-        pending += pricing->raised[i].count;
+        pending += pricing->raised[i].pending;
     return pending;
 }
 
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
+    pricing->repeats++;
     for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)
         for (int r = 0; r < pricing->raised[i].count; r++) {
-            pto_raise_t *raise = &pricing->raised[i].item[r];
-            if (raise->from != BY_ALL && raise->round > pricing->round - period &&
-                !pto_ledger_shift(&raise->at, &pricing->ledger[raise->from], &pricing->snapshot[raise->from],
-                                  times))
+            const pto_raise_t *raise = &pricing->raised[i].item[r];
+            if (raise->taken || raise->from == BY_ALL || raise->round <= pricing->round - period ||
+                raise->by->repeat == pricing->repeats)
+                continue;
+            raise->by->repeat = pricing->repeats;
+            if (!pto_ledger_shift(&raise->by->at, &pricing->ledger[raise->from],
+                                  &pricing->snapshot[raise->from], times))
                 pricing->out_of_memory = true;
         }
 }
 
 void pto_raises_fini(pto_pricing_t *pricing) {
     for (int64_t i = 0; pricing->raised && i < pricing->plan->flags.count * pricing->actor_count; i++) {
-        for (int r = 0; r < pricing->raised[i].capacity; r++)
-            pto_ledger_fini(&pricing->raised[i].item[r].at);
+        for (int r = 0; r < pricing->raised[i].count; r++)
+            release(pricing->raised[i].item[r].by);
         free(pricing->raised[i].item);
     }
     free(pricing->raised);

@@ -51,9 +51,8 @@ void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
         charge->out_of_memory = true;
 }
 
-/* The two addends of a postal cost. */
-static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal, double starts,
-                         double bytes) {
+void pto_charge_enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal,
+                             double starts, double bytes) {
     if (!charge->terms)
         return;
     bool known = postal && pto_postal_known(postal);
@@ -73,7 +72,7 @@ void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal
         charge->other =
             pto_time_add(charge->other, pto_time_add(pto_time_of(&postal->alpha_s, starts),
                                                      pto_time_of(&postal->beta_s_per_byte, bytes)));
-    enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
+    pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
 }
 
 void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
@@ -111,8 +110,8 @@ static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost,
         charge->on_node = pto_time_add(charge->on_node, beta);
         charge->within[space] = pto_time_add(charge->within[space], beta);
     }
-    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, postal, count,
-                 total_bytes);
+    pto_charge_enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node},
+                            postal, count, total_bytes);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -259,8 +258,8 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_q
     pto_time_t one = pto_time_add(alpha, pto_time_of(&postal->beta_s_per_byte, (double)copy.bytes));
     charge->other = pto_time_add(charge->other, pto_time_scale(one, times));
     const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
-    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, starts,
-                 times * (double)copy.bytes);
+    pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal,
+                            starts, times * (double)copy.bytes);
 }
 
 /* Strided copies have rows of their own where they were measured. */

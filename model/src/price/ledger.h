@@ -60,6 +60,10 @@ void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *ter
 /* Add to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
+/* The same for both addends of a postal cost; NULL or unknown: they are entered as lacking. */
+void pto_charge_enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal,
+                             double starts, double bytes);
+
 /* A cost that is paid `starts` times, for `bytes` in total. `postal` may be NULL or unknown: then the
  * addends are entered as lacking. `place` and `space` are an entry's. */
 void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,

@@ -7,23 +7,29 @@
 #include "portolan/strategy.h"
 
 /* The ranks first: rounds grow with them, and counting takes as long as there are rounds. */
-pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_error_t *err) {
+static pto_status_t check_walk(const pto_plan_t *plan, const char *what, int64_t most, pto_error_t *err) {
     int64_t ranks = pto_layout_rank_count(&plan->request.layout);
     if (ranks > PTO_PRICE_WALK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "%s rank by rank, for at most %d ranks; this layout has %lld", what,
                              PTO_PRICE_WALK_RANKS_MAX, (long long)ranks);
     int64_t messages = pto_plan_size(plan).messages;
-    if (messages > PTO_PRICE_WALK_MESSAGES_MAX)
+    if (messages > most)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "%s message by message, for at most %d of them; %s by %s sends %lld", what,
-                             PTO_PRICE_WALK_MESSAGES_MAX, plan->request.strategy->name,
-                             plan->request.algorithm->name, (long long)messages);
+                             "%s message by message, for at most %lld of them; %s by %s sends %lld", what,
+                             (long long)most, plan->request.strategy->name, plan->request.algorithm->name,
+                             (long long)messages);
     return PTO_OK;
 }
 
+pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_error_t *err) {
+    return check_walk(plan, what, PTO_PRICE_WALK_MESSAGES_MAX, err);
+}
+
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err) {
-    return pto_walk_check_size(plan, "byte counts from a table are priced", err);
+    return check_walk(plan, "byte counts from a table are priced",
+                      pto_plan_has_tables(plan) ? PTO_PRICE_TABLE_MESSAGES_MAX : PTO_PRICE_WALK_MESSAGES_MAX,
+                      err);
 }
 
 /* --- places --------------------------------------------------------------------------------------------- */

@@ -33,7 +33,10 @@ static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || k
 
 static double call_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
-    return pto_plan_has_tables(plan) ? busiest_bytes(request) : (double)request->bytes;
+    if (!pto_plan_has_tables(plan))
+        return (double)request->bytes;
+    return pto_collective_is_by_owner(request->collective) ? pto_request_mean_bytes(request)
+                                                           : busiest_bytes(request);
 }
 
 /* Which numbers of GPUs were measured, as far as there is room. */
@@ -83,7 +86,8 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     if (kind == PTO_NCCL_ALLREDUCE) {
         rounds = 2;
         shape.per_link = shape.per_node = 2 * steps / gpus;
-    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_REDUCE_SCATTER || kind == PTO_NCCL_ALLTOALL) {
+    } else if (kind == PTO_NCCL_ALLGATHER || kind == PTO_NCCL_ALLGATHERV || kind == PTO_NCCL_REDUCE_SCATTER ||
+               kind == PTO_NCCL_ALLTOALL) {
         shape.per_link = shape.per_node = steps;
     }
     shape.hops = rounds * steps;

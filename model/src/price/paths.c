@@ -104,14 +104,21 @@ pto_path_t pto_path_of_end(const pto_links_t *links, bool sender, pto_memory_t f
     return path;
 }
 
-static pto_memory_t memory_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    return (pto_memory_t){.gpu = pto_slice_holder(plan, slice, action) / plan->request.layout.procs_per_gpu,
+static int64_t gpu_of_rank(const pto_links_t *links, const pto_plan_t *plan, int64_t rank) {
+    int64_t gpu = rank / plan->request.layout.procs_per_gpu;
+    return links->gpu ? links->gpu[gpu] : gpu;
+}
+
+static pto_memory_t memory_of(const pto_links_t *links, const pto_plan_t *plan, const pto_slice_t *slice,
+                              const pto_action_t *action) {
+    return (pto_memory_t){.gpu = gpu_of_rank(links, plan, pto_slice_holder(plan, slice, action)),
                           .space = pto_plan_buffer(plan, slice->buffer)->space};
 }
 
 pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_memory_t from = memory_of(plan, &step->source, action), to = memory_of(plan, &step->target, action);
+    pto_memory_t from = memory_of(links, plan, &step->source, action);
+    pto_memory_t to = memory_of(links, plan, &step->target, action);
     pto_path_t path = pto_path_of_end(links, false, from, to);
     if (path.route_count > 0 && is_port(links->topology, path.route[path.route_count - 1]))
         path.route_count--;
@@ -124,7 +131,7 @@ pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const
 pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, const pto_step_t *step,
                               int64_t rank) {
     pto_path_t path = {0};
-    pto_memory_t memory = {.gpu = rank / plan->request.layout.procs_per_gpu,
+    pto_memory_t memory = {.gpu = gpu_of_rank(links, plan, rank),
                            .space = pto_plan_buffer(plan, step->target.buffer)->space};
     add_memory(links, memory, &path);
     return path;

@@ -20,6 +20,7 @@
 /* The links of one node, in order: those of the topology, then the memory of each socket of the layout. */
 typedef struct {
     const pto_layout_t *layout;
+    const int64_t *gpu;                   /* the layout's GPU of each of a plan's; NULL: the same */
     const pto_topology_t *topology;       /* NULL: unknown */
     const pto_param_t *memory_s_per_byte; /* NULL: unknown */
     int memory_first;

@@ -33,8 +33,7 @@ static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
         pto_links_count_copies(pricing, action);
         return;
     }
-    int64_t bytes =
-        pricing->actor[action->rank].cores * pto_class_slice_bytes(pricing->plan, &step->source, action);
+    int64_t bytes = pricing->actor[action->rank].cores * pto_class_copy_bytes(pricing->plan, action);
     engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] += bytes;
     pto_links_count_copies_alike(pricing, action, (double)bytes);
 }
@@ -111,14 +110,13 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     pto_time_t before = costs->other.other;
     bool exact = pto_actors_are_exact(pricing, action->step);
     if (action->step->in_kernel && !exact) { /* its own memory */
-        pto_charge_kernel_bytes(&costs->other, pricing->machine,
-                                pto_class_slice_bytes(plan, &action->step->source, action));
+        pto_charge_kernel_bytes(&costs->other, pricing->machine, pto_class_copy_bytes(plan, action));
         return PTO_OK;
     }
     pto_status_t status =
         exact ? pto_copies_charge(&to, action)
               : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
-                                pto_class_slice_bytes(plan, &action->step->source, action));
+                                pto_class_copy_bytes(plan, action));
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
     if (to.streams && pto_time_less(before, costs->other.other))
@@ -393,6 +391,8 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    if (pto_messages_are_all(pricing, stage))
+        return pto_messages_price(pricing, stage, k);
     count_demand(pricing, stage, k);
     bool memory = pricing->loads.links.memory_s_per_byte != NULL;
     if (memory && pricing->in_lanes)

@@ -46,18 +46,28 @@ typedef struct {
     double *fabric_bytes; /* of rank by rank's messages between nodes: [directed link]; NULL: unknown */
 } pto_link_loads_t;
 
-/* A raise of a flag that has not been waited for. */
+/* How far an actor had come when it raised a flag, at all of its peers at once. */
+typedef struct {
+    pto_ledger_t at;
+    int64_t uses;
+    int64_t repeat; /* the number of the pto_raises_repeat that shifted it last */
+} pto_raised_at_t;
+
+/* A raise of a flag. */
 typedef struct {
     int64_t from;  /* the actor that raised it */
     int64_t round; /* the pricing's, then */
-    pto_ledger_t at;
+    pto_raised_at_t *by;
+    bool taken;
 } pto_raise_t;
 
-/* Those of one flag for one actor, oldest first; beyond `count`, ledgers to be used again. */
+/* Those of one flag for one actor, oldest first. Taken ones stay until all are. */
 typedef struct {
     pto_raise_t *item;
     int count;
     int capacity;
+    int pending;   /* not taken */
+    bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;
 
 typedef struct {
@@ -76,6 +86,7 @@ typedef struct {
     pto_ledger_t *snapshot; /* the ledgers before a loop's measured iterations */
     pto_raises_t *raised;   /* one per flag and actor */
     int64_t round;          /* number of iterations of loops so far */
+    int64_t repeats;        /* number of calls of pto_raises_repeat so far */
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
     bool in_lanes;
     bool in_library;             /* whether the current stage is of a collective that the library runs; */
@@ -225,6 +236,13 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
 /* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
 
+/* --- messages.c ---------------------------------------------------------------------------------------- */
+
+/* Whether a stage is messages alone, of processes that are priced one by one; and the
+ * same price as step by step, in a fraction of the time. Errors: those of pto_charge_messages. */
+bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage);
+pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
+
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
@@ -239,5 +257,8 @@ pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *act
 
 /* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
+/* pto_copy_bytes for such an actor: 0 if the copy is one of a buffer onto itself for all of its processes. */
+int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
 #endif

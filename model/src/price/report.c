@@ -51,6 +51,8 @@ pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine
     } else {
         name_level(&machine->fabric, entry->param, term.key);
     }
+    if (!term.file && entry->param && entry->param->file > 0)
+        term.file = pto_machine_file(machine, entry->param->file);
     term.seconds = entry->param ? entry->count * entry->param->value : 0;
     return term;
 }

@@ -21,6 +21,9 @@ typedef struct {
     opening_t *item;
     int count;
     int capacity;
+    int64_t process;    /* counted from 1 */
+    int64_t ranks;      /* those below can be opened: memory is shared within a node */
+    int64_t *opened_by; /* per rank and allocation: the last process that opened it; 0: none */
 } openings_t;
 
 /* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
@@ -72,10 +75,16 @@ static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slic
     if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
         pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
         return PTO_OK;
+    bool is_users = pto_buffer_is_users(survey->plan, slice->buffer, holder);
+    int64_t allocation = is_users ? slice->buffer + 1 : 0; /* the first is of the temporaries */
+    if (holder >= openings->ranks)
+        return PTO_OK;
+    int64_t *opened_by =
+        &openings->opened_by[holder * (pto_plan_buffer_count(survey->plan) + 1) + allocation];
+    if (*opened_by == openings->process)
+        return PTO_OK;
+    *opened_by = openings->process;
     opening_t opening = opening_of(survey, slice->buffer, holder);
-    for (int i = 0; i < openings->count; i++)
-        if (openings->item[i].rank == opening.rank && openings->item[i].buffer == opening.buffer)
-            return PTO_OK;
     if (openings->count == openings->capacity) {
         int capacity = openings->capacity > 0 ? 2 * openings->capacity : 16;
         opening_t *grown = realloc(openings->item, (size_t)capacity * sizeof *grown);
@@ -257,9 +266,13 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
 static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                  bill_t *bill, pto_error_t *err) {
     bill_t allocated = {.known = true}, opened = {.known = true};
-    openings_t openings = {0};
+    size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
+    openings_t openings = {.opened_by = calloc((size_t)ranks * allocations_each, sizeof *openings.opened_by)};
     pto_status_t status = PTO_OK;
+    if (!openings.opened_by)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
+        openings.process = rank + 1;
         bill_t own = allocations(survey, machine, rank);
         keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
@@ -267,6 +280,7 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
         keep_costlier(&own, &opened);
     }
     free(openings.item);
+    free(openings.opened_by);
     add_items(&allocated, false, bill);
     add_items(&opened, false, bill);
     return status;

@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of two operands, each an earlier operation; a comparison's result is `number`. */
-typedef struct {
-    pto_tape_op_t op;
-    int a;
-    int b;
-    const pto_param_t *param;
-    double number;
-} record_t;
-
 struct pto_tape {
-    record_t *record; /* the first one is the number 0 */
+    pto_tape_record_t *record; /* the first one is the number 0 */
     double *value;    /* of each, scratch of a replay */
     int count;
     int capacity;
@@ -39,7 +30,7 @@ static bool same_number(double a, double b) {
     return a_bits == b_bits;
 }
 
-static uint64_t hash_of(const record_t *record) {
+static uint64_t hash_of(const pto_tape_record_t *record) {
     uint64_t number;
     memcpy(&number, &record->number, sizeof number);
     uint64_t hash = (uint64_t)record->op;
@@ -52,13 +43,13 @@ static uint64_t hash_of(const record_t *record) {
     return hash;
 }
 
-static bool is_same(const record_t *a, const record_t *b) {
+static bool is_same(const pto_tape_record_t *a, const pto_tape_record_t *b) {
     return a->op == b->op && a->a == b->a && a->b == b->b && a->param == b->param &&
            same_number(a->number, b->number);
 }
 
 /* The slot that has the record, or the empty one in which to put it. */
-static int *slot_of(const pto_tape_t *tape, const record_t *record) {
+static int *slot_of(const pto_tape_t *tape, const pto_tape_record_t *record) {
     uint64_t mask = (uint64_t)tape->slots - 1, at = hash_of(record) & mask;
     while (tape->slot[at] != 0 && !is_same(&tape->record[tape->slot[at]], record))
         at = (at + 1) & mask;
@@ -67,7 +58,7 @@ static int *slot_of(const pto_tape_t *tape, const record_t *record) {
 
 static bool grow(pto_tape_t *tape) {
     int capacity = tape->capacity > 0 ? 2 * tape->capacity : CAPACITY_FIRST;
-    record_t *record = realloc(tape->record, (size_t)capacity * sizeof *record);
+    pto_tape_record_t *record = realloc(tape->record, (size_t)capacity * sizeof *record);
     if (record)
         tape->record = record;
     int *slot = calloc(2 * (size_t)capacity, sizeof *slot);
@@ -84,7 +75,7 @@ static bool grow(pto_tape_t *tape) {
     return true;
 }
 
-static int put(record_t record) {
+static int put(pto_tape_record_t record) {
     pto_tape_t *tape = pto_tape_recording;
     if (tape->refused)
         return 0;
@@ -104,18 +95,18 @@ static int put(record_t record) {
 static int operand(pto_time_t time) {
     if (time.node || same_number(time.s, 0))
         return time.node;
-    return put((record_t){.op = PTO_TAPE_NUMBER, .number = time.s});
+    return put((pto_tape_record_t){.op = PTO_TAPE_NUMBER, .number = time.s});
 }
 
 pto_time_t pto_tape_param(const pto_param_t *param, double count) {
     return (pto_time_t){count * param->value,
-                        put((record_t){.op = PTO_TAPE_PARAM, .param = param, .number = count})};
+                        put((pto_tape_record_t){.op = PTO_TAPE_PARAM, .param = param, .number = count})};
 }
 
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s) {
     int node = time.node;
     if (times != 1)
-        node = put((record_t){.op = PTO_TAPE_SCALE, .a = node, .number = times});
+        node = put((pto_tape_record_t){.op = PTO_TAPE_SCALE, .a = node, .number = times});
     return (pto_time_t){s, node};
 }
 
@@ -130,16 +121,16 @@ pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double
         return (pto_time_t){s, left};
     if (op == PTO_TAPE_ADD && left == 0)
         return (pto_time_t){s, right};
-    return (pto_time_t){s, put((record_t){.op = op, .a = left, .b = right})};
+    return (pto_time_t){s, put((pto_tape_record_t){.op = op, .a = left, .b = right})};
 }
 
 void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds) {
     int left = operand(a), right = operand(b);
     if (left != right)
-        put((record_t){.op = op, .a = left, .b = right, .number = holds});
+        put((pto_tape_record_t){.op = op, .a = left, .b = right, .number = holds});
 }
 
-static bool are_same(double a_s, double b_s) { return fabs(a_s - b_s) <= 1e-9 * fabs(a_s); }
+static bool are_same(double a_s, double b_s) { return fabs(a_s - b_s) <= PTO_TIME_ROUNDING * fabs(a_s); }
 
 bool pto_time_same(pto_time_t a, pto_time_t b) {
     bool same = are_same(a.s, b.s);
@@ -156,7 +147,7 @@ pto_tape_t *pto_tape_begin(void) {
         pto_tape_destroy(tape);
         return NULL;
     }
-    tape->record[tape->count++] = (record_t){.op = PTO_TAPE_NUMBER};
+    tape->record[tape->count++] = (pto_tape_record_t){.op = PTO_TAPE_NUMBER};
     pto_tape_recording = tape;
     return tape;
 }
@@ -197,9 +188,15 @@ pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds) {
     return NULL;
 }
 
+const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, int *result) {
+    *count = tape->count;
+    *result = tape->result;
+    return tape->record;
+}
+
 /* --- replaying ------------------------------------------------------------------------------------------ */
 
-static double value_of(const record_t *record, const double *value) {
+static double value_of(const pto_tape_record_t *record, const double *value) {
     double a = value[record->a], b = value[record->b];
     switch (record->op) {
     case PTO_TAPE_NUMBER:
@@ -228,7 +225,7 @@ static double value_of(const record_t *record, const double *value) {
 
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
     for (int i = 0; i < tape->count; i++) {
-        const record_t *record = &tape->record[i];
+        const pto_tape_record_t *record = &tape->record[i];
         tape->value[i] = 0;
         tape->value[i] = value_of(record, tape->value);
         if (record->op >= PTO_TAPE_LESS && tape->value[i] != record->number)

@@ -33,6 +33,15 @@ typedef enum {
     PTO_TAPE_SAME
 } pto_tape_op_t;
 
+/* Of two operands, each an earlier operation; a comparison's result is `number`. */
+typedef struct {
+    pto_tape_op_t op;
+    int a;
+    int b;
+    const pto_param_t *param;
+    double number;
+} pto_tape_record_t;
+
 /* --- times ---------------------------------------------------------------------------------------------- */
 
 pto_time_t pto_tape_param(const pto_param_t *param, double count);
@@ -88,7 +97,8 @@ static inline pto_time_t pto_time_off_tape(pto_time_t time) { return (pto_time_t
 
 static inline bool pto_time_positive(pto_time_t time) { return pto_time_less((pto_time_t){0}, time); }
 
-/* Equal but for rounding. */
+/* Equal but for rounding, which may be this share of them. */
+#define PTO_TIME_ROUNDING 1e-9
 bool pto_time_same(pto_time_t a, pto_time_t b);
 
 /* --- tapes ---------------------------------------------------------------------------------------------- */
@@ -99,6 +109,9 @@ pto_tape_t *pto_tape_begin(void);
  * freed, and the result is NULL. */
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
 void pto_tape_destroy(pto_tape_t *tape);
+
+/* The operations of a tape that can be replayed, in their order; `*result` is the price's. */
+const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, int *result);
 
 /* A plan has been priced. */
 void pto_tape_result(pto_time_t price);

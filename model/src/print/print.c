@@ -35,7 +35,8 @@ static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
     if (request->counts && !pto_counts_scale(request->counts) && !request->counts->host) {
-        pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
+        pto_text_add(&printer->text, "  bytes     by a %s of counts\n",
+                     request->counts->kind == PTO_COUNTS_LIST ? "list" : "matrix");
         return;
     }
     pto_text_add(&printer->text, "  bytes     ");

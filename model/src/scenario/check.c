@@ -36,8 +36,6 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         const char *name;
         pto_collective_t only;
     } use[] = {
-        {pto_counts_differ(&scenario->counts) || scenario->place[PTO_FIELD_COUNTS].line > 0, PTO_FIELD_COUNTS,
-         "counts", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
         {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
@@ -55,6 +53,12 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         if (status != PTO_OK)
             return status;
     }
+    bool has_counts = pto_counts_differ(&scenario->counts) || scenario->place[PTO_FIELD_COUNTS].line > 0;
+    if (has_counts && !pto_collective_is_by_pair(scenario->collective) &&
+        !pto_collective_is_by_owner(scenario->collective))
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
+                                   "counts is for alltoallv and allgatherv only, not for %s",
+                                   pto_collective_name(scenario->collective));
     if (scenario->in_place && !pto_collective_is_vector(scenario->collective))
         return pto_scenario_refuse(scenario, PTO_FIELD_IN_PLACE, PTO_ERR_KEY, err,
                                    "in_place is for allreduce, reduce and broadcast only, not for %s",
@@ -64,10 +68,11 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
     if (names_implementation &&
         (pto_collective_is_vector(scenario->collective) || pto_collective_reduces(scenario->collective) ||
          !pto_collective_is_in_mpi(scenario->collective)))
-        return pto_scenario_refuse(
-            scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
-            "implementation is for alltoall, alltoallv, allgather, gather, scatter and halo only, not for %s",
-            pto_collective_name(scenario->collective));
+        return pto_scenario_refuse(scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
+                                   "implementation is for alltoall, alltoallv, allgather, allgatherv, "
+                                   "gather, scatter and halo only, not "
+                                   "for %s",
+                                   pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
                                    "%s has no destinations to split: use split: bytes",
@@ -177,6 +182,17 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     pto_error_t fault = {.status = PTO_OK};
     if (pto_counts_check(counts, &fault) != PTO_OK)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, fault.status, err, "%s", fault.message);
+    if (counts->kind == PTO_COUNTS_LIST && !pto_collective_is_by_owner(scenario->collective))
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
+            "counts: a list has the bytes of each owner, and an alltoallv has bytes for "
+            "each pair of them");
+    bool of_pairs = counts->host || (counts->kind != PTO_COUNTS_EQUAL && counts->kind != PTO_COUNTS_SKEW &&
+                                     counts->kind != PTO_COUNTS_LIST);
+    if (of_pairs && pto_collective_is_by_owner(scenario->collective))
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
+                                   "counts: an %s has bytes of each owner: give equal, skew or a list",
+                                   pto_collective_name(scenario->collective));
     if (counts->host && scenario->implementation != PTO_IMPLEMENTATION_ISEND_IRECV)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
                                    "counts: MPI has no call for two patterns at once: give "
@@ -185,9 +201,10 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
         return PTO_OK;
     const pto_series_t *bytes = &scenario->bytes;
     if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts, 0)))
-        return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_KEY, err,
-                                   "bytes and a matrix of bytes (%s) cannot both be given",
-                                   counts->matrix_path);
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_BYTES, PTO_ERR_KEY, err, "bytes and a %s of bytes%s%s%s cannot both be given",
+            counts->kind == PTO_COUNTS_LIST ? "list" : "matrix", counts->matrix_path ? " (" : "",
+            counts->matrix_path ? counts->matrix_path : "", counts->matrix_path ? ")" : "");
     return PTO_OK;
 }
 
@@ -240,6 +257,10 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     const pto_counts_t *sized = scenario->counts.host && pto_counts_order(scenario->counts.host) == order
                                     ? scenario->counts.host
                                     : &scenario->counts;
+    if (sized->kind == PTO_COUNTS_LIST)
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
+                                   "the list has %lld numbers, but %lld processes hold data",
+                                   (long long)order, (long long)owners);
     if (sized->kind == PTO_COUNTS_MATRIX)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "the matrix %s has %lld rows, but %lld processes hold data",

@@ -9,9 +9,6 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
                                  pto_status_t status, pto_error_t *err, const char *format, ...)
     PTO_PRINTF_LIKE(5, 6);
 
-/* A series of one value. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_series_one(int64_t value, pto_series_t *series, pto_error_t *err);
-
 /* The owners, of `count`, that `source` may send bytes to, itself included; each once. Returns their number.
  */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);

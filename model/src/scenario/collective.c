@@ -10,6 +10,7 @@ typedef struct {
     bool from_root;       /* only owner 0 has an input */
     bool to_root;         /* only owner 0 has an output */
     bool by_pair;         /* byte counts can differ between pairs */
+    bool by_owner;        /* byte counts can differ between owners */
     bool in_mpi;          /* an MPI call exists */
     pto_nccl_kind_t nccl; /* PTO_NCCL_COUNT: not in NCCL */
 } collective_t;
@@ -65,6 +66,11 @@ static const collective_t collectives[] = {
                                 .from_root = true,
                                 .in_mpi = true,
                                 .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_ALLGATHERV] = {.name = "allgatherv",
+                                   .data = PTO_DATA_GATHERED,
+                                   .by_owner = true,
+                                   .in_mpi = true,
+                                   .nccl = PTO_NCCL_ALLGATHERV},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 
@@ -103,6 +109,12 @@ bool pto_collective_is_from_root(pto_collective_t collective) { return row(colle
 bool pto_collective_is_to_root(pto_collective_t collective) { return row(collective)->to_root; }
 
 bool pto_collective_is_by_pair(pto_collective_t collective) { return row(collective)->by_pair; }
+
+bool pto_collective_is_by_owner(pto_collective_t collective) { return row(collective)->by_owner; }
+
+bool pto_collective_is_allgather(pto_collective_t collective) {
+    return row(collective)->data == PTO_DATA_GATHERED && !row(collective)->to_root;
+}
 
 bool pto_collective_is_in_mpi(pto_collective_t collective) { return row(collective)->in_mpi; }
 

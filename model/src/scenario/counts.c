@@ -1,5 +1,5 @@
-/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from
- * CSV. pattern.c has those on grids. */
+/* Byte counts between the owners of an alltoallv, or of those of an allgatherv: equal, skewed by a seeded
+ * hash, or a matrix or list from CSV. pattern.c has those on grids. */
 #include "portolan/scenario.h"
 
 #include <limits.h>
@@ -13,45 +13,22 @@
 #include "portolan/units.h"
 #include "scenario/check.h"
 #include "scenario/pair_rows.h"
+#include "scenario/skew.h"
 
 enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
 
 static const size_t file_bytes_max = (size_t)256 << 20;
 
-/* --- skew ----------------------------------------------------------------------------------------------- */
-
-static const uint64_t golden_gamma = 0x9e3779b97f4a7c15u;
-
-/* The output function of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). */
-static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static int64_t skewed_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
-    double product = (double)bytes * counts->skew;
-    int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;
-    if (spread > INT64_MAX - bytes)
-        spread = INT64_MAX - bytes;
-    uint64_t width = 2 * (uint64_t)spread + 1;
-    uint64_t hash = mix(counts->seed + golden_gamma);
-    hash = mix(hash + (uint64_t)source + golden_gamma);
-    hash = mix(hash + (uint64_t)destination + golden_gamma);
-    if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
-        uint64_t unfair = (0 - width) % width;
-        while (hash < unfair)
-            hash = mix(hash + golden_gamma);
-    }
-    return bytes - spread + (int64_t)(hash % width);
-}
-
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
+    pto_skew_t skew;
     switch (counts->kind) {
     case PTO_COUNTS_SKEW:
-        return skewed_bytes(counts, bytes, source, destination);
+        skew = pto_skew_of(counts, bytes);
+        return pto_skew_bytes(&skew, source, destination);
     case PTO_COUNTS_MATRIX:
         return counts->matrix[source * counts->order + destination];
+    case PTO_COUNTS_LIST:
+        return counts->matrix[source];
     case PTO_COUNTS_STENCIL:
     case PTO_COUNTS_GROUPS:
         return pto_pattern_bytes(counts, bytes, source, destination);
@@ -62,11 +39,12 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
     return bytes;
 }
 
-/* --- matrices ------------------------------------------------------------------------------------------- */
+/* --- matrices and lists --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
     pto_error_t *err;
+    bool is_list;
     const char *at; /* the next character */
     const char *end;
     const char *line_start;
@@ -87,7 +65,9 @@ static pto_status_t fail_at(const csv_t *csv, const char *place, pto_status_t st
 
 static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
     if (!pto_add(csv->total, bytes, &csv->total))
-        return fail_at(csv, place, PTO_ERR_RANGE, "the matrix sums to more than 9223372036854775807 bytes");
+        return fail_at(csv, place, PTO_ERR_RANGE,
+                       csv->is_list ? "the list sums to more than 9223372036854775807 bytes"
+                                    : "the matrix sums to more than 9223372036854775807 bytes");
     if (csv->count == csv->capacity) {
         int64_t capacity = csv->capacity > 0 ? 2 * csv->capacity : FIRST_CAPACITY;
         int64_t *larger = realloc(csv->value, (size_t)capacity * sizeof *larger);
@@ -142,14 +122,14 @@ static pto_status_t read_row(csv_t *csv, const char *line_end) {
         if (status != PTO_OK)
             return status;
         cells++;
-        if (csv->rows > 0 && (cells > csv->columns || (!line.next && cells < csv->columns)))
+        if (!csv->is_list && csv->rows > 0 && (cells > csv->columns || (!line.next && cells < csv->columns)))
             return refuse_width(csv, line.place, cells);
     }
     if (line.fault)
         return fail_at(csv, line.place, PTO_ERR_SYNTAX, line.fault);
     csv->columns = cells;
     csv->rows++;
-    if (csv->rows > csv->columns)
+    if (!csv->is_list && csv->rows > csv->columns)
         return refuse_height(csv);
     return PTO_OK;
 }
@@ -175,7 +155,7 @@ static pto_status_t read_rows(csv_t *csv) {
     }
     if (csv->rows == 0)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, 1, 1, "the file holds no numbers");
-    return csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
+    return csv->is_list || csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
 }
 
 static pto_status_t parse_square(const char *text, const char *end, const char *path, pto_counts_t *counts,
@@ -223,6 +203,28 @@ pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *co
     status = parse_space(text, size, path, space, counts, err);
     free(text);
     return status;
+}
+
+pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, file_bytes_max, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    const char *start = text + pto_byte_order_mark(text, size);
+    csv_t csv = {
+        .path = path, .err = err, .is_list = true, .at = start, .end = text + size, .line_start = start};
+    char *kept = pto_text_copy(path);
+    status = kept ? read_rows(&csv) : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    free(text);
+    if (status != PTO_OK) {
+        free(csv.value);
+        free(kept);
+        return status;
+    }
+    *counts =
+        (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = csv.count, .matrix = csv.value, .matrix_path = kept};
+    return PTO_OK;
 }
 
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err) {

@@ -90,9 +90,20 @@ static int64_t most_messages(const pto_grid_t *grid) {
     return most;
 }
 
+/* Number by number, rather than by a rule. */
+static bool is_given(const pto_counts_t *counts) {
+    return counts->kind == PTO_COUNTS_MATRIX || counts->kind == PTO_COUNTS_LIST;
+}
+
+int64_t pto_counts_values(const pto_counts_t *counts) {
+    if (!is_given(counts))
+        return 0;
+    return counts->kind == PTO_COUNTS_MATRIX ? counts->order * counts->order : counts->order;
+}
+
 static int64_t largest_of_one(const pto_counts_t *counts, int64_t bytes) {
-    int64_t largest = counts->kind == PTO_COUNTS_MATRIX ? 0 : bytes;
-    for (int64_t i = 0; counts->kind == PTO_COUNTS_MATRIX && i < counts->order * counts->order; i++)
+    int64_t values = pto_counts_values(counts), largest = is_given(counts) ? 0 : bytes;
+    for (int64_t i = 0; i < values; i++)
         largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
     int64_t times = counts->kind == PTO_COUNTS_SKEW      ? 2
                     : counts->kind == PTO_COUNTS_STENCIL ? most_messages(&counts->grid)
@@ -111,7 +122,7 @@ bool pto_counts_differ(const pto_counts_t *counts) {
 }
 
 bool pto_counts_scale(const pto_counts_t *counts) {
-    return counts->kind != PTO_COUNTS_MATRIX || (counts->host && pto_counts_scale(counts->host));
+    return !is_given(counts) || (counts->host && pto_counts_scale(counts->host));
 }
 
 /* --- grids ---------------------------------------------------------------------------------------------- */
@@ -119,7 +130,7 @@ bool pto_counts_scale(const pto_counts_t *counts) {
 static int64_t order_of_one(const pto_counts_t *counts) {
     int64_t order = 1;
     if (!has_grid(counts))
-        return counts->kind == PTO_COUNTS_MATRIX ? counts->order : 0;
+        return is_given(counts) ? counts->order : 0;
     for (int d = 0; d < counts->grid.dim_count; d++)
         order *= counts->grid.dim[d];
     return order;
@@ -130,9 +141,22 @@ int64_t pto_counts_order(const pto_counts_t *counts) {
     return order == 0 && counts->host ? order_of_one(counts->host) : order;
 }
 
+static pto_status_t check_list(const pto_counts_t *counts, pto_error_t *err) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < counts->order; i++) {
+        if (counts->matrix[i] < 0)
+            return pto_error_set(err, PTO_ERR_RANGE, "a number of bytes cannot be negative");
+        if (!pto_add(total, counts->matrix[i], &total))
+            return pto_error_set(err, PTO_ERR_RANGE, "the list sums to more than 9223372036854775807 bytes");
+    }
+    return PTO_OK;
+}
+
 static pto_status_t check_one(const pto_counts_t *counts, pto_error_t *err) {
     const pto_grid_t *grid = &counts->grid;
     int64_t order = 1;
+    if (counts->kind == PTO_COUNTS_LIST)
+        return check_list(counts, err);
     if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
         return pto_error_set(err, PTO_ERR_RANGE, "skew must be in [0, 1], not %g", counts->skew);
     if (!has_grid(counts))
@@ -219,6 +243,8 @@ static void describe_one(writer_t *writer, const pto_counts_t *counts) {
         describe_grid(writer, counts);
     else if (counts->kind == PTO_COUNTS_MATRIX)
         add(writer, "matrix %s", counts->matrix_path ? counts->matrix_path : "");
+    else if (counts->kind == PTO_COUNTS_LIST)
+        add(writer, "list");
     else if (counts->kind == PTO_COUNTS_SKEW)
         add(writer, "skew %g (seed %llu)", counts->skew, (unsigned long long)counts->seed);
     else

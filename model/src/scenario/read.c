@@ -346,7 +346,8 @@ static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml
     const pto_yaml_node_t *bytes = pto_yaml_find(root, "bytes");
     if (bytes)
         return pto_read_fail(reader, bytes, PTO_ERR_KEY,
-                             "bytes and a matrix of bytes (counts on line %d) cannot both be given",
+                             "bytes and a %s of bytes (counts on line %d) cannot both be given",
+                             scenario->counts.kind == PTO_COUNTS_LIST ? "list" : "matrix",
                              pto_yaml_find(root, "counts")->line);
     return pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, reader->err);
 }

@@ -35,6 +35,7 @@ typedef struct {
     int64_t seed;
     char *matrix_path;
     int space; /* -1: rows of a matrix of any */
+    pto_counts_t list;
     int pattern;
     numbers_t dims, wrap, weights;
     int64_t along;
@@ -45,6 +46,45 @@ static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t 
     pto_status_t status = pto_read_number(reader, node, slot, argument);
     if (status == PTO_OK && *(double *)slot > 1)
         return pto_read_fail(reader, node, PTO_ERR_RANGE, "skew must be in [0, 1], not %g", *(double *)slot);
+    return status;
+}
+
+/* A list of numbers, or a file of them. A fault in the file is reported in the file. */
+static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    pto_counts_t *counts = slot;
+    if (node->kind == PTO_YAML_SCALAR) {
+        char *path = NULL;
+        pto_error_t fault = {.status = PTO_OK};
+        pto_status_t status = pto_read_path(reader, node, &path, argument);
+        if (status != PTO_OK)
+            return status;
+        status = pto_counts_read_list(path, counts, &fault);
+        if (status == PTO_ERR_IO)
+            status = pto_read_fail(reader, node, status, "list: %s: %s", path, fault.message);
+        else if (status != PTO_OK && reader->err)
+            *reader->err = fault;
+        free(path);
+        return status;
+    }
+    pto_status_t status =
+        pto_read_expect(reader, node, PTO_YAML_LIST, "a list of bytes, or the name of a file");
+    if (status == PTO_OK && node->child_count == 0)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "the list holds no numbers");
+    int64_t *value = status == PTO_OK ? calloc((size_t)node->child_count, sizeof *value) : NULL;
+    if (status == PTO_OK && !value)
+        status = pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    int64_t count = 0;
+    for (const pto_yaml_node_t *item = node->child; item && status == PTO_OK; item = item->next)
+        status = pto_read_bytes(reader, item, &value[count++], 0);
+    pto_counts_t made = {.kind = PTO_COUNTS_LIST, .order = count, .matrix = value};
+    pto_error_t fault = {.status = PTO_OK};
+    if (status == PTO_OK && pto_counts_check(&made, &fault) != PTO_OK)
+        status = pto_read_fail_as(reader, node, &fault);
+    if (status != PTO_OK)
+        free(value);
+    else
+        *counts = made;
     return status;
 }
 
@@ -78,7 +118,7 @@ static pto_status_t read_numbers(const pto_reader_t *reader, const pto_yaml_node
 }
 
 /* The keys of `counts`, and which of its forms each belongs to. */
-enum { FORM_SKEW = 1, FORM_MATRIX = 2, FORM_STENCIL = 4, FORM_GROUPS = 8 };
+enum { FORM_SKEW = 1, FORM_MATRIX = 2, FORM_STENCIL = 4, FORM_GROUPS = 8, FORM_LIST = 16 };
 static const struct {
     const char *key;
     unsigned forms;
@@ -87,6 +127,7 @@ static const struct {
     {"seed", FORM_SKEW},
     {"matrix", FORM_MATRIX},
     {"space", FORM_MATRIX},
+    {"list", FORM_LIST},
     {"pattern", FORM_STENCIL | FORM_GROUPS},
     {"dims", FORM_STENCIL | FORM_GROUPS},
     {"wrap", FORM_STENCIL},
@@ -97,19 +138,22 @@ static const struct {
 static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     const counts_slot_t *read = target;
     bool pattern = pto_yaml_find(node, "pattern") != NULL, matrix = pto_yaml_find(node, "matrix") != NULL;
+    bool list = pto_yaml_find(node, "list") != NULL;
     unsigned form = matrix               ? FORM_MATRIX
+                    : list               ? FORM_LIST
                     : !pattern           ? FORM_SKEW
                     : read->pattern == 0 ? FORM_STENCIL
                                          : FORM_GROUPS;
-    if (!pattern && !matrix && !pto_yaml_find(node, "skew"))
+    if (!pattern && !matrix && !list && !pto_yaml_find(node, "skew"))
         return pto_read_fail(reader, node, PTO_ERR_KEY,
-                             "missing key 'skew', 'matrix' or 'pattern' in 'counts'");
+                             "missing key 'skew', 'matrix', 'list' or 'pattern' in 'counts'");
     for (size_t i = 0; i < sizeof counts_form / sizeof *counts_form; i++) {
         const pto_yaml_node_t *given = pto_yaml_find(node, counts_form[i].key);
         if (given && !(counts_form[i].forms & form))
             return pto_read_fail(reader, given, PTO_ERR_KEY, "counts: %s cannot be given with %s",
                                  counts_form[i].key,
                                  matrix    ? "a matrix"
+                                 : list    ? "a list"
                                  : pattern ? pattern_at(read->pattern)
                                            : "skew");
     }
@@ -131,6 +175,7 @@ static const pto_yaml_field_t counts_fields[] = {
     {.key = "skew", .read = read_skew, .offset = offsetof(counts_slot_t, skew)},
     {.key = "seed", .read = pto_read_count, .offset = offsetof(counts_slot_t, seed)},
     {.key = "matrix", .read = pto_read_path, .offset = offsetof(counts_slot_t, matrix_path)},
+    {.key = "list", .read = read_list, .offset = offsetof(counts_slot_t, list)},
     {.key = "space", .read = read_space, .offset = offsetof(counts_slot_t, space)},
     {.key = "pattern", .read = read_pattern, .offset = offsetof(counts_slot_t, pattern)},
     {.key = "dims", .read = read_numbers, .offset = offsetof(counts_slot_t, dims), .argument = 1},
@@ -182,16 +227,20 @@ static pto_status_t read_one(const pto_reader_t *reader, const pto_yaml_node_t *
             return PTO_OK;
         return pto_read_fail(
             reader, node, PTO_ERR_TYPE,
-            "counts: expected equal, {skew}, {matrix}, {pattern, dims} or {gpu, cpu}, not '%.*s'", QUOTE_MAX,
-            node->text);
+            "counts: expected equal, {skew}, {matrix}, {list}, {pattern, dims} or {gpu, cpu}, not '%.*s'",
+            QUOTE_MAX, node->text);
     }
     counts_slot_t read = {.space = -1};
     pto_status_t status = pto_read_mapping(reader, node, &counts_table, &read);
-    if (status == PTO_OK && read.matrix_path)
+    if (status != PTO_OK)
+        pto_counts_fini(&read.list);
+    else if (read.list.kind == PTO_COUNTS_LIST)
+        *counts = read.list;
+    else if (read.matrix_path)
         status = read_matrix(reader, pto_yaml_find(node, "matrix"), &read, counts);
-    else if (status == PTO_OK && read.dims.count > 0)
+    else if (read.dims.count > 0)
         status = make_pattern(reader, node, &read, counts);
-    else if (status == PTO_OK)
+    else
         *counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = read.skew, .seed = (uint64_t)read.seed};
     free(read.matrix_path);
     return status;

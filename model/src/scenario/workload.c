@@ -3,16 +3,19 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
-#include "scenario/check.h"
+
+bool pto_workload_is_call(const pto_workload_call_t *call) {
+    return call->scenario.collective < PTO_COLLECTIVE_COUNT;
+}
 
 const char *pto_workload_call_name(const pto_workload_call_t *call) {
     if (call->name)
         return call->name;
-    return call->scenario.collective < PTO_COLLECTIVE_COUNT ? pto_collective_name(call->scenario.collective)
-                                                            : "compute";
+    return pto_workload_is_call(call) ? pto_collective_name(call->scenario.collective) : "compute";
 }
 
 const char *pto_workload_along_text(const pto_workload_t *workload, unsigned along,
@@ -189,6 +192,19 @@ static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t 
     return PTO_OK;
 }
 
+pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                  int64_t **member, pto_error_t *err) {
+    int64_t gpus = pto_layout_owner_count(&workload->layout), size = gpus / call->communicators.count;
+    int64_t *made = calloc((size_t)gpus + 1, sizeof *made), next = 0;
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lld processes", (long long)gpus);
+    for (int64_t process = 0; process < gpus && next < gpus; process++)
+        for (int64_t i = 0; i < size && (size == gpus || is_first(workload, call->along, process)); i++)
+            made[next++] = size == gpus ? i : member_at(workload, call->along, process, i);
+    *member = made;
+    return PTO_OK;
+}
+
 static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_t *call,
                               const pto_machine_t *machine, pto_error_t *err) {
     pto_scenario_t *scenario = &call->scenario;
@@ -210,7 +226,7 @@ pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *ma
     if (status == PTO_OK)
         status = complete_grid(workload, err);
     for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
-        if (workload->call[i].scenario.collective < PTO_COLLECTIVE_COUNT)
+        if (pto_workload_is_call(&workload->call[i]))
             status = bind_call(workload, &workload->call[i], machine, err);
     return status;
 }

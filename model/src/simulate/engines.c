@@ -19,14 +19,14 @@ static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
     for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++)
         if (engines[kind].first)
             first_s = fmin(first_s, engines[kind].next_s);
-    pto_agenda_set(&sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
+    pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
 }
 
 /* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
-    for (uint32_t at = engine->first; at; at = sim->local[at - 1].copy_next) {
-        pto_local_t *local = &sim->local[at - 1];
+    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next) {
+        pto_local_t *local = &sim->all->local[at - 1];
         double whole_s = pto_sim_copy_s(sim, local, engine->total_bytes);
         local->copy_left -= whole_s > 0 ? dt_s / whole_s : local->copy_left;
     }
@@ -42,21 +42,21 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
         advance(sim, engine);
     local->copy_left = 1;
     local->copy_next = engine->first;
-    engine->first = rank + 1;
+    engine->first = sim->first_proc + rank + 1;
     engine->total_bytes += local->copy_bytes;
     set_next(sim, engine, sim->now_s);
 }
 
-/* The GPU's other processes with copies that still count at a resource, in whatever lane. */
+/* The GPU's other processes, of the job, with copies that still count at a resource, in whatever lane. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
-    uint32_t cores = (uint32_t)sim->layout->procs_per_gpu;
-    uint32_t own = sim->local[rank].rank, first = own / cores * cores;
-    int64_t waiting = 0;
-    for (uint32_t other = first; other < first + cores; other++) {
+    int64_t cores = sim->layout->procs_per_gpu;
+    int64_t own = pto_sim_place(sim, sim->local[rank].rank), first = own / cores * cores, waiting = 0;
+    for (int64_t other = first; other < first + cores; other++) {
         bool counts = false;
-        for (uint32_t lane = 0; lane < sim->lanes && other != own; lane++)
-            counts = counts ||
-                     pto_sim_before(sim->now_s, sim->local[other + lane * sim->ranks].copy_held_s[resource]);
+        for (uint32_t lane = 0; lane < sim->all->lanes && other != own; lane++) {
+            pto_sim_lane_t at = pto_sim_lane_at(sim, other, lane);
+            counts = counts || pto_sim_before(sim->now_s, at.sim->local[at.rank].copy_held_s[resource]);
+        }
         waiting += counts;
     }
     return waiting;
@@ -88,20 +88,19 @@ static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
 
 /* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
 static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t *local) {
-    const pto_layout_t *layout = sim->layout;
     const pto_step_t *step = action->step;
-    int64_t source = pto_slice_holder(sim->plan, &step->source, action);
-    int64_t target = pto_slice_holder(sim->plan, &step->target, action);
-    bool pushes = target / layout->procs_per_gpu != pto_sim_gpu(sim, local->rank);
+    int64_t own = pto_sim_gpu(sim, local->rank);
+    int64_t source = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->source, action));
+    int64_t target = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->target, action));
+    bool pushes = target != own;
     local->copy_kind = pto_step_copy_kind(sim->plan, step);
-    local->copy_between_gpus =
-        local->copy_kind == PTO_COPY_D2D && source / layout->procs_per_gpu != target / layout->procs_per_gpu;
+    local->copy_between_gpus = local->copy_kind == PTO_COPY_D2D && source != target;
     local->copy_reach = pto_copy_reach(sim->plan, action);
-    local->copy_gpu = pto_sim_gpu(sim, local->rank);
+    local->copy_gpu = own;
     local->copy_engine = (uint32_t)local->copy_kind;
     if (!local->copy_between_gpus)
         return;
-    local->copy_gpu = (pushes ? target : source) / layout->procs_per_gpu;
+    local->copy_gpu = pushes ? target : source;
     local->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
@@ -162,7 +161,8 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     local->copy_reach = copy.access.reach;
     local->copy_most_bytes = copy.access.most_bytes;
     local->copy_bytes = copy.remote_bytes;
-    local->copy_gpu = several ? pto_sim_gpu(sim, local->rank) : copy.other_gpu;
+    local->copy_gpu = several ? pto_sim_gpu(sim, local->rank)
+                              : pto_sim_gpu(sim, copy.other_gpu * sim->layout->procs_per_gpu);
     local->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
     occupy(sim, engine_of(sim, local), local->copy_bytes);
     local->copy_alone_s = pto_sim_copy_s(sim, local, local->copy_bytes);
@@ -184,7 +184,7 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
     local->copy_queued = !local->copy_between_gpus && pto_sim_copy_is_queued(sim, local->copy_kind);
     local->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, local);
-    if (sim->lanes > 1)
+    if (sim->all->lanes > 1)
         pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy_kind));
     occupy(sim, engine, bytes);
     local->copy_alone_s =
@@ -216,12 +216,14 @@ static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {
-        pto_local_t *local = &sim->local[*place - 1];
+        pto_local_t *local = &sim->all->local[*place - 1];
         if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, local))) {
             place = &local->copy_next;
             continue;
         }
-        pto_sim_set(sim, *place - 1, PTO_SLOT_RUN, sim->now_s);
+        uint32_t rank = *place - 1;
+        pto_sim_t *owner = pto_sim_owner(sim, &rank);
+        pto_sim_set(owner, rank, PTO_SLOT_RUN, sim->now_s);
         ended_bytes += local->copy_bytes;
         *place = local->copy_next;
     }
@@ -232,8 +234,8 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
     advance(sim, engine);
     end_copies(sim, engine);
     double next_s = INFINITY;
-    for (uint32_t at = engine->first; at; at = sim->local[at - 1].copy_next)
-        next_s = fmin(next_s, left_s(sim, engine, &sim->local[at - 1]));
+    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next)
+        next_s = fmin(next_s, left_s(sim, engine, &sim->all->local[at - 1]));
     set_next(sim, engine, sim->now_s + next_s);
 }
 

@@ -1,6 +1,7 @@
 /* Lanes of a rank in the simulator. Each lane passes through its own stages; it starts one when the lanes
- * that the stage waits for have come far enough. A rank's lanes share its sending and its receiving side,
- * each copy direction of its GPU, and its CPU: each serves one lane at a time. */
+ * that the stage waits for have come far enough. A rank's lanes, of one plan or of several at once, share its
+ * sending and its receiving side, each copy direction of its GPU, and its CPU: each serves one lane at a
+ * time. */
 #include "simulate/simulate_internal.h"
 
 /* The same rank's process in another lane. */
@@ -32,10 +33,10 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
 }
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
-    for (uint32_t lane = 0; lane < sim->lanes && sim->lanes > 1; lane++) {
-        uint32_t other = in_lane(sim, rank, lane);
-        if (other != rank && sim->proc[other].state == state)
-            pto_sim_set(sim, other, PTO_SLOT_RUN, sim->now_s);
+    for (uint32_t i = 1; i < sim->all->lanes; i++) {
+        pto_sim_lane_t other = pto_sim_other_lane(sim, rank, i);
+        if (other.sim->proc[other.rank].state == state)
+            pto_sim_set(other.sim, other.rank, PTO_SLOT_RUN, sim->now_s);
     }
 }
 
@@ -43,12 +44,13 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 
 /* Whether another lane of the rank has what this one wants, or has waited for it longer; of two equals, the
  * later lane is the one with the older chunk. */
-static bool comes_before(const pto_sim_t *sim, uint32_t other, uint32_t rank) {
-    const pto_local_t *theirs = &sim->local[other], *own = &sim->local[rank];
-    if (other == rank || theirs->holds == own->wants)
-        return other != rank;
+static bool comes_before(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
+    const pto_local_t *theirs = &other.sim->local[other.rank], *own = &sim->local[rank];
+    if (theirs->holds == own->wants)
+        return true;
+    bool later = other.sim->proc[other.rank].lane > sim->proc[rank].lane;
     return theirs->wants == own->wants &&
-           (theirs->wants_s < own->wants_s || (theirs->wants_s == own->wants_s && other > rank));
+           (theirs->wants_s < own->wants_s || (theirs->wants_s == own->wants_s && later));
 }
 
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource) {
@@ -56,8 +58,8 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
     if (!local->wants)
         local->wants_s = sim->now_s;
     local->wants = (int)resource + 1;
-    for (uint32_t lane = 0; lane < sim->lanes; lane++)
-        if (comes_before(sim, in_lane(sim, rank, lane), rank))
+    for (uint32_t i = 1; i < sim->all->lanes; i++)
+        if (comes_before(pto_sim_other_lane(sim, rank, i), sim, rank))
             return false;
     local->holds = local->wants;
     local->wants = 0;
@@ -67,4 +69,16 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
     sim->local[rank].holds = 0;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
+}
+
+pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane) {
+    const pto_sims_t *all = sim->all;
+    int call = all->calls - 1;
+    if (!all->owner)
+        return (pto_sim_lane_t){all->sim, (uint32_t)job_rank + lane * sim->ranks};
+    while (all->first_lane[call] > lane)
+        call--;
+    uint32_t rank = all->member[(int64_t)call * all->ranks + job_rank];
+    pto_sim_t *owner = pto_sim_owner(sim, &rank);
+    return (pto_sim_lane_t){owner, rank + (lane - all->first_lane[call]) * owner->ranks};
 }

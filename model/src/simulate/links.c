@@ -12,7 +12,7 @@
 #include "simulate/simulate_internal.h"
 
 static bool sooner(const pto_engine_job_t *a, const pto_engine_job_t *b) {
-    return a->until_s < b->until_s || (a->until_s == b->until_s && a->rank < b->rank);
+    return a->until_s < b->until_s || (a->until_s == b->until_s && a->proc < b->proc);
 }
 
 static void push(pto_engine_job_t *heap, int32_t count, pto_engine_job_t job) {
@@ -50,7 +50,7 @@ void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     double next_s = !wanted                    ? INFINITY
                     : pto_link_has_flows(kind) ? pto_routes_next_s(sim, kind, node)
                                                : next_end_s(link);
-    pto_agenda_set(&sim->agenda, sim->first_link_slot + pto_link_number(kind, node), next_s, false);
+    pto_agenda_set(sim->agenda, sim->first_link_slot + pto_link_number(kind, node), next_s, false);
 }
 
 void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
@@ -62,13 +62,14 @@ void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
 
 static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    uint32_t rank = link->job[0].rank;
+    uint32_t rank = link->job[0].proc;
+    pto_sim_t *owner = pto_sim_owner(sim, &rank);
     link->at_s = end_s > link->at_s ? end_s : link->at_s;
     link->progress_s = link->job[0].until_s;
     pop(link->job, --link->jobs);
     if (link->jobs == 0)
         pto_link_idle(sim, kind, node);
-    pto_sim_through(sim, kind, kind != PTO_LINK_EJECTION, rank, link->at_s);
+    pto_sim_through(owner, kind, kind != PTO_LINK_EJECTION, rank, link->at_s);
 }
 
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
@@ -123,7 +124,7 @@ bool pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double w
         return false;
     }
     pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
-    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, rank});
+    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, sim->first_proc + rank});
     link->jobs++;
     if (link->waiting > 0)
         pto_link_schedule(sim, kind, node);

@@ -30,12 +30,13 @@ bool pto_sim_messages_ended(const pto_proc_t *proc) {
 
 /* --- receiving ------------------------------------------------------------------------------------------ */
 
-/* The message that a rank, in whatever lane, sends or receives within its node; NULL: none. */
-static pto_side_t *moving_side(const pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
-    for (uint32_t i = 0; i < sim->lanes; i++) {
-        pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+/* The side of a rank, in whatever lane, that sends or receives a message within its node; NULL: none. */
+static pto_side_t *moving_side(pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
+    for (uint32_t i = 0; i < sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        pto_proc_t *proc = &lane.sim->proc[lane.rank];
         pto_side_t *side = sends ? &proc->out : &proc->in;
-        const pto_message_t *message = side->message ? pto_message_at(&sim->pool, side->message) : NULL;
+        const pto_message_t *message = side->message ? pto_message_at(&lane.sim->pool, side->message) : NULL;
         if (message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space)
             return side;
     }
@@ -218,11 +219,11 @@ static void close_side(const pto_sim_t *sim, const pto_side_t *side, double stag
 
 /* The receiving side is free: the next lane that has a message waiting receives it. */
 static void receive_next(pto_sim_t *sim, uint32_t rank) {
-    for (uint32_t i = 1; i <= sim->lanes; i++) {
-        uint32_t other = pto_sim_other_lane(sim, rank, i);
-        uint32_t next = pto_queue_take(&sim->pool, &sim->proc[other].in.queue);
+    for (uint32_t i = 1; i <= sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        uint32_t next = pto_queue_take(&lane.sim->pool, &lane.sim->proc[lane.rank].in.queue);
         if (next) {
-            start_receiving(sim, other, next);
+            start_receiving(lane.sim, lane.rank, next);
             return;
         }
     }
@@ -355,7 +356,7 @@ static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
         }
         if (!second_look) {
             pto_queue_add(&sim->pool, &proc->out.queue, number);
-            pto_agenda_set(&sim->agenda, sim->first_look_slot + rank, sim->now_s, true);
+            pto_sim_set(sim, rank, PTO_SLOT_LOOK, sim->now_s);
             return;
         }
         message->start_s = sim->now_s;
@@ -386,10 +387,10 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
         target->in.through_s[1] = proc->out.through_s[0];
     end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, target->rank);
     proc->sends_open--;
-    for (uint32_t i = 1; i <= sim->lanes; i++) {
-        uint32_t other = pto_sim_other_lane(sim, rank, i);
-        if (sim->proc[other].state == PTO_PROC_MESSAGES)
-            send_next(sim, other, false);
+    for (uint32_t i = 1; i <= sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        if (lane.sim->proc[lane.rank].state == PTO_PROC_MESSAGES)
+            send_next(lane.sim, lane.rank, false);
     }
     if (proc->sends_open == 0 && proc->sends_made_all)
         close_side(sim, &proc->out, proc->stage_s, &proc->sending);

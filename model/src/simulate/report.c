@@ -24,7 +24,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
     const pto_proc_t *proc = &sim->proc[rank];
     pto_span_t span = {.resource = resource,
                        .node = proc->node,
-                       .index = proc->rank,
+                       .index = pto_sim_place(sim, proc->rank),
                        .lane = (int)proc->lane,
                        .name = proc->at->walk.stage->name,
                        .peer_rank = peer_rank,
@@ -65,11 +65,13 @@ static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
     use->count++;
 }
 
-static void report_rank(const pto_sim_t *sim, uint32_t rank, pto_simulation_t *simulation) {
+/* A rank of the job, in all its lanes. */
+static void report_rank(const pto_sims_t *all, int64_t rank, pto_simulation_t *simulation) {
     double busy_s[3] = {0}, waiting_s[3] = {0};
-    for (uint32_t lane = 0; lane < sim->lanes; lane++) {
-        const pto_proc_t *proc = &sim->proc[rank + lane * sim->ranks];
-        const pto_local_t *local = &sim->local[rank + lane * sim->ranks];
+    for (uint32_t lane = 0; lane < all->lanes; lane++) {
+        const pto_sim_lane_t at = pto_sim_lane_at(all->sim, rank, lane);
+        const pto_proc_t *proc = &at.sim->proc[at.rank];
+        const pto_local_t *local = &at.sim->local[at.rank];
         const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, local->busy_s};
         const double waiting[] = {proc->sending.waiting_s, proc->receiving.waiting_s, local->waiting_s};
         for (int i = 0; i < 3; i++) {
@@ -80,6 +82,8 @@ static void report_rank(const pto_sim_t *sim, uint32_t rank, pto_simulation_t *s
             simulation->seconds = proc->stage_s;
             simulation->slowest_rank = rank;
         }
+        if (all->end_s && proc->stage_s > all->end_s[at.sim->call])
+            all->end_s[at.sim->call] = proc->stage_s;
     }
     add_use(&simulation->use[PTO_RESOURCE_SEND], busy_s[0], waiting_s[0]);
     add_use(&simulation->use[PTO_RESOURCE_RECV], busy_s[1], waiting_s[1]);
@@ -100,17 +104,19 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
-void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
-    *simulation = (pto_simulation_t){.ranks = sim->ranks,
-                                     .messages = sim->messages,
-                                     .events = sim->events,
-                                     .most_in_flight = sim->pool.most_in_flight};
-    for (uint32_t rank = 0; rank < sim->ranks; rank++)
-        report_rank(sim, rank, simulation);
+void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
+    const pto_sim_t *sim = all->sim;
+    *simulation = (pto_simulation_t){.ranks = all->ranks, .events = sim->events};
+    for (uint32_t i = 0; i < all->count; i++) {
+        simulation->messages += all->sim[i].messages;
+        simulation->most_in_flight += all->sim[i].pool.most_in_flight;
+    }
+    for (int64_t rank = 0; rank < all->ranks; rank++)
+        report_rank(all, rank, simulation);
     for (int64_t node = 0; node < sim->nodes; node++) {
         for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
-            uint32_t users = kind == PTO_LINK_FABRIC ? sim->ranks : sim->ranks_per_node;
+            int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->nodes;
             add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
                     pto_link_busy_s(sim, (pto_link_kind_t)kind, link), link->waiting_s / (double)users);
         }

@@ -94,9 +94,11 @@ static void progress(pto_link_t *link, pto_flow_t *flow, double to_s) {
 /* One that was never slowed is through at the time of its own, which its side knows better. */
 static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flow_t flow) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    pto_local_t *local = &sim->local[flow.rank];
+    uint32_t rank = flow.proc;
+    pto_sim_t *owner = pto_sim_owner(sim, &rank);
+    pto_local_t *local = &owner->local[rank];
     if (flow.use != PTO_FLOW_COPY) {
-        pto_sim_through(sim, kind, flow.use == PTO_FLOW_SEND, flow.rank, flow.slowed ? link->at_s : 0);
+        pto_sim_through(owner, kind, flow.use == PTO_FLOW_SEND, rank, flow.slowed ? link->at_s : 0);
         return;
     }
     link->waiting_s += flow.slowed ? pto_sim_excess(link->at_s, flow.alone_until_s) : 0;
@@ -104,7 +106,7 @@ static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flo
         return;
     local->copy_waits = false;
     link->waiting--;
-    pto_sim_set(sim, flow.rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
+    pto_sim_set(owner, rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
 }
 
 /* End the flows that are due; the others share what they leave. */
@@ -158,7 +160,7 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
     routes->flow[link->jobs++] =
         (pto_flow_t){.path = path,
                      .use = use,
-                     .rank = rank,
+                     .proc = sim->first_proc + rank,
                      .alone_until_s = sim->now_s + alone_s,
                      .most_bytes_per_s = alone_s > 0 ? (double)bytes / alone_s : INFINITY,
                      .left_bytes = (double)bytes};

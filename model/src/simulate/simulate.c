@@ -78,7 +78,7 @@ static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
 
 /* Take what the step uses of its rank; false, and wait for it, if another lane does. */
 static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
-    if (sim->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
+    if (sim->all->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
         return true;
     sim->proc[rank].state = PTO_PROC_RESOURCE;
     return false;
@@ -240,10 +240,27 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
     return gate == PTO_SIM_PASSES;
 }
 
+/* A rank that has ended all its lanes begins the plan that follows. */
+static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
+    pto_sim_t *next = sim->next;
+    uint32_t first = sim->proc[rank].rank;
+    for (uint32_t lane = 0; lane < sim->lanes && next; lane++)
+        if (sim->proc[first + lane * sim->ranks].state != PTO_PROC_ENDED)
+            return;
+    for (uint32_t lane = 0; next && lane < next->lanes; lane++) {
+        uint32_t other = first + lane * next->ranks;
+        if (next->proc[other].state != PTO_PROC_BETWEEN)
+            continue;
+        next->proc[other].stage_s = sim->now_s;
+        pto_sim_set(next, other, PTO_SLOT_RUN, sim->now_s);
+    }
+}
+
 static void end_rank(pto_sim_t *sim, uint32_t rank) {
     sim->proc[rank].state = PTO_PROC_ENDED;
     sim->proc[rank].stage_s = sim->now_s;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+    begin_next_plan(sim, rank);
 }
 
 /* Advance a rank as far as possible without time passing. */
@@ -358,29 +375,37 @@ static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
         if (pto_sim_recv_event(sim, rank))
             pass(sim, rank);
         break;
+    case PTO_SLOT_LOOK:
+        pto_sim_look_event(sim, rank);
+        break;
     case PTO_SLOTS_PER_RANK:
         break;
     }
 }
 
-static void run_events(pto_sim_t *sim) {
+static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
+    pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot;
-    double time_s;
-    while (sim->status == PTO_OK && pto_agenda_take(&sim->agenda, &slot, &time_s)) {
-        if (time_s > sim->now_s)
-            sim->now_s = time_s;
-        sim->events++;
-        if (slot >= sim->first_look_slot)
-            pto_sim_look_event(sim, slot - sim->first_look_slot);
-        else if (slot >= sim->first_gpu_slot)
-            pto_gpu_event(sim, slot - sim->first_gpu_slot);
-        else if (slot >= sim->first_link_slot)
-            pto_link_event(sim, slot - sim->first_link_slot);
-        else
-            rank_event(sim, slot / PTO_SLOTS_PER_RANK, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+    double time_s, now_s = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->sim[i].status != PTO_OK)
+            return;
+    while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
+        now_s = time_s > now_s ? time_s : now_s;
+        first->now_s = now_s;
+        first->events++;
+        if (slot >= first->first_gpu_slot) {
+            sim = first;
+            pto_gpu_event(sim, slot - first->first_gpu_slot);
+        } else if (slot >= first->first_link_slot) {
+            sim = first;
+            pto_link_event(sim, slot - first->first_link_slot);
+        } else {
+            uint32_t rank = slot / PTO_SLOTS_PER_RANK;
+            sim = pto_sim_owner(first, &rank);
+            rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+        }
     }
-    if (sim->agenda.out_of_memory && sim->status == PTO_OK)
-        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for events");
 }
 
 /* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
@@ -417,7 +442,7 @@ static void place_ranks(pto_sim_t *sim) {
         uint32_t rank = i % sim->ranks;
         proc->rank = rank;
         proc->lane = i / sim->ranks;
-        proc->node = (int32_t)(rank / sim->ranks_per_node);
+        proc->node = (int32_t)pto_sim_node(sim, rank);
         proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
@@ -439,7 +464,7 @@ static bool same_for_all(const pto_expr_t *const *expr, int count) {
 static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(sim->plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;
-    return group->size == pto_layout_rank_count(sim->layout) && group->fold == 0 &&
+    return group->size == pto_layout_rank_count(&sim->plan->request.layout) && group->fold == 0 &&
            sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0 &&
            (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
 }
@@ -476,8 +501,9 @@ static void view_plan(pto_sim_t *sim) {
                 view_message_step(sim, step, &sim->view[j]);
         }
     }
-    for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all */
-        sim->limited[kind] = sim->options->visit || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
+    for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all; other plans may share them */
+        sim->limited[kind] =
+            sim->options->visit || sim->all->count > 1 || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
 }
 
 /* What is shared in a node, and the links of a fabric. */
@@ -496,67 +522,129 @@ static bool find_capacities(pto_sim_t *sim) {
     return true;
 }
 
+/* What is of one plan alone. */
 static bool allocate(pto_sim_t *sim) {
-    size_t nodes = (size_t)sim->nodes;
-    size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
-    uint32_t procs = sim->ranks * sim->lanes;
-    sim->first_link_slot = procs * PTO_SLOTS_PER_RANK;
-    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
-    sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
-    sim->proc = aligned_alloc(_Alignof(pto_proc_t), procs * sizeof *sim->proc);
-    if (sim->proc)
-        memset(sim->proc, 0, procs * sizeof *sim->proc);
-    sim->local = calloc(procs, sizeof *sim->local);
-    sim->fabric_path =
-        calloc(sim->machine->fabric.levels > 0 ? 2 * (size_t)procs : 1, sizeof *sim->fabric_path);
-    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sim->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links, sim->link_size);
-    sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     sim->either =
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->local &&
-           sim->fabric_path && sim->links && sim->engine && sim->line_s && sim->routes &&
-           find_capacities(sim) && sim->view && sim->stage && sim->raised && sim->either;
+    bool flows = sim->machine->fabric.levels > 0;
+    sim->fabric_path = calloc(flows ? 2 * (size_t)sim->ranks * sim->lanes : 1, sizeof *sim->fabric_path);
+    return sim->view && sim->stage && sim->raised && sim->either && sim->fabric_path;
 }
 
-static void release(pto_sim_t *sim) {
-    pto_agenda_fini(&sim->agenda);
-    pto_pool_fini(&sim->pool);
-    pto_passages_fini(&sim->passages);
-    free(sim->proc);
-    free(sim->local);
-    free(sim->fabric_path);
-    free(sim->links);
-    free(sim->engine);
-    free(sim->line_s);
-    for (int64_t node = 0; sim->routes && node <= sim->nodes; node++)
-        free(sim->routes[node].flow);
-    free(sim->routes);
-    free(sim->capacity);
-    free(sim->view);
-    free(sim->stage);
-    free(sim->raised);
-    free(sim->either);
+/* What all plans share, first in the one given. */
+static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
+    size_t nodes = (size_t)sim->nodes;
+    size_t links = nodes * PTO_LINKS_PER_NODE;
+    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
+    int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
+    sim->agenda = agenda;
+    sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
+    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
+    all->proc = aligned_alloc(_Alignof(pto_proc_t), all->procs * sizeof *all->proc);
+    if (all->proc)
+        memset(all->proc, 0, all->procs * sizeof *all->proc);
+    all->local = calloc(all->procs, sizeof *all->local);
+    sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
+    sim->links = calloc(links, sim->link_size);
+    sim->engine = calloc(engines, sizeof *sim->engine);
+    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
+    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
+    return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
+           sim->links && sim->engine && sim->line_s && sim->routes && find_capacities(sim);
+}
+
+/* All of it, and each plan's share in what the first one has. */
+static bool allocate_all(pto_sims_t *all, pto_agenda_t *agenda) {
+    bool complete = allocate_shared(all, all->sim, agenda);
+    uint32_t procs = 0;
+    for (uint32_t i = 0; i < all->count && complete; i++) {
+        pto_sim_t *sim = &all->sim[i];
+        sim->agenda = agenda;
+        sim->first_link_slot = all->sim->first_link_slot;
+        sim->first_gpu_slot = all->sim->first_gpu_slot;
+        sim->link_size = all->sim->link_size;
+        sim->links = all->sim->links;
+        sim->engine = all->sim->engine;
+        sim->line_s = all->sim->line_s;
+        sim->routes = all->sim->routes;
+        sim->capacity = all->sim->capacity;
+        sim->first_fabric_link = all->sim->first_fabric_link;
+        sim->first_proc = procs;
+        sim->proc = all->proc + procs;
+        sim->local = all->local + procs;
+        procs += sim->ranks * sim->lanes;
+        complete = allocate(sim);
+    }
+    return complete;
+}
+
+static void release(pto_sims_t *all, pto_agenda_t *agenda) {
+    pto_sim_t *first = all->sim;
+    for (uint32_t i = 0; i < all->count; i++) {
+        pto_pool_fini(&all->sim[i].pool);
+        free(all->sim[i].view);
+        free(all->sim[i].stage);
+        free(all->sim[i].raised);
+        free(all->sim[i].either);
+        free(all->sim[i].fabric_path);
+        pto_passages_fini(&all->sim[i].passages);
+    }
+    pto_agenda_fini(agenda);
+    free(all->proc);
+    free(all->local);
+    free(first->links);
+    free(first->engine);
+    free(first->line_s);
+    for (int64_t node = 0; first->routes && node <= first->nodes; node++)
+        free(first->routes[node].flow);
+    free(first->routes);
+    free(first->capacity);
+}
+
+static void begin(pto_sim_t *sim) {
+    for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
+        if (sim->proc[rank].state == PTO_PROC_BETWEEN)
+            pass(sim, rank);
+}
+
+pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
+    pto_agenda_t agenda = {0};
+    pto_status_t status = PTO_OK;
+    if (!allocate_all(all, &agenda)) {
+        release(all, &agenda);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)all->procs);
+    }
+    for (uint32_t i = 0; i < all->count; i++) {
+        place_ranks(&all->sim[i]);
+        view_plan(&all->sim[i]);
+        pto_passages_begin(&all->sim[i], all->sim[i].ranks * all->sim[i].lanes);
+    }
+    for (uint32_t i = 0; i < all->count; i++)
+        begin(&all->sim[i]);
+    run_events(all, &agenda);
+    for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
+        status = all->sim[i].status;
+    for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {
+        find_stuck(&all->sim[i]);
+        status = all->sim[i].status;
+    }
+    if (status == PTO_OK && agenda.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
+    if (status == PTO_OK)
+        pto_sim_report(all, all->simulation);
+    release(all, &agenda);
+    return status;
 }
 
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err) {
-    static const pto_simulate_options_t none;
     const pto_layout_t *layout = &plan->request.layout;
-    pto_sim_t sim = {.plan = plan,
-                     .machine = machine,
-                     .layout = layout,
-                     .options = options ? options : &none,
-                     .shared_links = pto_links_of(machine, layout),
-                     .err = err};
+    pto_sim_t sim = pto_sim_of(plan, machine, layout, options, err);
     pto_status_t status = pto_simulate_check_size(plan, machine, sim.options, NULL, err);
     if (status == PTO_OK)
         status = pto_links_check(&sim.shared_links, err);
@@ -564,23 +652,14 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
         return status;
     sim.nodes = layout->nodes / pto_simulate_nodes_of_one(plan, machine, sim.options);
     sim.gpus = sim.nodes * layout->gpus_per_node;
-    sim.ranks_per_node = (uint32_t)(layout->gpus_per_node * layout->procs_per_gpu);
     sim.ranks = (uint32_t)sim.nodes * sim.ranks_per_node;
-    sim.lanes = (uint32_t)pto_plan_lane_count(plan);
-    if (!allocate(&sim)) {
-        release(&sim);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)sim.ranks);
-    }
-    place_ranks(&sim);
-    view_plan(&sim);
-    pto_passages_begin(&sim, sim.ranks * sim.lanes);
-    for (uint32_t rank = 0; rank < sim.ranks * sim.lanes && sim.status == PTO_OK; rank++)
-        if (sim.proc[rank].state == PTO_PROC_BETWEEN)
-            pass(&sim, rank);
-    run_events(&sim);
-    find_stuck(&sim);
-    if (sim.status == PTO_OK)
-        pto_sim_report(&sim, simulation);
-    release(&sim);
-    return sim.status;
+    pto_sims_t all = {.sim = &sim,
+                      .count = 1,
+                      .procs = sim.ranks * sim.lanes,
+                      .calls = 1,
+                      .ranks = sim.ranks,
+                      .lanes = sim.lanes,
+                      .simulation = simulation};
+    sim.all = &all;
+    return pto_sims_run(&all, err);
 }

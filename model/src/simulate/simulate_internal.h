@@ -10,6 +10,7 @@
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
  *     either.c    the choices of either nodes
+ *     at_once.c   several plans at once, on the processes of one job
  *     size.c      how much of a plan is simulated
  *     symmetry.c  plans in which one node stands for all
  *     moves.c     what a rank sends and receives in its stage
@@ -236,7 +237,7 @@ typedef struct {
     pto_reach_t copy_reach;
     pto_remote_t copy_how; /* a kernel's */
     uint32_t copy_engine;  /* which of its engines */
-    uint32_t copy_next;    /* rank + 1 in its engine's list */
+    uint32_t copy_next;    /* in its engine's list, as its first */
     bool copy_pageable;
     bool copy_queued;
     bool copy_strided;
@@ -282,7 +283,7 @@ _Static_assert(sizeof(pto_proc_t) == 256, "a rank is to stay within four cache l
  * which grows by dt / jobs, has reached `until_s`. */
 typedef struct {
     double until_s;
-    uint32_t rank;
+    uint32_t proc; /* its number among all */
 } pto_engine_job_t;
 
 typedef struct {
@@ -305,7 +306,7 @@ typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
 typedef struct {
     pto_path_t path; /* by number in sim->capacity */
     pto_flow_use_t use;
-    uint32_t rank;
+    uint32_t proc; /* its number among all */
     bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
     bool fixed;  /* while rates are computed */
     double alone_until_s; /* its end if nothing slows it */
@@ -333,7 +334,7 @@ enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 /* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
  * timed by their GPU's queues. */
 typedef struct {
-    uint32_t first; /* rank + 1, of copies that are not queued */
+    uint32_t first; /* number of a process among all + 1, of copies that are not queued */
     int32_t active; /* number of copies, queued ones included */
     int32_t procs;
     int64_t total_bytes;
@@ -360,15 +361,41 @@ typedef struct {
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-/* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and one more for each
- * rank: the second check of a message whose receive was not posted, after all other events of the same
- * time. */
-typedef enum { PTO_SLOT_RUN, PTO_SLOT_SEND, PTO_SLOT_RECV, PTO_SLOTS_PER_RANK } pto_slot_t;
+/* Slots of the agenda: four for each process, then one for each link, and one for each GPU. LOOK is the
+ * second check of a message whose receive was not posted, after all other events of the same time. */
+typedef enum { PTO_SLOT_RUN, PTO_SLOT_SEND, PTO_SLOT_RECV, PTO_SLOT_LOOK, PTO_SLOTS_PER_RANK } pto_slot_t;
 
+struct pto_sim;
+
+/* Plans that run at once on the processes of one job, each with a pto_sim_t of its own (at_once.c). What
+ * they share is in all of them. A process of the job is in one plan of each call; processes of plans are
+ * numbered over all plans. */
 typedef struct {
+    struct pto_sim *sim;
+    uint32_t count;
+    uint32_t procs; /* of all plans */
+    pto_proc_t *proc;
+    pto_local_t *local; /* one per process */
+    uint32_t *owner;    /* of each process, the number of its sim; NULL if there is only one */
+    int calls;
+    int64_t ranks;        /* of the job that are simulated */
+    uint32_t lanes;       /* of a rank of the job, over all calls */
+    uint32_t *first_lane; /* of each call, among these */
+    uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
+    pto_simulation_t *simulation;
+    double *end_s; /* of each call; NULL: not asked for */
+} pto_sims_t;
+
+typedef struct pto_sim {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
-    const pto_layout_t *layout;
+    const pto_layout_t *layout; /* of the job, as are nodes and GPUs below; the ranks are the plan's */
+    pto_sims_t *all;
+    int call;
+    uint32_t first_proc;  /* its first process's number among all */
+    const int64_t *place; /* the job's rank of each rank; NULL: the same */
+    struct pto_sim *next; /* each rank begins it when it has ended this one; NULL: none */
+    bool follows;         /* another: its ranks do not begin by themselves */
     const pto_simulate_options_t *options;
     double now_s;
     int64_t nodes;  /* that are simulated: all, or one that stands for all */
@@ -377,13 +404,12 @@ typedef struct {
     uint32_t ranks_per_node;
     uint32_t first_link_slot;
     uint32_t first_gpu_slot;
-    uint32_t first_look_slot;
     uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
     double nccl_began_s; /* when the last of them entered */
     int64_t gpus;        /* on these nodes */
     int64_t messages;
     int64_t events;
-    pto_agenda_t agenda;
+    pto_agenda_t *agenda;
     pto_pool_t pool;
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
@@ -417,7 +443,22 @@ static inline double pto_sim_excess(double a_s, double b_s) {
 }
 
 static inline void pto_sim_set(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double time_s) {
-    pto_agenda_set(&sim->agenda, rank * PTO_SLOTS_PER_RANK + (uint32_t)slot, time_s, false);
+    pto_agenda_set(sim->agenda, (sim->first_proc + rank) * PTO_SLOTS_PER_RANK + (uint32_t)slot, time_s,
+                   slot == PTO_SLOT_LOOK);
+}
+
+/* The simulation of a process by its number among all, at the same time; the number becomes its own. */
+static inline pto_sim_t *pto_sim_owner(const pto_sim_t *sim, uint32_t *number) {
+    if (!sim->all->owner)
+        return sim->all->sim;
+    pto_sim_t *owner = &sim->all->sim[sim->all->owner[*number]];
+    owner->now_s = sim->now_s;
+    *number -= owner->first_proc;
+    return owner;
+}
+
+static inline int64_t pto_sim_place(const pto_sim_t *sim, int64_t rank) {
+    return sim->place ? sim->place[rank] : rank;
 }
 
 static inline pto_link_t *pto_link_at(const pto_sim_t *sim, uint32_t index) {
@@ -437,13 +478,14 @@ static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO
 /* Record a failure, naming `rank` and its stage; only the first one counts. */
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what);
 
-/* The GPU of a rank of the plan, numbered across nodes, and its node. */
+/* The GPU of a rank of the plan, numbered across the job's nodes, and its node. */
 static inline int64_t pto_sim_gpu(const pto_sim_t *sim, int64_t rank) {
-    return rank / sim->layout->procs_per_gpu;
+    return pto_sim_place(sim, rank) / sim->layout->procs_per_gpu;
 }
 
 static inline int64_t pto_sim_node(const pto_sim_t *sim, int64_t rank) {
-    return sim->ranks_per_node == 1 ? rank : rank / sim->ranks_per_node;
+    int64_t per_node = sim->layout->gpus_per_node * sim->layout->procs_per_gpu;
+    return per_node == 1 ? pto_sim_place(sim, rank) : pto_sim_place(sim, rank) / per_node;
 }
 
 /* The rank that stands for a rank of the plan. */
@@ -463,6 +505,17 @@ void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
 void pto_passages_fini(pto_passages_t *passages);
 /* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
 bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
+
+/* --- simulate.c ----------------------------------------------------------------------------------------- */
+
+/* Run all plans to their end and set all->simulation. */
+pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
+
+/* --- at_once.c ------------------------------------------------------------------------------------------ */
+
+/* A plan on the processes of a job, before anything is allocated. */
+pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const pto_layout_t *job,
+                     const pto_simulate_options_t *options, pto_error_t *err);
 
 /* --- either.c ------------------------------------------------------------------------------------------- */
 
@@ -607,16 +660,29 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
 /* Take what a copy or reduction needs; false if another lane uses it. Give it back. */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
-/* The lane `further` lanes after this one, cyclically. */
-static inline uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
-    return sim->lanes == 1 ? rank
-                           : rank % sim->ranks + (sim->proc[rank].lane + further) % sim->lanes * sim->ranks;
+/* A lane of a rank of the job, in whatever call. */
+typedef struct {
+    pto_sim_t *sim;
+    uint32_t rank;
+} pto_sim_lane_t;
+
+/* One of the lanes, by number, of a rank of the job. */
+pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
+
+/* The one `further` lanes after this one, cyclically over all calls; there are sim->all->lanes. */
+static inline pto_sim_lane_t pto_sim_other_lane(pto_sim_t *sim, uint32_t rank, uint32_t further) {
+    if (sim->all->lanes == 1)
+        return (pto_sim_lane_t){sim, rank};
+    const pto_proc_t *proc = &sim->proc[rank];
+    uint32_t own = proc->lane + (sim->all->owner ? sim->all->first_lane[sim->call] : 0);
+    return pto_sim_lane_at(sim, pto_sim_place(sim, proc->rank), (own + further) % sim->all->lanes);
 }
 
 /* Whether any lane of the rank sends, or receives, a message now. */
-static inline bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends) {
-    for (uint32_t i = 0; i < sim->lanes; i++) {
-        const pto_proc_t *proc = &sim->proc[pto_sim_other_lane(sim, rank, i)];
+static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
+    for (uint32_t i = 0; i < sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
         if (sends ? proc->out.message : proc->in.message)
             return true;
     }
@@ -649,6 +715,6 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
 /* Record a busy period of a node's link or a GPU's engine (by its number). */
 void pto_sim_shared_span(pto_sim_t *sim, pto_resource_t resource, int64_t index, int64_t bytes,
                          double start_s, double end_s);
-void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation);
+void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation);
 
 #endif

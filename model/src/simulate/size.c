@@ -49,7 +49,7 @@ static extent_t extent_of(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options) {
     extent_t whole = whole_of(plan);
     bool fits = work_of(&whole) <= limit_of(options) && ranks_fit(plan, &whole, limit_of(options));
-    if (fits || options->visit || !pto_sim_nodes_act_alike(plan, machine))
+    if (fits || !machine || options->visit || !pto_sim_nodes_act_alike(plan, machine))
         return whole;
     int64_t nodes = plan->request.layout.nodes;
     return (extent_t){nodes, whole.ranks / nodes, whole.messages / nodes, whole.stages / nodes};
@@ -91,4 +91,8 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t
 int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
                                   const pto_simulate_options_t *options) {
     return extent_of(plan, machine, options).alike;
+}
+
+int64_t pto_simulate_most_procs(const pto_simulate_options_t *options) {
+    return most_ranks(limit_of(options));
 }

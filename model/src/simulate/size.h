@@ -13,4 +13,7 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t
 int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
                                   const pto_simulate_options_t *options);
 
+/* The most processes that are simulated at once, for their memory. */
+int64_t pto_simulate_most_procs(const pto_simulate_options_t *options);
+
 #endif

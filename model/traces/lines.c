@@ -1,15 +1,14 @@
-/* The lines of each format of recorded collectives. */
+/* The formats in lines of text: portolan's own calls.csv, OSU's benchmarks and nccl-tests. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/recording_internal.h"
+#include "base/text.h"
+#include "reader.h"
 
-static bool begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
-
-static bool read_whole(const char *text, int64_t *value) {
+bool pto_recording_whole(const char *text, int64_t *value) {
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
@@ -17,7 +16,7 @@ static bool read_whole(const char *text, int64_t *value) {
     return end != text && *end == '\0' && errno == 0 && number >= 0;
 }
 
-static bool read_seconds(const char *text, double *value) {
+bool pto_recording_seconds(const char *text, double *value) {
     char *end;
     *value = strtod(text, &end);
     return end != text && *end == '\0' && isfinite(*value) && *value >= 0 && *value < 1e12;
@@ -39,6 +38,7 @@ static const struct {
     {"MPI_Reduce", PTO_COLLECTIVE_REDUCE, false},
     {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, false},
     {"MPI_Allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"MPI_Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
     {"MPI_Gather", PTO_COLLECTIVE_GATHER, false},
     {"MPI_Scatter", PTO_COLLECTIVE_SCATTER, true},
     {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, true},
@@ -47,8 +47,8 @@ static const struct {
     {"MPI_Alltoallv", PTO_COLLECTIVE_ALLTOALLV, true},
 };
 
-/* Cut a line at its commas; the number of fields. */
-static int split(char *line, const char *separators, bool joined, char *field[PTO_RECORDING_COLUMNS_MAX]) {
+int pto_recording_split(char *line, const char *separators, bool joined,
+                        char *field[PTO_RECORDING_COLUMNS_MAX]) {
     int count = 0;
     for (char *at = line; at && count < PTO_RECORDING_COLUMNS_MAX;) {
         if (joined)
@@ -66,12 +66,12 @@ static int split(char *line, const char *separators, bool joined, char *field[PT
 static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     bool found[FIELD_COUNT] = {false};
-    reader->column_count = split(line, ",", false, field);
+    reader->column_count = pto_recording_split(line, ",", false, field);
     for (int i = 0; i < reader->column_count; i++) {
-        reader->column[i] = -1;
+        reader->columns[i] = -1;
         for (int f = 0; f < FIELD_COUNT; f++)
             if (strcmp(field[i], field_name[f]) == 0) {
-                reader->column[i] = f;
+                reader->columns[i] = f;
                 found[f] = true;
             }
     }
@@ -79,9 +79,7 @@ static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
         if (!found[f])
             return pto_recording_fail(reader, PTO_ERR_KEY,
                                       "calls.csv lacks a column; docs/formats.md lists them");
-    reader->trace->format = PTO_RECORDING_CALLS;
-    reader->known = true;
-    return PTO_OK;
+    return pto_recording_found(reader, PTO_RECORDING_CALLS);
 }
 
 /* Whose communicator, process and size are known; others are counted as skipped. */
@@ -100,16 +98,17 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
         skipped->others++;
         return PTO_OK;
     }
-    if (!read_seconds(value[BEGIN], &begin_s) || !read_seconds(value[END], &end_s) || end_s < begin_s)
+    if (!pto_recording_seconds(value[BEGIN], &begin_s) || !pto_recording_seconds(value[END], &end_s) ||
+        end_s < begin_s)
         return pto_recording_fail(reader, PTO_ERR_RANGE, "begin_s and end_s are not times in this order");
-    if (!read_whole(value[PROCS], &kind.procs) || kind.procs < 1)
+    if (!pto_recording_whole(value[PROCS], &kind.procs) || kind.procs < 1)
         return pto_recording_fail(reader, PTO_ERR_RANGE, "procs is not a number of processes");
     if (strcmp(value[SPACE], "gpu") != 0 && strcmp(value[SPACE], "managed") != 0 &&
         !reader->options->as_gpu) {
         skipped->on_host++;
         return PTO_OK;
     }
-    if (!read_whole(value[BYTES], &bytes) || bytes == 0 || kind.procs == 1) {
+    if (!pto_recording_whole(value[BYTES], &bytes) || bytes == 0 || kind.procs == 1) {
         skipped->sizeless++;
         return PTO_OK;
     }
@@ -126,12 +125,12 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     int communicator = -1;
     if (*line == '\0')
         return PTO_OK;
-    if (split(line, ",", false, field) != reader->column_count)
+    if (pto_recording_split(line, ",", false, field) != reader->column_count)
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "another number of columns than in the first line");
     for (int i = 0; i < reader->column_count; i++)
-        if (reader->column[i] >= 0)
-            value[reader->column[i]] = field[i];
-    if (!value[RANK] || !value[ROUTINE] || !value[COMMUNICATOR] || !read_whole(value[RANK], &rank))
+        if (reader->columns[i] >= 0)
+            value[reader->columns[i]] = field[i];
+    if (!value[RANK] || !value[ROUTINE] || !value[COMMUNICATOR] || !pto_recording_whole(value[RANK], &rank))
         return pto_recording_fail(reader, PTO_ERR_RANGE, "rank is not a whole number");
     if (reader->trace->rank < 0)
         reader->trace->rank = rank;
@@ -150,7 +149,7 @@ static const struct {
     bool by_block;
 } osu_tests[] =
     {
-        {"Allgatherv", PTO_COLLECTIVE_COUNT, false},
+        {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
         {"Gatherv", PTO_COLLECTIVE_COUNT, false},
         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
         {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false},
@@ -205,15 +204,13 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     return pto_recording_add(reader, &kind, seconds);
 }
 
-static void read_osu_heading(pto_recording_reader_t *reader, const char *line) {
-    reader->trace->format = PTO_RECORDING_OSU;
-    reader->known = true;
-    reader->collective = PTO_COLLECTIVE_COUNT;
-    for (size_t i = 0; i < sizeof osu_tests / sizeof *osu_tests; i++)
-        if (strstr(line, osu_tests[i].name)) {
-            reader->collective = osu_tests[i].collective;
-            return;
-        }
+static pto_status_t read_osu_heading(pto_recording_reader_t *reader, const char *line) {
+    size_t i = 0;
+    while (i < sizeof osu_tests / sizeof *osu_tests && !strstr(line, osu_tests[i].name))
+        i++;
+    reader->collective =
+        i < sizeof osu_tests / sizeof *osu_tests ? osu_tests[i].collective : PTO_COLLECTIVE_COUNT;
+    return pto_recording_found(reader, PTO_RECORDING_OSU);
 }
 
 /* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */
@@ -221,7 +218,8 @@ static pto_status_t read_osu_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t bytes;
     double us;
-    if (split(line, " \t", true, field) < 2 || !read_whole(field[0], &bytes) || !read_seconds(field[1], &us))
+    if (pto_recording_split(line, " \t", true, field) < 2 || !pto_recording_whole(field[0], &bytes) ||
+        !pto_recording_seconds(field[1], &us))
         return PTO_OK;
     return add_row(reader, bytes, 1e-6 * us);
 }
@@ -229,13 +227,13 @@ static pto_status_t read_osu_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_nccl_comment(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     const char *name = strstr(line, "Collective test starting: ");
-    reader->benchmark_procs += begins(line + 1 + strspn(line + 1, " "), "Rank ");
+    reader->benchmark_procs += pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank ");
     for (size_t i = 0; name && i < sizeof nccl_tests / sizeof *nccl_tests; i++)
         if (strstr(name, nccl_tests[i].name)) {
             reader->collective = nccl_tests[i].collective;
             name = NULL;
         }
-    int count = split(line + 1, " \t", true, field);
+    int count = pto_recording_split(line + 1, " \t", true, field);
     for (int i = count - 1; i > 0 && strcmp(field[0], "size") == 0; i--)
         if (strcmp(field[i], "time") == 0)
             reader->time_column = i; /* the first, out of place */
@@ -246,11 +244,11 @@ static pto_status_t read_nccl_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t bytes;
     double us;
-    int count = split(line, " \t", true, field);
-    if (count == 0 || !read_whole(field[0], &bytes))
+    int count = pto_recording_split(line, " \t", true, field);
+    if (count == 0 || !pto_recording_whole(field[0], &bytes))
         return PTO_OK;
     if (reader->time_column == 0 || count <= reader->time_column ||
-        !read_seconds(field[reader->time_column], &us))
+        !pto_recording_seconds(field[reader->time_column], &us))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
     if (reader->collective == PTO_COLLECTIVE_COUNT)
         return pto_recording_fail(reader, PTO_ERR_KEY,
@@ -260,28 +258,61 @@ static pto_status_t read_nccl_row(pto_recording_reader_t *reader, char *line) {
 
 /* --- any ------------------------------------------------------------------------------------------------ */
 
-pto_status_t pto_recording_line(pto_recording_reader_t *reader, char *line) {
-    if (begins(line, "# OSU ")) {
-        read_osu_heading(reader, line);
-        return PTO_OK;
-    }
-    if (!reader->known && (begins(line, "# nThread") || begins(line, "# nccl-tests") ||
-                           begins(line, "# Collective test starting: "))) {
-        reader->trace->format = PTO_RECORDING_NCCL_TESTS;
+static bool is_nccl_heading(const char *line) {
+    return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
+           pto_text_begins(line, "# Collective test starting: ");
+}
+
+/* What the first line that belongs to a format looks like; others before it are passed over. */
+static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
+    if (is_nccl_heading(line)) {
         reader->collective = reader->options->collective;
-        reader->known = true;
+        return pto_recording_found(reader, PTO_RECORDING_NCCL_TESTS);
     }
-    if (!reader->known)
-        return begins(line, "rank,begin_s,") ? read_columns(reader, line) : PTO_OK;
+    if (pto_text_begins(line, "rank,begin_s,"))
+        return read_columns(reader, line);
+    if (pto_text_begins(line, "num_ranks "))
+        return pto_recording_found(reader, PTO_RECORDING_GOAL);
+    if (pto_text_begins(line, "MPI_") && strchr(line, ':'))
+        return pto_recording_found(reader, PTO_RECORDING_ALLPROF);
+    return PTO_OK;
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    if (pto_text_begins(line, "# OSU ") && (!reader->known || reader->trace->format == PTO_RECORDING_OSU))
+        return read_osu_heading(reader, line);
+    const bool was_known = reader->known;
+    pto_status_t status = was_known ? PTO_OK : recognize(reader, line);
+    if (status != PTO_OK || !reader->known)
+        return status;
     switch (reader->trace->format) {
     case PTO_RECORDING_CALLS:
-        return *line == '#' ? PTO_OK : read_call(reader, line);
+        return *line == '#' || !was_known ? PTO_OK : read_call(reader, line);
     case PTO_RECORDING_OSU:
         return read_osu_row(reader, line);
     case PTO_RECORDING_NCCL_TESTS:
         return *line == '#' ? read_nccl_comment(reader, line) : read_nccl_row(reader, line);
-    case PTO_RECORDING_COUNT:
-        break;
+    case PTO_RECORDING_ALLPROF:
+        return pto_allprof_line(reader, line);
+    case PTO_RECORDING_GOAL:
+        return pto_goal_line(reader, line);
+    default:
+        return PTO_OK;
     }
-    return PTO_OK;
+}
+
+pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader) {
+    pto_status_t status = PTO_OK;
+    for (bool more = true; more && status == PTO_OK;) {
+        int number = reader->source->line;
+        char *line = pto_source_line(reader->source);
+        more = line != NULL;
+        if (more || reader->source->status != PTO_OK)
+            reader->line = number;
+        if (more)
+            status = read_line(reader, line);
+    }
+    if (status == PTO_OK && reader->known && reader->trace->format == PTO_RECORDING_GOAL)
+        status = pto_goal_end(reader);
+    return status;
 }

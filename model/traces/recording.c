@@ -1,30 +1,68 @@
-/* Reading recorded collectives line by line: what the formats have in common. The lines of each format are
- * read in recording_lines.c. */
+/* Reading recorded calls: what the formats have in common. Each has its own file in this folder. */
 #include "portolan/recording.h"
 
-#include <errno.h>
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/check.h"
-#include "scenario/recording_internal.h"
+#include "base/hash.h"
+#include "reader.h"
+
+static const struct {
+    const char *name;
+    const char *word;
+} formats[PTO_RECORDING_COUNT] = {
+    [PTO_RECORDING_ANY] = {"any", "any"},
+    [PTO_RECORDING_CALLS] = {"calls.csv", "calls"},
+    [PTO_RECORDING_OSU] = {"OSU", "osu"},
+    [PTO_RECORDING_NCCL_TESTS] = {"nccl-tests", "nccl-tests"},
+    [PTO_RECORDING_KINETO] = {"Kineto", "kineto"},
+    [PTO_RECORDING_NCCL_INSPECTOR] = {"NCCL inspector", "nccl-inspector"},
+    [PTO_RECORDING_CHAKRA] = {"Chakra", "chakra"},
+    [PTO_RECORDING_CHAKRA_JSON] = {"Chakra JSON", "chakra-json"},
+    [PTO_RECORDING_PYTORCH_ET] = {"PyTorch execution trace", "pytorch-et"},
+    [PTO_RECORDING_ALLPROF] = {"liballprof", "liballprof"},
+    [PTO_RECORDING_GOAL] = {"GOAL", "goal"},
+};
 
 const char *pto_recording_format_name(pto_recording_format_t format) {
-    static const char *const name[] = {"calls.csv", "OSU", "nccl-tests"};
-    return format < PTO_RECORDING_COUNT ? name[format] : "no format";
+    return format < PTO_RECORDING_COUNT ? formats[format].name : "no format";
 }
 
-pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *message) {
-    return pto_error_set_at(reader->err, status, reader->path, reader->line, 1, "%s", message);
+const char *pto_recording_format_word(pto_recording_format_t format) {
+    return format < PTO_RECORDING_COUNT ? formats[format].word : "no format";
+}
+
+pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format,
+                                ...) {
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return pto_error_set_at(reader->err, status, reader->path, reader->line, reader->column, "%s", text);
+}
+
+pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_format_t format) {
+    const pto_recording_format_t asked = reader->options->format;
+    if (asked != PTO_RECORDING_ANY && asked != format)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is %s, not %s",
+                                  pto_recording_format_name(format), pto_recording_format_name(asked));
+    if (reader->known && reader->trace->format != format)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "%s in a file of %s",
+                                  pto_recording_format_name(format),
+                                  pto_recording_format_name(reader->trace->format));
+    reader->trace->format = format;
+    reader->known = true;
+    return PTO_OK;
 }
 
 /* --- an index of texts ---------------------------------------------------------------------------------- */
 
 static size_t slot_of(const pto_text_index_t *index, const char *text) {
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-    for (const char *at = text; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+    uint64_t hash = pto_hash_bytes(PTO_HASH_START, text, strlen(text));
     size_t slot = (size_t)hash & (index->slots - 1);
     while (index->slot[slot] && strcmp(index->text[index->slot[slot] - 1], text) != 0)
         slot = (slot + 1) & (index->slots - 1);
@@ -70,13 +108,14 @@ static void fini_index(pto_text_index_t *index) {
 
 /* --- calls and communicators ---------------------------------------------------------------------------- */
 
-enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24 };
+enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24, ALL_MEMBERS_MAX = 1 << 26 };
 
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
-    char key[160];
-    snprintf(key, sizeof key, "%d %d %lld %lld %s", (int)kind->call.collective, kind->communicator,
-             (long long)kind->call.bytes, (long long)kind->procs, kind->call.route);
+    char key[200];
+    snprintf(key, sizeof key, "%d %d %d %d %d %lld %lld %lld %s", (int)kind->call.collective,
+             (int)kind->call.distance, kind->is_launch, seconds > 0, kind->communicator,
+             (long long)kind->call.bytes, (long long)kind->procs, (long long)kind->nodes, kind->call.route);
     int before = reader->kinds.count, number = find_or_add(&reader->kinds, key);
     if (number >= KINDS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than 65,536 kinds of calls");
@@ -99,19 +138,29 @@ pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recordi
     return PTO_OK;
 }
 
-static bool room_for_members(pto_recording_members_t *members, int64_t rank) {
-    if (rank < members->ranks)
-        return true;
+static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_members_t *members,
+                              int64_t rank) {
     int64_t ranks = members->ranks ? members->ranks : 64;
+    if (rank < members->ranks)
+        return PTO_OK;
     while (ranks <= rank)
         ranks *= 2;
+    reader->member_room += ranks - members->ranks;
+    if (reader->member_room > ALL_MEMBERS_MAX)
+        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
+                                  "communicators of more than 2^26 processes in all");
     bool *grown = realloc(members->has, (size_t)ranks);
     if (!grown)
-        return false;
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
     memset(grown + members->ranks, 0, (size_t)(ranks - members->ranks));
     members->has = grown;
     members->ranks = ranks;
-    return true;
+    return PTO_OK;
+}
+
+int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id) {
+    const pto_text_index_t *index = &reader->communicators;
+    return index->slots > 0 ? index->slot[slot_of(index, id)] - 1 : -1;
 }
 
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
@@ -130,9 +179,12 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
         } else
             *number = -1;
     }
-    if (*number < 0 || !room_for_members(&reader->members[*number], rank))
+    if (*number < 0)
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
     pto_recording_members_t *members = &reader->members[*number];
+    pto_status_t status = make_room(reader, members, rank);
+    if (status != PTO_OK)
+        return status;
     members->count += !members->has[rank];
     members->has[rank] = true;
     if (rank >= reader->job_procs)
@@ -161,15 +213,23 @@ static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t
 /* Where the file does not show all members, they follow each other. False: uneven. */
 static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const int64_t node_procs = reader->options->gpus_per_node;
+    if (kind->call.collective == PTO_COLLECTIVE_PAIR) {
+        kind->call.nodes = kind->call.distance == PTO_LEVEL_OFF_NODE ? 2 : 1;
+        kind->call.gpus_per_node = 2 / kind->call.nodes;
+        kind->call.per_node = 1;
+        return true;
+    }
     int64_t each = kind->procs < node_procs ? kind->procs : node_procs;
     int64_t job = reader->job_procs > kind->procs ? reader->job_procs : kind->procs;
     if (kind->communicator >= 0 && reader->members[kind->communicator].count == kind->procs)
         each = members_on_a_node(&reader->members[kind->communicator], node_procs);
+    else if (kind->nodes > 0)
+        each = kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
     if (each < 1 || kind->procs % each != 0)
         return false;
     kind->call.nodes = kind->procs / each;
     kind->call.gpus_per_node = each;
-    kind->call.per_node = (job < node_procs ? job : node_procs) / each;
+    kind->call.per_node = (job < node_procs ? job : node_procs) / each; /* 0: more than fit a node */
     if (kind->call.per_node < 1 || job == kind->procs)
         kind->call.per_node = 1;
     return true;
@@ -177,17 +237,19 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
 
 static bool is_alike(const pto_recording_call_t *a, const pto_recording_call_t *b) {
     return a->collective == b->collective && a->bytes == b->bytes && a->nodes == b->nodes &&
-           a->gpus_per_node == b->gpus_per_node && a->per_node == b->per_node &&
-           strcmp(a->route, b->route) == 0;
+           a->distance == b->distance && a->gpus_per_node == b->gpus_per_node && a->per_node == b->per_node &&
+           (a->measured_s > 0) == (b->measured_s > 0) && strcmp(a->route, b->route) == 0;
 }
 
 static int by_kind(const void *left, const void *right) {
     const pto_recording_kind_t *a = left, *b = right;
     const int64_t order[][2] = {{(int64_t)a->call.collective, (int64_t)b->call.collective},
+                                {(int64_t)a->call.distance, (int64_t)b->call.distance},
                                 {a->call.nodes, b->call.nodes},
                                 {a->call.gpus_per_node, b->call.gpus_per_node},
                                 {a->call.per_node, b->call.per_node},
-                                {a->call.bytes, b->call.bytes}};
+                                {a->call.bytes, b->call.bytes},
+                                {a->call.measured_s > 0, b->call.measured_s > 0}};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i][0] != order[i][1])
             return order[i][0] < order[i][1] ? -1 : 1;
@@ -197,7 +259,13 @@ static int by_kind(const void *left, const void *right) {
 /* Calls of communicators of one shape are one kind. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace) {
     int count = 0;
+    if (!reader->has_gpu_calls) {
+        trace->skipped.others += reader->launch_skipped.others;
+        trace->skipped.sizeless += reader->launch_skipped.sizeless;
+    }
     for (int i = 0; i < reader->kinds.count; i++) {
+        if (reader->kind[i].is_launch && reader->has_gpu_calls)
+            continue;
         if (find_shape(reader, &reader->kind[i]))
             reader->kind[count++] = reader->kind[i];
         else
@@ -222,33 +290,67 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
-static pto_status_t read_lines(pto_recording_reader_t *reader, FILE *file) {
-    char *line = NULL;
-    size_t room = 0;
-    pto_status_t status = PTO_OK;
-    for (ssize_t size; status == PTO_OK && (size = getline(&line, &room, file)) >= 0;) {
-        reader->line++;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (memchr(line, '\0', (size_t)size) && strlen(line) + 2 < (size_t)size)
-            status = pto_recording_fail(reader, PTO_ERR_SYNTAX, "a zero byte");
-        else
-            status = pto_recording_line(reader, line);
+/* Text has no control characters but white space and terminals' escapes; protobuf has tags among them. */
+static bool is_binary(pto_source_t *source) {
+    size_t size = pto_source_fill(source);
+    for (size_t i = 0; i < size && i < 4096; i++) {
+        unsigned char byte = source->buffer[source->at + i];
+        if (byte < ' ' && !isspace(byte) && byte != 0x1b)
+            return true;
     }
-    free(line);
-    if (status == PTO_OK && ferror(file))
-        status = pto_recording_fail(reader, PTO_ERR_IO, strerror(errno));
-    if (status == PTO_OK && !reader->known)
-        status =
-            pto_recording_fail(reader, PTO_ERR_SYNTAX,
-                               "neither calls.csv nor the output of an OSU or NCCL benchmark of collectives");
-    return status;
+    return false;
 }
 
-static pto_status_t read_stream(FILE *file, const char *path, const pto_recording_options_t *options,
-                                pto_recording_t *trace, pto_error_t *err) {
+static bool is_json(pto_source_t *source) {
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
+    size_t size = pto_source_fill(source), at = 0;
+    const unsigned char *text = source->buffer + source->at;
+    if (size >= 3 && memcmp(text, mark, 3) == 0)
+        at = 3;
+    while (at < size && isspace(text[at]))
+        at++;
+    return at < size && (text[at] == '{' || text[at] == '[');
+}
+
+static pto_status_t read_any(pto_recording_reader_t *reader) {
+    pto_recording_format_t asked = reader->options->format;
+    if (asked == PTO_RECORDING_CHAKRA || (asked == PTO_RECORDING_ANY && is_binary(reader->source)))
+        return pto_recording_read_chakra(reader);
+    bool lines = asked == PTO_RECORDING_CALLS || asked == PTO_RECORDING_OSU ||
+                 asked == PTO_RECORDING_NCCL_TESTS || asked == PTO_RECORDING_ALLPROF ||
+                 asked == PTO_RECORDING_GOAL;
+    if (asked == PTO_RECORDING_ANY)
+        lines = !is_json(reader->source);
+    return lines ? pto_recording_read_lines(reader) : pto_recording_read_json(reader);
+}
+
+static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
+    const pto_recording_format_t asked = reader->options->format;
+    return asked == PTO_RECORDING_ANY
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                    "neither calls.csv, an output of OSU or nccl-tests, nor a trace that "
+                                    "`portolan replay --help` lists")
+               : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
+                                    pto_recording_format_name(asked));
+}
+
+static pto_status_t read_source(pto_source_t *source, const char *path,
+                                const pto_recording_options_t *options, pto_recording_t *trace,
+                                pto_error_t *err) {
     pto_recording_t made = {.rank = options->rank};
-    pto_recording_reader_t reader = {.path = path, .options = options, .trace = &made, .err = err};
-    pto_status_t status = read_lines(&reader, file);
+    pto_recording_reader_t reader = {.path = path,
+                                     .source = source,
+                                     .line = 1,
+                                     .column = 1,
+                                     .options = options,
+                                     .trace = &made,
+                                     .goal_rank = -1,
+                                     .err = err};
+    pto_status_t status = read_any(&reader);
+    if (source->status != PTO_OK)
+        status = pto_recording_fail(&reader, source->status, "%s", source->reason);
+    if (status == PTO_OK && !reader.known)
+        status = fail_unknown(&reader);
     if (status == PTO_OK)
         status = join_kinds(&reader, &made);
     for (int i = 0; i < reader.member_count; i++)
@@ -257,6 +359,7 @@ static pto_status_t read_stream(FILE *file, const char *path, const pto_recordin
     fini_index(&reader.kinds);
     free(reader.members);
     free(reader.kind);
+    free(reader.launches.slot);
     if (status == PTO_OK)
         *trace = made;
     else
@@ -267,22 +370,26 @@ static pto_status_t read_stream(FILE *file, const char *path, const pto_recordin
 pto_status_t pto_recording_parse(const char *text, size_t text_size, const char *path,
                                  const pto_recording_options_t *options, pto_recording_t *trace,
                                  pto_error_t *err) {
-    const char nothing[1] = "\n";
-    FILE *file = text_size > 0 ? fmemopen((void *)text, text_size, "r") : fmemopen((void *)nothing, 1, "r");
-    if (!file)
+    pto_source_t *source = calloc(1, sizeof *source);
+    if (!source)
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    pto_status_t status = read_stream(file, path, options, trace, err);
-    fclose(file);
+    pto_source_open_memory(source, text, text_size);
+    pto_status_t status = read_source(source, path, options, trace, err);
+    pto_source_close(source);
+    free(source);
     return status;
 }
 
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err) {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot open: %s", strerror(errno));
-    pto_status_t status = read_stream(file, path, options, trace, err);
-    fclose(file);
+    pto_source_t *source = calloc(1, sizeof *source);
+    if (!source)
+        return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    pto_status_t status = pto_source_open(source, path, err);
+    if (status == PTO_OK)
+        status = read_source(source, path, options, trace, err);
+    pto_source_close(source);
+    free(source);
     return status;
 }
 
@@ -299,9 +406,12 @@ static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machin
     scenario->collective = from->collective;
     if (from->bytes % pto_datatype_bytes(scenario->datatype) != 0)
         scenario->datatype = PTO_DATATYPE_BYTE;
-    scenario->layout.gpus_per_node = from->gpus_per_node;
     pto_status_t status = pto_series_one(from->bytes, &scenario->bytes, err);
-    if (status == PTO_OK)
+    if (from->collective == PTO_COLLECTIVE_PAIR)
+        scenario->distance = from->distance;
+    else
+        scenario->layout.gpus_per_node = from->gpus_per_node;
+    if (status == PTO_OK && from->collective != PTO_COLLECTIVE_PAIR)
         status = pto_series_one(from->nodes, &scenario->nodes, err);
     if (status == PTO_OK)
         status = pto_scenario_check(scenario, err);

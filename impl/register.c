@@ -1,0 +1,329 @@
+/* Registered allocations: their handles are exchanged, and those of other processes opened, once and for
+ * all. A buffer in one of them is then known by its registration and the offset in it.
+ *
+ * When buffers change, two ways need no MPI. A process that changes its buffers alone assumes that the others
+ * change theirs to the same place. In a collective rebinding on one node, the processes tell each other the
+ * places through mailboxes in shared memory, so the places may differ. */
+#include "register.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "watchdog.h"
+
+/* What a process tells the others of its allocation, and what they keep of it. */
+typedef struct {
+    pto_memory_handle_t handle;
+    int64_t bytes;         /* 0: it has none */
+    bool stays[PTO_SIDES]; /* others access a substitute of the user's buffer */
+    pto_peer_memory_t at;  /* not opened: NULL */
+} peer_t;
+
+typedef struct {
+    const char *memory; /* NULL: was unregistered, or this process has none */
+    int64_t bytes;
+    peer_t *peer; /* by MPI rank; NULL: was unregistered */
+} registration_t;
+
+static registration_t *at(const pto_exec_t *exec, int number) {
+    return (registration_t *)exec->registrations.item + number;
+}
+
+/* --- places --------------------------------------------------------------------------------------------- */
+
+pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes) {
+    const char *from = memory;
+    for (int i = 0; i < exec->registrations.count && from; i++) {
+        const registration_t *one = at(exec, i);
+        if (one->memory && from >= one->memory && bytes <= one->memory + one->bytes - from)
+            return (pto_registered_t){i, from - one->memory};
+    }
+    return (pto_registered_t){.registration = -1};
+}
+
+pto_status_t pto_register_reach(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank, int side,
+                                int64_t bytes, pto_peer_memory_t *reach, pto_error_t *err) {
+    const peer_t *peer = &at(exec, place->registration)->peer[exec->job.mpi_of[rank]];
+    if (peer->stays[side])
+        return PTO_OK;
+    if (!peer->at.memory || place->offset_bytes + bytes > peer->bytes)
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "rank %lld registered %lld bytes, which do not hold a buffer of %lld bytes at %lld",
+            (long long)rank, (long long)peer->bytes, (long long)bytes, (long long)place->offset_bytes);
+    *reach = (pto_peer_memory_t){peer->at.memory + place->offset_bytes, peer->at.start};
+    return PTO_OK;
+}
+
+bool pto_register_any(const pto_exec_t *exec) {
+    bool any = false;
+    for (int i = 0; i < exec->registrations.count; i++)
+        any |= at(exec, i)->peer != NULL;
+    return any;
+}
+
+/* --- mailboxes ------------------------------------------------------------------------------------------ */
+
+/* A process posts meeting n + 1 only when all have posted meeting n, and each has read meeting n before it
+ * posts n + 1. So two boxes for each process suffice. */
+typedef struct {
+    _Alignas(64) atomic_uint_fast64_t posted; /* the number of the meeting */
+    pto_meeting_t meeting;
+} box_t;
+
+static box_t *box_of(const pto_exec_t *exec, int process, uint64_t meeting) {
+    return (box_t *)exec->mailboxes + 2 * (size_t)process + meeting % 2;
+}
+
+pto_status_t pto_register_meet(pto_exec_t *exec, const pto_meeting_t *mine, pto_meeting_t *everyone,
+                               pto_error_t *err) {
+    const uint64_t number = ++exec->meetings;
+    pto_status_t status = PTO_OK;
+    box_t *own = box_of(exec, exec->job.rank, number);
+    own->meeting = *mine;
+    atomic_store_explicit(&own->posted, number, memory_order_release);
+    for (int i = 0; i < exec->job.size; i++) {
+        const box_t *box = box_of(exec, i, number);
+        for (int spins = 0;
+             status == PTO_OK && atomic_load_explicit(&box->posted, memory_order_acquire) != number;)
+            if ((status = pto_job_rest(&exec->job, &spins, err)) == PTO_OK)
+                status = pto_exec_deadline(exec, err);
+        if (status != PTO_OK) {
+            exec->failed = true; /* the others may have gone on */
+            return status;
+        }
+        everyone[i] = box->meeting;
+    }
+    return PTO_OK;
+}
+
+/* Collective. Only where all processes are on one node. */
+static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
+    int here = 0, place = 0;
+    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &here), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
+    if (status != PTO_OK || exec->mailboxes || here < exec->job.size)
+        return status;
+    if (place == 0)
+        status =
+            pto_shared_create(2 * (size_t)here * sizeof(box_t), &exec->mailboxes, &exec->mailbox_handle, err);
+    exec->mailboxes_own = place == 0 && status == PTO_OK;
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(
+            MPI_Bcast(&exec->mailbox_handle, (int)sizeof exec->mailbox_handle, MPI_BYTE, 0, exec->job.node),
+            err);
+    if (status == PTO_OK && place > 0)
+        status = pto_shared_open(&exec->mailbox_handle, &exec->mailboxes, err);
+    return pto_agree(exec->job.comm, status, err);
+}
+
+static void free_mailboxes(pto_exec_t *exec) {
+    if (exec->mailboxes)
+        (exec->mailboxes_own ? pto_shared_destroy : pto_shared_close)(exec->mailboxes, &exec->mailbox_handle);
+    exec->mailboxes = NULL;
+}
+
+/* --- registering ---------------------------------------------------------------------------------------- */
+
+static pto_status_t is_free(const pto_exec_t *exec, pto_error_t *err) {
+    if (!exec->under_way && !exec->failed)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         exec->failed ? "an earlier run failed" : "a run is already active");
+}
+
+static pto_status_t may_register(const pto_exec_t *exec, const char *memory, int64_t bytes,
+                                 pto_error_t *err) {
+    pto_status_t status = is_free(exec, err);
+    if (status != PTO_OK)
+        return status;
+    if (bytes < 0 || (bytes > 0) != (memory != NULL))
+        return pto_error_set(err, PTO_ERR_RANGE, "%lld bytes cannot be registered at %s address",
+                             (long long)bytes, memory ? "this" : "no");
+    for (int i = 0; i < exec->registrations.count; i++) {
+        const registration_t *one = at(exec, i);
+        if (one->memory && memory && memory < one->memory + one->bytes && one->memory < memory + bytes)
+            return pto_error_set(err, PTO_ERR_RANGE, "the memory overlaps with that of registration %d", i);
+    }
+    return PTO_OK;
+}
+
+/* Open what this process reaches in the others' allocations. */
+static pto_status_t open_peers(pto_exec_t *exec, peer_t *peer, pto_error_t *err) {
+    const pto_reached_t *reached = exec->reached.item;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < exec->reached.count && status == PTO_OK; i++) {
+        peer_t *its = &peer[exec->job.mpi_of[reached[i].rank]];
+        pto_role_t role =
+            reached[i].buffer < 0 ? PTO_ROLE_TEMPORARY : pto_plan_buffer(exec->plan, reached[i].buffer)->role;
+        if ((role == PTO_ROLE_IN || role == PTO_ROLE_OUT) && its->bytes > 0 && !its->at.memory)
+            status = pto_exec_open_memory(exec, reached[i].rank, &its->handle, &its->at, err);
+    }
+    return status;
+}
+
+/* Close what this executor has opened since there were `count`. */
+static void close_from(pto_exec_t *exec, int count) {
+    const pto_opened_t *opened = exec->opened.item;
+    for (; exec->opened.count > count; exec->opened.count--)
+        exec->device->close_memory(opened[exec->opened.count - 1].start, NULL);
+}
+
+/* Collective. The processes register all or none. */
+static pto_status_t exchange(pto_exec_t *exec, const peer_t *mine, peer_t *peer, pto_error_t *err) {
+    const int opened = exec->opened.count;
+    pto_status_t status = PTO_MPI(
+        MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, peer, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
+        err);
+    if (status == PTO_OK)
+        status = open_peers(exec, peer, err);
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK)
+        status = make_mailboxes(exec, err);
+    if (status != PTO_OK)
+        close_from(exec, opened);
+    return status;
+}
+
+static pto_status_t add_registration(pto_exec_t *exec, const char *memory, int64_t bytes, peer_t *peer,
+                                     pto_error_t *err) {
+    peer_t mine = {.bytes = bytes, .stays = {exec->shadow_in != NULL, exec->shadow_out != NULL}};
+    pto_status_t status =
+        peer ? may_register(exec, memory, bytes, err) : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK && bytes > 0)
+        status = exec->device->export_memory(memory, &mine.handle, err);
+    registration_t *added = status == PTO_OK ? pto_vector_add(&exec->registrations, sizeof *added) : NULL;
+    if (status == PTO_OK && !added)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK && peer)
+        status = exchange(exec, &mine, peer, err);
+    if (status != PTO_OK)
+        exec->registrations.count -= added != NULL;
+    else if (added)
+        *added = (registration_t){.memory = memory, .bytes = bytes, .peer = peer};
+    return status;
+}
+
+pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *registration, pto_error_t *err) {
+    pto_error_t ignored;
+    peer_t *peer = calloc((size_t)exec->job.size, sizeof *peer);
+    pto_watchdog_watch(exec, true);
+    pto_status_t status =
+        add_registration(exec, memory, bytes <= INT64_MAX ? (int64_t)bytes : -1, peer, err ? err : &ignored);
+    pto_watchdog_watch(exec, false);
+    if (status != PTO_OK)
+        free(peer);
+    else
+        *registration = exec->registrations.count - 1;
+    return status;
+}
+
+/* --- unregistering -------------------------------------------------------------------------------------- */
+
+static bool holds(const registration_t *one, const void *memory) {
+    const char *place = memory;
+    return one->memory && place >= one->memory && place < one->memory + one->bytes;
+}
+
+static pto_status_t may_unregister(const pto_exec_t *exec, int number, pto_error_t *err) {
+    pto_status_t status = is_free(exec, err);
+    if (status != PTO_OK)
+        return status;
+    if (number < 0 || number >= exec->registrations.count || !at(exec, number)->peer)
+        return pto_error_set(err, PTO_ERR_RANGE, "there is no registration %d", number);
+    if (holds(at(exec, number), exec->user_in) || holds(at(exec, number), exec->user_out))
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "rank %lld's buffers are in the memory of registration %d: rebind them first",
+                             (long long)exec->job.logical, number);
+    return PTO_OK;
+}
+
+static bool is_same(const pto_memory_handle_t *a, const pto_memory_handle_t *b) {
+    return memcmp(a->byte, b->byte, sizeof a->byte) == 0;
+}
+
+/* Whether another registration, or a buffer that runs use now, is in the allocation of a process. */
+static bool is_still_used(const pto_exec_t *exec, const registration_t *but, int process) {
+    const peer_t *peer = &but->peer[process];
+    for (int i = 0; i < exec->registrations.count; i++) {
+        const registration_t *one = at(exec, i);
+        if (one != but && one->peer && one->peer[process].bytes > 0 &&
+            is_same(&one->peer[process].handle, &peer->handle))
+            return true;
+    }
+    const pto_reached_t *reached = exec->reached.item;
+    for (int i = 0; i < exec->reached.count; i++)
+        if (reached[i].at.start == peer->at.start)
+            return true;
+    return false;
+}
+
+static void close_peer(pto_exec_t *exec, const registration_t *one, int process) {
+    const peer_t *peer = &one->peer[process];
+    pto_opened_t *opened = exec->opened.item;
+    if (!peer->at.start || is_still_used(exec, one, process))
+        return;
+    for (int i = 0; i < exec->opened.count; i++) {
+        if (opened[i].start != peer->at.start)
+            continue;
+        exec->device->close_memory(opened[i].start, NULL);
+        opened[i] = opened[--exec->opened.count];
+        return;
+    }
+}
+
+/* The others may close this process's allocation, so a rebinding has to offer it as one that is new. */
+static void forget_offer(pto_exec_t *exec, const pto_memory_handle_t *handle) {
+    pto_memory_handle_t *offered = exec->offered.item;
+    for (int i = 0; i < exec->offered.count; i++)
+        if (is_same(&offered[i], handle))
+            offered[i--] = offered[--exec->offered.count];
+}
+
+static void remove_registration(pto_exec_t *exec, int number) {
+    registration_t *one = at(exec, number);
+    forget_offer(exec, &one->peer[exec->job.rank].handle);
+    for (int process = 0; process < exec->job.size; process++)
+        close_peer(exec, one, process);
+    free(one->peer);
+    *one = (registration_t){.memory = NULL};
+}
+
+/* Collective. */
+static pto_status_t same_number(const pto_exec_t *exec, int number, pto_error_t *err) {
+    int64_t mine[2] = {number, -(int64_t)number}, least[2];
+    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
+    if (status != PTO_OK || least[0] == -least[1])
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "the processes unregister different registrations (%lld to %lld)",
+                         (long long)least[0], (long long)-least[1]);
+}
+
+pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err) {
+    pto_error_t ignored;
+    if (!err)
+        err = &ignored;
+    pto_watchdog_watch(exec, true);
+    pto_status_t status = same_number(exec, registration, err);
+    if (status == PTO_OK)
+        status = pto_agree(exec->job.comm, may_unregister(exec, registration, err), err);
+    if (status == PTO_OK)
+        remove_registration(exec, registration);
+    /* Whoever returns may free its memory, so all have closed it. */
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Barrier(exec->job.comm), err);
+    pto_watchdog_watch(exec, false);
+    return status;
+}
+
+void pto_register_free(pto_exec_t *exec) {
+    for (int i = 0; i < exec->registrations.count; i++)
+        free(at(exec, i)->peer);
+    free(exec->registrations.item);
+    free_mailboxes(exec);
+}

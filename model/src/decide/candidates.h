@@ -1,0 +1,26 @@
+/* The plans among which a strategy's is chosen. */
+#ifndef PTO_DECIDE_CANDIDATES_H
+#define PTO_DECIDE_CANDIDATES_H
+
+#include "portolan/pick.h"
+
+/* From this many times the cheapest price on, the starts of the chunks are most of it, and double with them:
+ * the search for chunks ends. */
+#define PTO_HOPELESS 2
+
+/* Called for each plan, which is freed behind it. `in_chunks`: one of a search for the number of chunks,
+ * which ends at a hopeless one. Errors end the visit; PTO_ERR_NOT_APPLICABLE that of the algorithm's plans.
+ */
+typedef struct {
+    pto_status_t (*call)(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err);
+    void *context;
+} pto_visit_candidate_t;
+
+/* Visit the plans that pto_plan_choose may choose at a point, whatever they cost: by algorithm, and then by
+ * number of chunks or of staged members. Errors: those of `visit`, of pto_plan_create except that a plan does
+ * not apply, and PTO_ERR_TOO_LARGE if two numbers are open, which are not tried in all pairs. */
+pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                 const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
+                                 pto_error_t *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* Formulas for all plans of a cell (cell_formulas.h). A tape holds as long as its comparisons do; where a
+ * formula still has some, the plan is priced again with the parameters moved, until the formulas hold there.
+ */
+#include "decide/cell_formulas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/candidates.h"
+#include "plan/plan_internal.h"
+
+enum { FORMULAS_MAX = 12, RANDOM_TRIALS = 24 };
+
+typedef struct {
+    const pto_machine_t *machine;
+    const pto_formula_variable_t *variable;
+    int variable_count;
+    double *kept;  /* the variables' values */
+    double *value; /* those of a trial */
+    pto_cell_formulas_t made;
+} maker_t;
+
+/* --- one plan ------------------------------------------------------------------------------------------- */
+
+/* `*fits` is false, and nothing is made, where the price is more than a tape records. */
+static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *fits, pto_error_t *err) {
+    pto_price_t price = {0};
+    pto_tape_t *tape = pto_tape_begin();
+    if (!tape)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a formula");
+    pto_status_t status = pto_price(plan, maker->machine, &price, NULL, err);
+    tape = pto_tape_end(tape, price.seconds);
+    *fits = status != PTO_OK || tape != NULL;
+    if (status == PTO_OK && tape)
+        status = pto_formulas_add(&maker->made.formulas, tape, err);
+    pto_tape_destroy(tape);
+    return status;
+}
+
+/* The values of the variables and of all operations; NULL: out of memory. */
+static double *values_of(const pto_formulas_t *formulas, const double *variable) {
+    double *value =
+        malloc((size_t)(formulas->variable_count + formulas->operation_count + 1) * sizeof *value);
+    if (!value)
+        return NULL;
+    for (int i = 0; i < formulas->variable_count; i++)
+        value[i] = variable[i];
+    pto_formulas_operate(formulas, value);
+    return value;
+}
+
+/* The price by the first formula that holds; -1: none does. */
+static double candidate_value(const pto_cell_formulas_t *cell, const pto_candidate_t *candidate,
+                              const double *value) {
+    double seconds = -1;
+    for (int i = 0; i < candidate->formula_count; i++)
+        if (pto_formula_price(&cell->formulas, candidate->formula_first + i, value, &seconds))
+            return seconds;
+    return -1;
+}
+
+static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
+    double *value = values_of(&maker->made.formulas, maker->value);
+    bool holds = value && candidate_value(&maker->made, candidate, value) >= 0;
+    free(value);
+    return holds;
+}
+
+static pto_param_t *param_of(const maker_t *maker, int variable) {
+    return (pto_param_t *)maker->variable[variable].param; /* of a machine that is ours to change */
+}
+
+static void set_params(const maker_t *maker, const double *value) {
+    for (int i = 0; i < maker->variable_count; i++)
+        param_of(maker, i)->value = value[i];
+}
+
+static double unit_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Single parameters at and between their bounds, then all of them at random; the first trial is of none. */
+static void place_trial(const maker_t *maker, int trial, uint64_t *random) {
+    enum { STEPS = 6 };
+    static const double part[STEPS] = {-1,   -0.5, -0.25,
+                                       0.25, 0.5,  1}; /* of the way to a bound, in logarithms */
+    int singles = STEPS * maker->variable_count;
+    for (int i = 0; i < maker->variable_count; i++) {
+        const pto_formula_variable_t *variable = &maker->variable[i];
+        double way = trial > singles ? 2 * unit_random(random) - 1 : 0;
+        if (trial >= 1 && trial <= singles && (trial - 1) / STEPS == i)
+            way = part[(trial - 1) % STEPS];
+        double bound = way < 0 ? variable->low : variable->high;
+        maker->value[i] = maker->kept[i] * pow(bound / maker->kept[i], fabs(way));
+    }
+}
+
+/* `*fits` as above. */
+static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_candidate_t *candidate,
+                                 bool *fits, pto_error_t *err) {
+    pto_formulas_t *formulas = &maker->made.formulas;
+    pto_status_t status = PTO_OK;
+    uint64_t random = 1;
+    int trials = 1 + 6 * maker->variable_count + RANDOM_TRIALS;
+    candidate->formula_first = formulas->formula_count;
+    for (int trial = 0; trial < trials && candidate->formula_count < FORMULAS_MAX; trial++) {
+        place_trial(maker, trial, &random);
+        if (any_holds(maker, candidate))
+            continue;
+        set_params(maker, maker->value);
+        status = make_formula(maker, plan, fits, err);
+        set_params(maker, maker->kept);
+        if (status != PTO_OK || !*fits)
+            break;
+        candidate->formula_count++;
+        if (formulas->formula[formulas->formula_count - 1].count == 0)
+            break;
+    }
+    return status;
+}
+
+static pto_status_t visit(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err) {
+    maker_t *maker = context;
+    pto_cell_formulas_t *made = &maker->made;
+    const pto_request_t *request = &plan->request;
+    pto_candidate_t candidate = {.algorithm = request->algorithm,
+                                 .chunks = request->chunks,
+                                 .staged_members = request->staged_members,
+                                 .in_chunks = in_chunks};
+    bool fits = true;
+    pto_status_t status = add_formulas(maker, plan, &candidate, &fits, err);
+    if (status != PTO_OK)
+        return status;
+    if (!fits)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "the price depends on parameters by more than sums and maxima");
+    pto_candidate_t *grown = realloc(made->candidate, ((size_t)made->count + 1) * sizeof *grown);
+    if (!grown)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
+    made->candidate = grown;
+    grown[made->count++] = candidate;
+    return PTO_OK;
+}
+
+/* --- a cell --------------------------------------------------------------------------------------------- */
+
+static const pto_formula_t *first_of(const pto_cell_formulas_t *made, int candidate) {
+    return &made->formulas.formula[made->candidate[candidate].formula_first];
+}
+
+static bool is_certain(const pto_cell_formulas_t *made, int candidate) {
+    return !made->candidate[candidate].in_chunks && first_of(made, candidate)->count == 0;
+}
+
+/* Leave out plans that cost more than another one whatever the variables are. */
+static void leave_out_hopeless(pto_cell_formulas_t *made) {
+    double least_s = INFINITY;
+    int kept = 0;
+    for (int i = 0; i < made->count; i++)
+        if (is_certain(made, i))
+            least_s = fmin(least_s, first_of(made, i)->price.high);
+    for (int i = 0; i < made->count; i++)
+        if (!is_certain(made, i) || first_of(made, i)->price.low <= least_s)
+            made->candidate[kept++] = made->candidate[i];
+    made->count = kept;
+}
+
+pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                               const pto_strategy_t *strategy, const pto_formula_variable_t *variable,
+                               int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err) {
+    pto_error_t reason = {.status = PTO_OK};
+    maker_t maker = {.machine = machine, .variable = variable, .variable_count = variable_count};
+    maker.kept = calloc(2 * (size_t)variable_count + 1, sizeof *maker.kept);
+    if (!maker.kept)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
+    maker.value = maker.kept + variable_count;
+    maker.made.formulas = (pto_formulas_t){.variable = variable, .variable_count = variable_count};
+    for (int i = 0; i < variable_count; i++)
+        maker.kept[i] = variable[i].param->value;
+    pto_status_t status = pto_plan_candidates(scenario, machine, point, strategy,
+                                              &(pto_visit_candidate_t){visit, &maker}, &reason);
+    free(maker.kept);
+    if (status != PTO_OK) {
+        pto_cell_formulas_fini(&maker.made);
+        if (!pto_leaves_cell_out(status)) {
+            if (err)
+                *err = reason;
+            return status;
+        }
+        memcpy(maker.made.reason, reason.message, sizeof maker.made.reason);
+    }
+    leave_out_hopeless(&maker.made);
+    *formulas = maker.made;
+    return PTO_OK;
+}
+
+void pto_cell_formulas_fini(pto_cell_formulas_t *formulas) {
+    pto_formulas_fini(&formulas->formulas);
+    free(formulas->candidate);
+    *formulas = (pto_cell_formulas_t){0};
+}
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+double pto_cell_formulas_value(const pto_cell_formulas_t *formulas, const double *variable) {
+    double best_s = INFINITY;
+    double *value = values_of(&formulas->formulas, variable);
+    for (int i = 0; i < formulas->count && value;) {
+        double algorithm_s = INFINITY;
+        const pto_candidate_t *first = &formulas->candidate[i];
+        bool ended = false;
+        for (; i < formulas->count && formulas->candidate[i].algorithm == first->algorithm; i++) {
+            double seconds = ended ? 0 : candidate_value(formulas, &formulas->candidate[i], value);
+            if (seconds < 0) {
+                free(value);
+                return -1;
+            }
+            if (!ended)
+                algorithm_s = fmin(algorithm_s, seconds);
+            ended = ended || (first->in_chunks && seconds > PTO_HOPELESS * algorithm_s);
+        }
+        best_s = fmin(best_s, algorithm_s);
+    }
+    free(value);
+    return isinf(best_s) ? -1 : best_s;
+}

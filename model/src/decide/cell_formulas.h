@@ -1,0 +1,40 @@
+/* A strategy's price at a point as formulas of a few parameters: one or more for each plan that it chooses
+ * from, so that the choice can be made again with other values. */
+#ifndef PTO_DECIDE_CELL_FORMULAS_H
+#define PTO_DECIDE_CELL_FORMULAS_H
+
+#include "portolan/pick.h"
+#include "price/formula.h"
+
+/* A plan. A formula holds for some values of the parameters only; the first one that holds counts. Where none
+ * does, the price is not known. */
+typedef struct {
+    const pto_algorithm_t *algorithm;
+    int64_t chunks;
+    pto_staged_t staged_members;
+    bool in_chunks;    /* of a search that ends at PTO_HOPELESS times the cheapest */
+    int formula_first; /* of the cell's */
+    int formula_count;
+} pto_candidate_t;
+
+/* In the order in which they are tried; of equal prices the first is chosen. */
+typedef struct {
+    pto_formulas_t formulas;
+    int count;
+    pto_candidate_t *candidate;
+    char reason[PTO_ERROR_MESSAGE_MAX]; /* why the price is not a formula, and there are no candidates; or ""
+                                         */
+} pto_cell_formulas_t;
+
+/* The formulas of a strategy that applies. `machine` is the caller's to change: the variables point to its
+ * parameters, which are moved and put back. Plans that are never the cheapest within the variables' bounds
+ * are left out. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                               const pto_strategy_t *strategy, const pto_formula_variable_t *variable,
+                               int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err);
+void pto_cell_formulas_fini(pto_cell_formulas_t *formulas);
+
+/* The price with these values of the variables, chosen as pto_plan_choose does; -1: it is not known. */
+double pto_cell_formulas_value(const pto_cell_formulas_t *formulas, const double *variable);
+
+#endif

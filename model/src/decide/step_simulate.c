@@ -1,0 +1,294 @@
+/* A step of an application by simulation: one entry after another, with all communicators of its calls. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "machine/machine_internal.h"
+#include "plan/plan_internal.h"
+#include "portolan/step.h"
+#include "portolan/strategy.h"
+
+/* Of calls at once with different repetitions, that with the most is simulated at most this many times. */
+enum { REPEATS_MAX = 16 };
+
+/* The calls of one entry. */
+typedef struct {
+    const pto_step_prediction_t *step;
+    const pto_machine_t *machine;
+    int count;
+    int *number; /* of the workload's calls */
+    pto_plan_t **plan;
+    int64_t **member; /* processes by communicator, then the ranks of those that are simulated */
+    int64_t **rank;
+    int64_t *communicators; /* simulated */
+    int64_t *repeats;
+    int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
+    pto_layout_t layout;
+} entry_t;
+
+static const pto_workload_call_t *call_of(const entry_t *entry, int i) {
+    return &entry->step->workload->call[entry->number[i]];
+}
+
+static void fini(entry_t *entry) {
+    for (int i = 0; i < entry->count; i++) {
+        if (entry->plan)
+            pto_plan_destroy(entry->plan[i]);
+        if (entry->member)
+            free(entry->member[i]);
+        if (entry->rank)
+            free(entry->rank[i]);
+    }
+    free(entry->number);
+    free(entry->plan);
+    free(entry->member);
+    free(entry->rank);
+    free(entry->communicators);
+    free(entry->repeats);
+    free(entry->node);
+}
+
+static pto_status_t out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a simulated step");
+}
+
+static pto_status_t collect(entry_t *entry, int number, pto_error_t *err) {
+    const pto_workload_t *workload = entry->step->workload;
+    size_t calls = (size_t)workload->call_count + 1;
+    entry->number = calloc(calls, sizeof *entry->number);
+    entry->plan = calloc(calls, sizeof(pto_plan_t *));
+    entry->member = calloc(calls, sizeof(int64_t *));
+    entry->rank = calloc(calls, sizeof(int64_t *));
+    entry->communicators = calloc(calls, sizeof *entry->communicators);
+    entry->repeats = calloc(calls, sizeof *entry->repeats);
+    entry->node = calloc((size_t)workload->layout.nodes + 1, sizeof *entry->node);
+    if (!entry->number || !entry->plan || !entry->member || !entry->rank || !entry->communicators ||
+        !entry->repeats || !entry->node)
+        return out_of_memory(err);
+    for (int i = 0; i < workload->call_count; i++)
+        if (workload->call[i].entry == number && workload->call[i].scenario.collective < PTO_COLLECTIVE_COUNT)
+            entry->number[entry->count++] = i;
+    return PTO_OK;
+}
+
+static pto_status_t place_error(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                const pto_error_t *fault, pto_error_t *err) {
+    return pto_error_set_at(err, fault->status, workload->path, call->place.line, call->place.column,
+                            "%s: %s", pto_workload_call_name(call), fault->message);
+}
+
+/* The plans that were predicted. */
+static pto_status_t build(entry_t *entry, const pto_strategy_t *strategy, pto_error_t *err) {
+    for (int i = 0; i < entry->count; i++) {
+        const pto_step_call_t *own = &entry->step->call[entry->number[i]];
+        const pto_workload_call_t *call = call_of(entry, i);
+        pto_error_t fault = {.status = PTO_OK};
+        pto_price_t price;
+        pto_status_t status = pto_plan_choose(&call->scenario, own->machine, 0,
+                                              strategy ? strategy : own->predictions.strategy[own->best],
+                                              &entry->plan[i], &price, NULL, &fault);
+        if (status != PTO_OK)
+            return place_error(entry->step->workload, call, &fault, err);
+        status = pto_workload_members(entry->step->workload, call, &entry->member[i], err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}
+
+/* --- the nodes that are simulated ----------------------------------------------------------------------- */
+
+static int64_t members_of(const pto_workload_call_t *call) {
+    return pto_layout_owner_count(&call->scenario.layout);
+}
+
+static int64_t node_of(const entry_t *entry, int64_t process) {
+    return process / entry->step->workload->layout.gpus_per_node;
+}
+
+static bool touches(const entry_t *entry, const int64_t *member, int64_t count) {
+    bool any = false;
+    for (int64_t m = 0; m < count && !any; m++)
+        any = entry->node[node_of(entry, member[m])] >= 0;
+    return any;
+}
+
+/* Add the nodes of all communicators that have a member on a node that is simulated. */
+static bool spread(entry_t *entry) {
+    bool grown = false;
+    for (int i = 0; i < entry->count; i++) {
+        int64_t size = members_of(call_of(entry, i));
+        for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
+            const int64_t *member = entry->member[i] + c * size;
+            if (!touches(entry, member, size))
+                continue;
+            for (int64_t m = 0; m < size; m++) {
+                int64_t *node = &entry->node[node_of(entry, member[m])];
+                grown = grown || *node < 0;
+                *node = 0;
+            }
+        }
+    }
+    return grown;
+}
+
+/* Communicators that share nodes with those of the first node, directly or through others. The others do the
+ * same elsewhere, and only a fabric could let them meet. */
+static void choose_nodes(entry_t *entry) {
+    const pto_layout_t *layout = &entry->step->workload->layout;
+    int64_t nodes = 0;
+    for (int64_t node = 0; node < layout->nodes; node++)
+        entry->node[node] = node == 0 || entry->machine->fabric.levels > 0 ? 0 : -1;
+    while (spread(entry))
+        continue;
+    for (int64_t node = 0; node < layout->nodes; node++)
+        if (entry->node[node] >= 0)
+            entry->node[node] = nodes++;
+    entry->layout = *layout;
+    entry->layout.nodes = nodes;
+}
+
+static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
+    int64_t size = members_of(call_of(entry, i)), cores = entry->layout.procs_per_gpu, next = 0;
+    int64_t *rank = calloc((size_t)pto_layout_rank_count(&entry->layout) + 1, sizeof *rank);
+    entry->rank[i] = rank;
+    if (!rank)
+        return out_of_memory(err);
+    for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
+        const int64_t *member = entry->member[i] + c * size;
+        if (!touches(entry, member, 1))
+            continue;
+        entry->communicators[i]++;
+        for (int64_t m = 0; m < size; m++) {
+            int64_t gpu = entry->node[node_of(entry, member[m])] * entry->layout.gpus_per_node +
+                          member[m] % entry->layout.gpus_per_node;
+            for (int64_t core = 0; core < cores; core++)
+                rank[next++] = gpu * cores + core;
+        }
+    }
+    return PTO_OK;
+}
+
+/* --- an entry ------------------------------------------------------------------------------------------- */
+
+/* How often each call is simulated, and how many of its repetitions each stands for. */
+static int64_t choose_repeats(entry_t *entry) {
+    int64_t least = INT64_MAX, most = 1;
+    for (int i = 0; i < entry->count; i++) {
+        least = call_of(entry, i)->times < least ? call_of(entry, i)->times : least;
+        most = call_of(entry, i)->times > most ? call_of(entry, i)->times : most;
+    }
+    int64_t unit = most / least > REPEATS_MAX ? (most + REPEATS_MAX - 1) / REPEATS_MAX : least;
+    for (int i = 0; i < entry->count; i++) {
+        int64_t repeats = (call_of(entry, i)->times + unit / 2) / unit;
+        entry->repeats[i] = repeats > 0 ? repeats : 1;
+    }
+    return unit;
+}
+
+static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *options, double *end_s,
+                        pto_simulation_t *simulation, pto_error_t *err) {
+    int64_t calls = 0;
+    int at = 0;
+    for (int i = 0; i < entry->count; i++)
+        calls += entry->repeats[i];
+    pto_simulate_call_t *call = calloc((size_t)calls + 1, sizeof *call);
+    double *each_s = calloc((size_t)calls + 1, sizeof *each_s);
+    pto_status_t status = call && each_s ? PTO_OK : out_of_memory(err);
+    for (int i = 0; i < entry->count && status == PTO_OK; i++)
+        for (int64_t r = 0; r < entry->repeats[i]; r++)
+            call[at++] = (pto_simulate_call_t){.plan = entry->plan[i],
+                                               .communicators = entry->communicators[i],
+                                               .rank = entry->rank[i],
+                                               .repeats = r > 0};
+    if (status == PTO_OK)
+        status =
+            pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, simulation, each_s, err);
+    at = 0;
+    for (int i = 0; i < entry->count && status == PTO_OK; i++) {
+        at += (int)entry->repeats[i];
+        end_s[i] = each_s[at - 1];
+    }
+    free(call);
+    free(each_s);
+    return status;
+}
+
+static void announce(const entry_t *entry, int number, const pto_simulate_options_t *options) {
+    const pto_plan_t *plan = entry->plan[0];
+    if (!options || !options->begin)
+        return;
+    pto_simulate_progress_t progress = {.cell = number,
+                                        .cells = entry->step->workload->entry_count,
+                                        .strategy = plan->request.strategy->name,
+                                        .algorithm = plan->request.algorithm->name};
+    for (int i = 0; i < entry->count; i++)
+        progress.messages +=
+            pto_plan_size(entry->plan[i]).messages * entry->communicators[i] * entry->repeats[i];
+    options->begin(&progress);
+}
+
+static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strategy_t *strategy,
+                                   const pto_simulate_options_t *options, pto_step_simulation_t *made,
+                                   double *seconds, pto_error_t *err) {
+    pto_simulation_t simulation;
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = collect(entry, number, err);
+    *seconds = 0;
+    if (status != PTO_OK || entry->count == 0)
+        return status;
+    double *end_s = calloc((size_t)entry->count, sizeof *end_s);
+    status = end_s ? build(entry, strategy, err) : out_of_memory(err);
+    if (status == PTO_OK)
+        choose_nodes(entry);
+    for (int i = 0; i < entry->count && status == PTO_OK; i++)
+        status = place_ranks(entry, i, err);
+    if (status == PTO_OK) {
+        int64_t unit = choose_repeats(entry);
+        announce(entry, number, options);
+        status = run(entry, options, end_s, &simulation, &fault);
+        if (status != PTO_OK)
+            place_error(entry->step->workload, call_of(entry, 0), &fault, err);
+        for (int i = 0; i < entry->count && status == PTO_OK; i++) {
+            made->call_s[entry->number[i]] = end_s[i] * (double)unit;
+            *seconds = fmax(*seconds, end_s[i] * (double)unit);
+        }
+        made->messages += status == PTO_OK ? simulation.messages : 0;
+    }
+    free(end_s);
+    return status;
+}
+
+static double compute_of(const pto_workload_t *workload, int entry) {
+    double seconds = 0;
+    for (int i = 0; i < workload->call_count; i++)
+        if (workload->call[i].entry == entry && workload->call[i].scenario.collective >= PTO_COLLECTIVE_COUNT)
+            seconds += (double)workload->call[i].times * workload->call[i].compute_s;
+    return seconds;
+}
+
+pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                               const pto_strategy_t *strategy, const pto_simulate_options_t *options,
+                               pto_step_simulation_t *simulation, pto_error_t *err) {
+    pto_step_simulation_t made = {.strategy = strategy};
+    made.call_s = calloc((size_t)step->workload->call_count + 1, sizeof *made.call_s);
+    pto_status_t status = made.call_s ? PTO_OK : out_of_memory(err);
+    for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
+        entry_t entry = {.step = step, .machine = machine};
+        double seconds, compute_s = compute_of(step->workload, number);
+        status = simulate_entry(&entry, number, strategy, options, &made, &seconds, err);
+        fini(&entry);
+        made.communication_s += seconds;
+        made.exposed_s += fmax(seconds - compute_s, 0);
+        made.seconds += fmax(seconds, compute_s);
+    }
+    if (status == PTO_OK)
+        *simulation = made;
+    else
+        pto_step_simulation_fini(&made);
+    return status;
+}
+
+void pto_step_simulation_fini(pto_step_simulation_t *simulation) {
+    free(simulation->call_s);
+    *simulation = (pto_step_simulation_t){0};
+}

@@ -1,0 +1,83 @@
+/* A digest of a machine's numbers: FNV-1a (Fowler, Noll, Vo), 64 bits. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+
+static void add(uint64_t *hash, const void *data, size_t size) {
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ byte[i]) * 0x100000001b3u;
+}
+
+static void add_number(uint64_t *hash, int64_t number) { add(hash, &number, sizeof number); }
+static void add_text(uint64_t *hash, const char *text) {
+    add(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static void add_param(uint64_t *hash, const pto_param_t *param) {
+    const double value[] = {param->value, param->low, param->high};
+    add_number(hash, pto_param_known(param));
+    if (pto_param_known(param))
+        add(hash, value, sizeof value);
+}
+
+static void add_parameters(uint64_t *hash, const pto_machine_t *machine) {
+    pto_machine_param_t *param;
+    int count;
+    if (pto_machine_params(machine, &param, &count, NULL) != PTO_OK)
+        return;
+    for (int i = 0; i < count; i++) {
+        add_text(hash, param[i].key);
+        if (param[i].number)
+            add_number(hash, *param[i].number);
+        else
+            add_param(hash, param[i].param);
+    }
+    free(param);
+}
+
+static void add_tables(uint64_t *hash, const pto_library_table_t *table, int count) {
+    for (int t = 0; t < count; t++) {
+        add_text(hash, table[t].collective);
+        add_number(hash, table[t].space);
+        for (int r = 0; r < table[t].rule_count; r++) {
+            const pto_library_rule_t *rule = &table[t].rule[r];
+            const int64_t number[] = {rule->below_bytes,
+                                      rule->procs,
+                                      rule->staged,
+                                      rule->segment_bytes,
+                                      rule->staged_members.in,
+                                      rule->staged_members.out};
+            add_text(hash, rule->algorithm);
+            add(hash, number, sizeof number);
+        }
+    }
+}
+
+static void add_links(uint64_t *hash, const pto_machine_t *machine) {
+    int links = machine->topology ? pto_topology_link_count(machine->topology) : 0;
+    for (int i = 0; i < links; i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(machine->topology, i);
+        add_number(hash, link->from);
+        add_number(hash, link->to);
+        add_param(hash, &link->s_per_byte);
+    }
+    for (int i = 0; i < machine->fabric.levels; i++) {
+        add_number(hash, machine->fabric.level[i].nodes);
+        add_param(hash, &machine->fabric.level[i].s_per_byte[0]);
+        add_param(hash, &machine->fabric.level[i].s_per_byte[1]);
+    }
+}
+
+const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    add_parameters(&hash, machine);
+    add_tables(&hash, machine->library, machine->library_count);
+    add_tables(&hash, machine->tuning, machine->tuning_count);
+    add_links(&hash, machine);
+    snprintf(text, PTO_MACHINE_DIGEST_MAX, "%016" PRIx64, hash);
+    return text;
+}

@@ -1,0 +1,360 @@
+/* From tapes to formulas of a few parameters (formula.h). */
+#include "price/formula.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef pto_formula_sum_t sum_t;
+
+/* A sum of terms that is this share of them, or less, is what rounding left of nothing. */
+static const double cancelled = 1e-12;
+
+/* Room for one more item. */
+static bool make_room(pto_formulas_t *made, void **items, int count, int *capacity, size_t size) {
+    if (count < *capacity)
+        return true;
+    int wanted = *capacity > 0 ? 2 * *capacity : 64;
+    void *grown = realloc(*items, (size_t)wanted * size);
+    if (!grown) {
+        made->failed = true;
+        return false;
+    }
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+/* --- sums ----------------------------------------------------------------------------------------------- */
+
+static double low_of(const pto_formulas_t *made, int of) {
+    int operation = of - made->variable_count;
+    return operation < 0 ? made->variable[of].low : made->operation[operation].low;
+}
+
+static double high_of(const pto_formulas_t *made, int of) {
+    int operation = of - made->variable_count;
+    return operation < 0 ? made->variable[of].high : made->operation[operation].high;
+}
+
+static void put_term(pto_formulas_t *made, sum_t *sum, pto_formula_term_t term) {
+    if (!make_room(made, (void **)&made->term, made->term_count, &made->term_capacity, sizeof *made->term))
+        return;
+    made->term[made->term_count++] = term;
+    sum->count++;
+    double at_low = term.times * low_of(made, term.of), at_high = term.times * high_of(made, term.of);
+    sum->low += fmin(at_low, at_high);
+    sum->high += fmax(at_low, at_high);
+}
+
+static sum_t number(double value) { return (sum_t){.number = value, .low = value, .high = value}; }
+
+static sum_t one_term(pto_formulas_t *made, int of, double times) {
+    sum_t sum = number(0);
+    sum.first = made->term_count;
+    put_term(made, &sum, (pto_formula_term_t){of, times});
+    return sum;
+}
+
+static double add(double a, double b) { return fabs(a + b) <= cancelled * fabs(a) ? 0 : a + b; }
+
+/* Two sums that hold the same also have each other's bounds. */
+static void narrow(sum_t *sum, double low, double high) {
+    sum->low = fmax(sum->low, low);
+    sum->high = fmin(sum->high, high);
+}
+
+/* a + times b. */
+static sum_t combine(pto_formulas_t *made, sum_t a, sum_t b, double times) {
+    sum_t sum = number(add(a.number, times * b.number));
+    sum.first = made->term_count;
+    for (int i = 0, j = 0; (i < a.count || j < b.count) && !made->failed;) {
+        const pto_formula_term_t left = i < a.count ? made->term[a.first + i] : (pto_formula_term_t){0};
+        const pto_formula_term_t right = j < b.count ? made->term[b.first + j] : (pto_formula_term_t){0};
+        bool from_a = i < a.count && (j == b.count || left.of <= right.of);
+        bool from_b = j < b.count && (i == a.count || right.of <= left.of);
+        pto_formula_term_t term = {from_a ? left.of : right.of, from_a ? left.times : 0};
+        if (from_b)
+            term.times = add(term.times, times * right.times);
+        if (term.times < 0 || term.times > 0)
+            put_term(made, &sum, term);
+        i += from_a;
+        j += from_b;
+    }
+    narrow(&sum, a.low + fmin(times * b.low, times * b.high), a.high + fmax(times * b.low, times * b.high));
+    return sum;
+}
+
+static sum_t scale(pto_formulas_t *made, sum_t a, double times) { return combine(made, number(0), a, times); }
+
+static bool is_number(const sum_t *sum) { return sum->count == 0; }
+
+static bool is_nothing(const sum_t *sum) { return is_number(sum) && fabs(sum->number) <= 0; }
+
+static bool equal(const pto_formulas_t *made, const sum_t *a, const sum_t *b) {
+    if (a->count != b->count || a->number < b->number || a->number > b->number)
+        return false;
+    for (int i = 0; i < a->count; i++) {
+        const pto_formula_term_t *x = &made->term[a->first + i], *y = &made->term[b->first + i];
+        if (x->of != y->of || x->times < y->times || x->times > y->times)
+            return false;
+    }
+    return true;
+}
+
+/* --- operations -------------------------------------------------------------------------------------------
+ */
+
+static void bound(pto_formula_operation_t *operation) {
+    const sum_t *a = &operation->a, *b = &operation->b;
+    if (operation->op == PTO_FORMULA_MAXIMUM) {
+        operation->low = fmax(a->low, b->low);
+        operation->high = fmax(a->high, b->high);
+    } else if (operation->op == PTO_FORMULA_MULTIPLY || b->low > 0) {
+        bool divides = operation->op == PTO_FORMULA_DIVIDE;
+        double least = divides ? 1 / b->high : b->low, most = divides ? 1 / b->low : b->high;
+        const double corner[] = {a->low * least, a->low * most, a->high * least, a->high * most};
+        operation->low = fmin(fmin(corner[0], corner[1]), fmin(corner[2], corner[3]));
+        operation->high = fmax(fmax(corner[0], corner[1]), fmax(corner[2], corner[3]));
+    } else {
+        operation->low = -INFINITY;
+        operation->high = INFINITY;
+    }
+}
+
+static sum_t operate(pto_formulas_t *made, pto_formula_op_t op, sum_t a, sum_t b) {
+    pto_formula_operation_t operation = {.op = op, .a = a, .b = b};
+    int found = 0;
+    while (found < made->operation_count &&
+           !(made->operation[found].op == op && equal(made, &made->operation[found].a, &a) &&
+             equal(made, &made->operation[found].b, &b)))
+        found++;
+    if (found == made->operation_count) {
+        if (!make_room(made, (void **)&made->operation, found, &made->operation_capacity,
+                       sizeof *made->operation))
+            return number(0);
+        bound(&operation);
+        made->operation[made->operation_count++] = operation;
+    }
+    return one_term(made, made->variable_count + found, 1);
+}
+
+/* The terms that two sums have both, and the first one's number. */
+static sum_t common_of(pto_formulas_t *made, sum_t a, sum_t b) {
+    sum_t common = number(a.number);
+    common.first = made->term_count;
+    for (int i = 0, j = 0; i < a.count && j < b.count && !made->failed;) {
+        const pto_formula_term_t left = made->term[a.first + i], right = made->term[b.first + j];
+        if (left.of == right.of && left.times >= right.times && left.times <= right.times)
+            put_term(made, &common, left);
+        i += left.of <= right.of;
+        j += right.of <= left.of;
+    }
+    return common;
+}
+
+static sum_t maximum(pto_formulas_t *made, sum_t a, sum_t b) {
+    sum_t ahead = combine(made, b, a, -1);
+    if (ahead.high <= 0)
+        return a;
+    if (ahead.low >= 0)
+        return b;
+    sum_t common = common_of(made, a, b);
+    sum_t rest_a = combine(made, a, common, -1), rest_b = combine(made, b, common, -1);
+    sum_t larger = combine(made, common, operate(made, PTO_FORMULA_MAXIMUM, rest_a, rest_b), 1);
+    narrow(&larger, fmax(a.low, b.low), fmax(a.high, b.high));
+    return larger;
+}
+
+static sum_t multiply(pto_formulas_t *made, sum_t a, sum_t b) {
+    if (is_number(&a))
+        return scale(made, b, a.number);
+    return is_number(&b) ? scale(made, a, b.number) : operate(made, PTO_FORMULA_MULTIPLY, a, b);
+}
+
+static sum_t divide(pto_formulas_t *made, sum_t a, sum_t b) {
+    return is_number(&b) ? scale(made, a, 1 / b.number) : operate(made, PTO_FORMULA_DIVIDE, a, b);
+}
+
+/* --- comparisons ------------------------------------------------------------------------------------------
+ */
+
+/* Whether the result is the recorded one for all values. That of two equal sums is decided by rounding, and
+ * does not matter. */
+static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
+    const sum_t *ahead = &guard->ahead, *of = &guard->of;
+    if (is_nothing(ahead))
+        return true;
+    if (!guard->same)
+        return holds ? ahead->low > 0 : ahead->high <= 0;
+    double largest = fmax(fabs(of->low), fabs(of->high));
+    double nearest = fmax(fmax(ahead->low, -ahead->high), 0);
+    return !holds && nearest > PTO_TIME_ROUNDING * largest;
+}
+
+/* Its index; -1: out of memory. */
+static int put_guard(pto_formulas_t *made, pto_formula_guard_t guard) {
+    int i = 0;
+    while (i < made->guard_count &&
+           !(made->guard[i].same == guard.same && equal(made, &made->guard[i].ahead, &guard.ahead) &&
+             equal(made, &made->guard[i].of, &guard.of)))
+        i++;
+    if (i < made->guard_count)
+        return i;
+    if (!make_room(made, (void **)&made->guard, made->guard_count, &made->guard_capacity,
+                   sizeof *made->guard))
+        return -1;
+    made->guard[made->guard_count++] = guard;
+    return i;
+}
+
+/* `first`: of the formula's conditions. */
+static void compare(pto_formulas_t *made, const pto_tape_record_t *record, sum_t a, sum_t b, int first) {
+    bool holds = record->number > 0;
+    pto_formula_guard_t guard = {
+        .ahead = combine(made, b, a, -1), .of = number(0), .same = record->op == PTO_TAPE_SAME};
+    if (guard.same)
+        guard.of = a;
+    int index = is_certain(&guard, holds) ? -1 : put_guard(made, guard);
+    if (index < 0)
+        return;
+    for (int i = first; i < made->condition_count; i++)
+        if (made->condition[i].guard == index && made->condition[i].holds == holds)
+            return;
+    if (make_room(made, (void **)&made->condition, made->condition_count, &made->condition_capacity,
+                  sizeof *made->condition))
+        made->condition[made->condition_count++] = (pto_formula_condition_t){index, holds};
+}
+
+/* --- a tape's records -------------------------------------------------------------------------------------
+ */
+
+static sum_t read_param(pto_formulas_t *made, const pto_tape_record_t *record) {
+    for (int i = 0; i < made->variable_count; i++)
+        if (made->variable[i].param == record->param)
+            return one_term(made, i, record->number);
+    return number(record->number * record->param->value);
+}
+
+static sum_t read_record(pto_formulas_t *made, const pto_tape_record_t *record, const sum_t *sum, int first) {
+    const sum_t a = sum[record->a], b = sum[record->b];
+    switch (record->op) {
+    case PTO_TAPE_NUMBER:
+        return number(record->number);
+    case PTO_TAPE_PARAM:
+        return read_param(made, record);
+    case PTO_TAPE_SCALE:
+        return scale(made, a, record->number);
+    case PTO_TAPE_ADD:
+        return combine(made, a, b, 1);
+    case PTO_TAPE_SUBTRACT:
+        return combine(made, a, b, -1);
+    case PTO_TAPE_MULTIPLY:
+        return multiply(made, a, b);
+    case PTO_TAPE_DIVIDE:
+        return divide(made, a, b);
+    case PTO_TAPE_MAXIMUM:
+        return maximum(made, a, b);
+    case PTO_TAPE_LESS:
+    case PTO_TAPE_SAME:
+        compare(made, record, a, b, first);
+        break;
+    }
+    return number(0);
+}
+
+pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err) {
+    int count, result;
+    const pto_tape_record_t *record = pto_tape_records(tape, &count, &result);
+    pto_formula_t formula = {.first = formulas->condition_count};
+    sum_t *sum = calloc((size_t)count, sizeof *sum);
+    formulas->failed = formulas->failed || !sum;
+    for (int i = 0; i < count && !formulas->failed; i++)
+        sum[i] = read_record(formulas, &record[i], sum, formula.first);
+    if (formulas->failed || !make_room(formulas, (void **)&formulas->formula, formulas->formula_count,
+                                       &formulas->formula_capacity, sizeof *formulas->formula)) {
+        free(sum);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a formula");
+    }
+    formula.price = sum[result];
+    formula.count = formulas->condition_count - formula.first;
+    formulas->formula[formulas->formula_count++] = formula;
+    free(sum);
+    return PTO_OK;
+}
+
+void pto_formulas_fini(pto_formulas_t *formulas) {
+    free(formulas->term);
+    free(formulas->operation);
+    free(formulas->guard);
+    free(formulas->condition);
+    free(formulas->formula);
+    *formulas = (pto_formulas_t){0};
+}
+
+/* --- values -----------------------------------------------------------------------------------------------
+ */
+
+static double sum_value(const pto_formulas_t *formulas, const sum_t *sum, const double *value) {
+    double seconds = sum->number;
+    for (int i = sum->first; i < sum->first + sum->count; i++)
+        seconds += formulas->term[i].times * value[formulas->term[i].of];
+    return seconds;
+}
+
+void pto_formulas_operate(const pto_formulas_t *formulas, double *value) {
+    for (int i = 0; i < formulas->operation_count; i++) {
+        const pto_formula_operation_t *operation = &formulas->operation[i];
+        double a = sum_value(formulas, &operation->a, value), b = sum_value(formulas, &operation->b, value);
+        value[formulas->variable_count + i] = operation->op == PTO_FORMULA_MAXIMUM    ? fmax(a, b)
+                                              : operation->op == PTO_FORMULA_MULTIPLY ? a * b
+                                                                                      : a / b;
+    }
+}
+
+static bool is_met(const pto_formulas_t *formulas, const pto_formula_condition_t *condition,
+                   const double *value, double price) {
+    const pto_formula_guard_t *guard = &formulas->guard[condition->guard];
+    double ahead = sum_value(formulas, &guard->ahead, value);
+    if (guard->same) {
+        double of = sum_value(formulas, &guard->of, value);
+        return (fabs(ahead) <= PTO_TIME_ROUNDING * fabs(of)) == condition->holds;
+    }
+    return (ahead > 0) == condition->holds || fabs(ahead) <= PTO_FORMULA_ROUNDING * price;
+}
+
+bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds) {
+    const pto_formula_t *of = &formulas->formula[formula];
+    double price = sum_value(formulas, &of->price, value);
+    for (int i = of->first; i < of->first + of->count; i++)
+        if (!is_met(formulas, &formulas->condition[i], value, price))
+            return false;
+    *seconds = price;
+    return true;
+}
+
+/* --- what is used -----------------------------------------------------------------------------------------
+ */
+
+static void mark(const pto_formulas_t *formulas, const sum_t *sum, bool *used) {
+    for (int i = sum->first; i < sum->first + sum->count; i++) {
+        int operation = formulas->term[i].of - formulas->variable_count;
+        if (operation >= 0)
+            used[operation] = true;
+    }
+}
+
+void pto_formula_mark(const pto_formulas_t *formulas, int formula, bool *guard, bool *operation) {
+    const pto_formula_t *of = &formulas->formula[formula];
+    mark(formulas, &of->price, operation);
+    for (int i = of->first; i < of->first + of->count; i++) {
+        int index = formulas->condition[i].guard;
+        guard[index] = true;
+        mark(formulas, &formulas->guard[index].ahead, operation);
+        mark(formulas, &formulas->guard[index].of, operation);
+    }
+    for (int i = formulas->operation_count - 1; i >= 0; i--)
+        if (operation[i]) {
+            mark(formulas, &formulas->operation[i].a, operation);
+            mark(formulas, &formulas->operation[i].b, operation);
+        }
+}

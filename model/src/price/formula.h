@@ -1,0 +1,98 @@
+/* Prices as formulas of some of a machine's parameters, while the others keep their values.
+ *
+ * Made from tapes (tape.h): what depends on none of the variables is a number, sums of variables are put
+ * together, and a maximum or a comparison whose result is the same for all values of the variables within
+ * their bounds is left out. What remains is small enough to be written into a report, and gives what the tape
+ * gives but for rounding. */
+#ifndef PTO_PRICE_FORMULA_H
+#define PTO_PRICE_FORMULA_H
+
+#include "price/tape.h"
+
+/* A parameter that varies, between two values. */
+typedef struct {
+    const pto_param_t *param;
+    double low;
+    double high;
+} pto_formula_variable_t;
+
+/* `times` a variable or, with the number of variables added, an operation. */
+typedef struct {
+    int of;
+    double times;
+} pto_formula_term_t;
+
+/* A number and terms, sorted by what they are of, with bounds. */
+typedef struct {
+    double number;
+    int first; /* term */
+    int count;
+    double low;
+    double high;
+} pto_formula_sum_t;
+
+typedef enum { PTO_FORMULA_MAXIMUM, PTO_FORMULA_MULTIPLY, PTO_FORMULA_DIVIDE } pto_formula_op_t;
+
+typedef struct {
+    pto_formula_op_t op;
+    pto_formula_sum_t a;
+    pto_formula_sum_t b;
+    double low;
+    double high;
+} pto_formula_operation_t;
+
+/* A comparison: whether `ahead` is positive; with `same`, instead, whether it is zero but for
+ * PTO_TIME_ROUNDING of `of`. */
+typedef struct {
+    pto_formula_sum_t ahead;
+    pto_formula_sum_t of;
+    bool same;
+} pto_formula_guard_t;
+
+/* That a guard is true, or that it is not. An `ahead` of zero but for rounding (PTO_FORMULA_ROUNDING of the
+ * price) is as good as positive, and as not. */
+#define PTO_FORMULA_ROUNDING 1e-13
+typedef struct {
+    int guard;
+    bool holds;
+} pto_formula_condition_t;
+
+/* A price, while its conditions are met. */
+typedef struct {
+    pto_formula_sum_t price;
+    int first; /* condition */
+    int count;
+} pto_formula_t;
+
+/* Formulas that share operations, each of which has earlier ones for operands. Begin with the variables set
+ * and the rest zero; free with pto_formulas_fini. */
+typedef struct {
+    const pto_formula_variable_t *variable; /* borrowed */
+    int variable_count;
+    int term_count, term_capacity;
+    pto_formula_term_t *term;
+    int operation_count, operation_capacity;
+    pto_formula_operation_t *operation;
+    int guard_count, guard_capacity;
+    pto_formula_guard_t *guard;
+    int condition_count, condition_capacity;
+    pto_formula_condition_t *condition;
+    int formula_count, formula_capacity;
+    pto_formula_t *formula;
+    bool failed; /* out of memory */
+} pto_formulas_t;
+
+/* Add a tape's price as another formula. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
+void pto_formulas_fini(pto_formulas_t *formulas);
+
+/* The values of all operations; `value` has room for the variables, which are set, and for them. */
+void pto_formulas_operate(const pto_formulas_t *formulas, double *value);
+
+/* A formula's price after that. False: it does not hold. */
+bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds);
+
+/* Mark the guards and the operations that a formula needs; both have one entry for each. */
+void pto_formula_mark(const pto_formulas_t *formulas, int formula, bool *guard, bool *operation);
+
+#endif

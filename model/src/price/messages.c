@@ -1,0 +1,354 @@
+/* Stages of messages alone, where every process is an actor of its own: those of tables of byte counts, which
+ * have a message for each pair of processes. Each message is looked at twice, once at either end, with
+ * nothing in between but its bytes and its cost. The sums are those of price.c, in the same order. */
+#include <stdlib.h>
+
+#include "price/pricing.h"
+#include "scenario/skew.h"
+
+/* --- whether a stage is one ------------------------------------------------------------------------------
+ */
+
+bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout) {
+    const pto_param_t *both_ways = machine->both_ways;
+    return pto_links_of(machine, layout).count == 0 && machine->fabric.levels == 0 &&
+           !pto_param_known(&both_ways[PTO_SPACE_CPU]) && !pto_param_known(&both_ways[PTO_SPACE_GPU]);
+}
+
+/* Links and shared rates need what this file leaves out; so do tapes. */
+static bool is_plain(const pto_pricing_t *pricing) {
+    return pricing->kind == PTO_ACTORS_RANKS && !pricing->in_lanes && !pto_tape_recording &&
+           pto_messages_are_apart(pricing->machine, &pto_plan_request(pricing->plan)->layout);
+}
+
+bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+    if (!is_plain(pricing) || stage->order != PTO_ORDER_AT_ONCE || stage->step_count == 0)
+        return false;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_peers_kind_t peers = step->peers.kind;
+        bool counted = peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR || peers == PTO_PEERS_INDEX;
+        if (!pto_step_is_message(step) || !counted)
+            return false;
+    }
+    return pto_plan_request(pricing->plan)->collective != PTO_COLLECTIVE_HALO;
+}
+
+/* --- the bytes of a message ------------------------------------------------------------------------------
+ */
+
+/* One step of the stage. */
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_step_t *step;
+    const pto_group_t *group;
+    const pto_slice_t *slice;
+    const pto_buffer_t *buffer;
+    pto_space_t space;
+    int64_t per_index; /* ranks from one member to the next; 0: it varies */
+    bool of_pairs;     /* the bytes are a pair's in the table, or a share of them */
+    bool is_skewed;    /* that table is random */
+    pto_skew_t skew;
+    const pto_cost_table_t *cost[PTO_LEVEL_COUNT];
+    const pto_cost_table_t *gap[PTO_LEVEL_COUNT];   /* NULL: none */
+    const pto_cost_table_t *place[PTO_LEVEL_COUNT]; /* what explanations name instead of the cost */
+} messages_t;
+
+/* Ranks from one member of a group to the next. */
+static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group) {
+    unsigned index = pto_group_traits[group->kind].index;
+    int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
+    if (group->fold != 0)
+        return 0;
+    if (index == PTO_BY_CORE)
+        return 1;
+    if (index == PTO_BY_NODE)
+        return layout->gpus_per_node * layout->procs_per_gpu;
+    return per_gpu == 1 ? layout->procs_per_gpu : per_gpu == layout->procs_per_gpu ? 1 : 0;
+}
+
+static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *step) {
+    const pto_plan_t *plan = pricing->plan;
+    const pto_request_t *request = pto_plan_request(plan);
+    messages_t messages = {.plan = plan,
+                           .step = step,
+                           .group = pto_plan_group(plan, step->group),
+                           .slice = pto_message_slice(step)};
+    messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);
+    messages.space = messages.buffer->space;
+    messages.per_index = rank_stride(&request->layout, messages.group);
+    pto_blocks_t blocks = messages.buffer->blocks;
+    messages.of_pairs =
+        pto_slice_is_peers_block(messages.slice) && messages.slice->holder == PTO_HOLDER_SELF &&
+        messages.group->fold == 0 && messages.buffer->group == messages.group->kind &&
+        (blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN) &&
+        !pto_role_is_host(messages.buffer->role) && messages.buffer->block_count >= messages.group->size;
+    messages.is_skewed = messages.of_pairs && request->counts && request->counts->kind == PTO_COUNTS_SKEW &&
+                         pto_collective_is_by_pair(request->collective) &&
+                         !(request->mapping && request->mapping->count > 0);
+    if (messages.is_skewed)
+        messages.skew = pto_skew_of(request->counts, request->bytes);
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        bool falls_back =
+            level == PTO_LEVEL_ON_GPU && pricing->machine->messages[messages.space][level].count == 0;
+        messages.cost[level] =
+            &pricing->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
+        messages.place[level] = &pricing->machine->messages[messages.space][level];
+        messages.gap[level] = pto_machine_gap(pricing->machine, messages.space, (pto_level_t)level);
+    }
+    return messages;
+}
+
+static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action) {
+    const pto_buffer_t *buffer = messages->buffer;
+    bool row = buffer->blocks == PTO_BLOCKS_ROW;
+    if (buffer->cyclic != PTO_CYCLIC_NONE) {
+        int64_t ahead = action->peer - action->me;
+        int64_t distance =
+            buffer->cyclic == PTO_CYCLIC_ORDINAL
+                ? action->peer
+                : pto_floor_mod(buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, messages->group->size);
+        if (distance % buffer->cyclic_count != action->core)
+            return 0;
+    }
+    int64_t from = row ? action->me : action->peer, to = row ? action->peer : action->me;
+    int64_t whole = messages->is_skewed ? pto_skew_bytes(&messages->skew, from, to)
+                                        : pto_request_bytes(pto_plan_request(messages->plan), from, to);
+    return buffer->split > 1 ? pto_share_bytes(whole, buffer->granularity_bytes, buffer->split, action->core)
+                             : whole;
+}
+
+/* `held`: the buffer of the action's process, unless the bytes are of pairs. */
+static int64_t bytes_of(const messages_t *messages, const pto_action_t *action, pto_held_t *held) {
+    if (messages->of_pairs)
+        return pair_bytes(messages, action);
+    return pto_held_slice_bytes(messages->slice, action, held);
+}
+
+/* --- what they cost --------------------------------------------------------------------------------------
+ */
+
+/* Of the cost's rows, which differ in their bytes alone, the one for these. */
+static const pto_postal_t *postal_at(const pto_cost_table_t *cost, int64_t bytes) {
+    int at = 0;
+    while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)
+        at++;
+    return &cost->row[at].postal;
+}
+
+/* Messages of one step and one cost, for the explanation. */
+typedef struct {
+    const pto_cost_table_t *cost;
+    const pto_postal_t *postal;
+    bool off_node;
+    double starts;
+    double bytes;
+} alike_t;
+
+enum { ALIKE_MAX = 32 };
+
+typedef struct {
+    alike_t item[ALIKE_MAX];
+    int count;
+} explained_t;
+
+static void enter_all(const messages_t *messages, explained_t *explained, pto_charge_t *charge) {
+    for (int i = 0; i < explained->count; i++) {
+        const alike_t *alike = &explained->item[i];
+        pto_charge_enter_postal(
+            charge,
+            (pto_entry_t){.place = alike->cost, .space = messages->space, .off_node = alike->off_node},
+            alike->postal, alike->starts, alike->bytes);
+    }
+    explained->count = 0;
+}
+
+static void explain(const messages_t *messages, alike_t one, explained_t *explained, pto_charge_t *charge) {
+    int i = 0;
+    while (i < explained->count &&
+           (explained->item[i].postal != one.postal || explained->item[i].cost != one.cost))
+        i++;
+    if (i == ALIKE_MAX) {
+        enter_all(messages, explained, charge);
+        i = 0;
+    }
+    if (i == explained->count) {
+        explained->item[explained->count++] = one;
+        return;
+    }
+    explained->item[i].starts += one.starts;
+    explained->item[i].bytes += one.bytes;
+}
+
+/* pto_charge_messages for one message, of a distance that the machine has a cost for. */
+static void charge_message(const messages_t *messages, pto_level_t level, int64_t bytes, pto_charge_t *charge,
+                           explained_t *explained) {
+    const pto_cost_table_t *gap = charge->moved[level] ? messages->gap[level] : NULL;
+    const pto_cost_table_t *cost = gap ? gap : messages->cost[level];
+    const pto_postal_t *postal = postal_at(cost, bytes);
+    if (charge->terms) {
+        cost = gap ? gap : messages->place[level];
+        explain(messages, (alike_t){cost, postal, level == PTO_LEVEL_OFF_NODE, 1, (double)bytes}, explained,
+                charge);
+    }
+    double alpha = postal->alpha_s.value, beta = (double)bytes * postal->beta_s_per_byte.value;
+    charge->moved[level] = true;
+    charge->alpha.s += alpha;
+    if (level == PTO_LEVEL_OFF_NODE) {
+        charge->off_node_alpha.s += alpha;
+        charge->off_node.s += beta;
+    } else {
+        charge->on_node.s += beta;
+    }
+}
+
+/* --- one process ---------------------------------------------------------------------------------------- */
+
+/* pto_step_peer for the kinds of peers that this file takes. */
+static bool to_peer(const messages_t *messages, int64_t value, int64_t first_rank, pto_action_t *action) {
+    const pto_peers_t *peers = &messages->step->peers;
+    action->ordinal = value;
+    if (peers->kind == PTO_PEERS_SHIFT)
+        action->peer = pto_floor_mod(action->me + peers->sign * value, messages->group->size);
+    else
+        action->peer = peers->kind == PTO_PEERS_XOR ? action->me ^ value : value;
+    action->peer_rank = messages->per_index > 0
+                            ? first_rank + action->peer * messages->per_index
+                            : pto_group_rank(messages->plan, messages->group, action->rank, action->peer);
+    return action->peer != action->me;
+}
+
+/* Charge all messages of one process in one step, at its own end. `last` is the latest of the processes that
+ * it receives from, if that is later than itself. */
+static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *messages, pto_action_t *action,
+                                   pto_charge_t *charge, pto_outflow_t *outflow, const pto_ledger_t **last) {
+    const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
+    const pto_step_t *step = messages->step;
+    pto_rank_t place = pricing->actor[action->rank].place;
+    explained_t explained;
+    pto_held_t held = {0};
+    explained.count = 0;
+    if (!messages->of_pairs)
+        held = pto_held_by(pricing->plan, messages->slice->buffer,
+                           pto_slice_holder(pricing->plan, messages->slice, action));
+    int64_t count = pto_step_peer_count(pricing->plan, action);
+    int64_t value = pto_expr_at(&step->peers.first, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&step->peers.stride, action->k, action->core, 0);
+    int64_t first_rank = action->rank - action->me * messages->per_index;
+    for (int64_t j = 0; j < count; j++, value += stride) {
+        if (!to_peer(messages, value, first_rank, action))
+            continue;
+        int64_t bytes = bytes_of(messages, action, &held);
+        if (bytes == 0 && !step->send_empty)
+            continue;
+        pto_level_t level = pto_layout_level(layout, place, pricing->actor[action->peer_rank].place);
+        if (messages->cost[level]->count == 0)
+            return pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1,
+                                       pricing->err); /* refused */
+        charge_message(messages, level, bytes, charge, &explained);
+        const pto_ledger_t *peer = &pricing->before[action->peer_rank];
+        if (last && peer->time.s > (*last)->time.s)
+            *last = peer;
+        if (outflow && level == PTO_LEVEL_OFF_NODE)
+            pto_outflow_add(outflow, pricing->plan, step, 1, (double)bytes);
+    }
+    enter_all(messages, &explained, charge);
+    return PTO_OK;
+}
+
+/* --- the stage ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    const messages_t *messages; /* of each step */
+    int step_count;
+    int64_t k;
+    int64_t core_first; /* the cores that act */
+    int64_t core_until;
+    const char *name;
+    pto_charge_t *out; /* of each process */
+} stage_t;
+
+/* Charge the sends, or the receives, of one process. */
+static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
+                                 pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow) {
+    const pto_ledger_t *mine = &pricing->ledger[actor], *last = mine;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
+        pto_action_t action;
+        if (stage->messages[i].step->kind != kind ||
+            !pto_step_acts(pricing->plan, stage->messages[i].step, actor, stage->k, &action))
+            continue;
+        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+        status = charge_process(pricing, &stage->messages[i], &action, charge, outflow,
+                                kind == PTO_STEP_RECV ? &last : NULL);
+    }
+    if (last != mine)
+        pto_pricing_follow(pricing, &pricing->ledger[actor], last);
+    return status;
+}
+
+static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
+    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_charge_begin(&stage->out[actor], stage->name, NULL);
+    return charge_steps(pricing, stage, actor, PTO_STEP_SEND, &stage->out[actor], outflow);
+}
+
+/* Once it is known what each node sends, which may limit all of its messages. An explanation keeps none of
+ * the sends, so it takes them again. */
+static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
+    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_charge_t in, *out = &stage->out[actor];
+    pto_status_t status = PTO_OK;
+    if (pricing->explain) {
+        pto_charge_begin(out, stage->name, &pricing->terms[0]);
+        status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL);
+    }
+    pto_charge_begin(&in, stage->name, pricing->explain ? &pricing->terms[1] : NULL);
+    if (status == PTO_OK)
+        status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, &in, NULL);
+    pto_time_t out_time = pto_charge_time(out, pricing->machine, outflow);
+    pto_time_t in_time = pto_charge_time(&in, pricing->machine, outflow);
+    pto_charge_t *longer = in_time.s > out_time.s ? &in : out;
+    pto_charge_settle(longer, pricing->machine, outflow);
+    if (!pto_ledger_add(&pricing->ledger[actor], longer, pto_time_max(out_time, in_time)))
+        pricing->out_of_memory = true;
+    return status;
+}
+
+static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage,
+                                 pto_status_t (*act)(pto_pricing_t *, const stage_t *, int64_t)) {
+    pto_status_t status = PTO_OK;
+    for (int64_t gpu = 0; gpu < pricing->gpu_count && status == PTO_OK; gpu++)
+        for (int64_t core = stage->core_first; core < stage->core_until && status == PTO_OK; core++)
+            status = act(pricing, stage, gpu * pricing->actors_per_gpu + core);
+    return status;
+}
+
+pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_stage, int64_t k) {
+    messages_t *messages = malloc((size_t)plan_stage->step_count * sizeof *messages);
+    stage_t stage = {.messages = messages,
+                     .step_count = plan_stage->step_count,
+                     .k = k,
+                     .core_first = pricing->actors_per_gpu,
+                     .name = plan_stage->name,
+                     .out = malloc((size_t)pricing->actor_count * sizeof *stage.out)};
+    pto_status_t status = PTO_OK;
+    pto_pricing_remember(pricing, pricing->before);
+    for (int64_t node = 0; node < pricing->node_count; node++)
+        pricing->outflow[node] = (pto_outflow_t){0};
+    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.out;
+    for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
+        int64_t until = step->core_first + step->core_count;
+        messages[i] = messages_of(pricing, step);
+        stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
+        stage.core_until = until > stage.core_until ? until : stage.core_until;
+    }
+    if (!pricing->out_of_memory)
+        status = each_process(pricing, &stage, count_sends);
+    if (!pricing->out_of_memory && status == PTO_OK)
+        status = each_process(pricing, &stage, price_process);
+    free(messages);
+    free(stage.out);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* Random byte counts: one hash for each pair of processes, so that none is kept. Internal to libportolan. */
+#ifndef PTO_SCENARIO_SKEW_H
+#define PTO_SCENARIO_SKEW_H
+
+#include "portolan/scenario.h"
+
+/* What all pairs have in common. */
+typedef struct {
+    int64_t least_bytes;
+    uint64_t width; /* how many different numbers of bytes there are */
+    uint64_t hash;
+} pto_skew_t;
+
+static const uint64_t pto_golden_gamma = 0x9e3779b97f4a7c15u;
+
+/* The output function of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). */
+static inline uint64_t pto_mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Of counts of the kind PTO_COUNTS_SKEW. */
+static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) {
+    double product = (double)bytes * counts->skew;
+    int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;
+    if (spread > INT64_MAX - bytes)
+        spread = INT64_MAX - bytes;
+    return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + pto_golden_gamma)};
+}
+
+static inline int64_t pto_skew_bytes(const pto_skew_t *skew, int64_t source, int64_t destination) {
+    uint64_t hash = pto_mix(skew->hash + (uint64_t)source + pto_golden_gamma), width = skew->width;
+    hash = pto_mix(hash + (uint64_t)destination + pto_golden_gamma);
+    if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
+        uint64_t unfair = (0 - width) % width;
+        while (hash < unfair)
+            hash = pto_mix(hash + pto_golden_gamma);
+    }
+    return skew->least_bytes + (int64_t)(hash % width);
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* Several plans at once, on the processes of one job: the communicators of a call, and calls at once.
+ *
+ * Each communicator has a pto_sim_t with its own plan, ranks and messages. Agenda, links, engines and the
+ * sides of the job's processes are shared. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/strategy.h"
+#include "simulate/simulate_internal.h"
+#include "simulate/size.h"
+
+static const pto_simulate_options_t no_options;
+
+pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const pto_layout_t *job,
+                     const pto_simulate_options_t *options, pto_error_t *err) {
+    const pto_layout_t *own = &plan->request.layout;
+    uint32_t ranks = (uint32_t)pto_layout_rank_count(own);
+    return (pto_sim_t){.plan = plan,
+                       .machine = machine,
+                       .layout = job,
+                       .options = options ? options : &no_options,
+                       .shared_links = pto_links_of(machine, job),
+                       .nodes = job->nodes,
+                       .gpus = job->nodes * job->gpus_per_node,
+                       .ranks = ranks,
+                       .ranks_per_node = ranks / (uint32_t)own->nodes,
+                       .lanes = (uint32_t)pto_plan_lane_count(plan),
+                       .err = err};
+}
+
+/* What is allocated for pto_sims_t, and each plan's GPUs by the job's numbers. */
+typedef struct {
+    pto_sims_t all;
+    int64_t *gpu;
+} made_t;
+
+static void fini(made_t *made) {
+    free(made->all.sim);
+    free(made->all.owner);
+    free(made->all.first_lane);
+    free(made->all.member);
+    free(made->gpu);
+}
+
+static bool has_nccl(const pto_plan_t *plan) {
+    for (int i = 0; i < plan->nodes.count; i++)
+        if (pto_plan_node(plan, i)->kind == PTO_NODE_COLLECTIVE &&
+            pto_plan_node(plan, i)->by == PTO_DONE_BY_NCCL)
+            return true;
+    return false;
+}
+
+static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_simulate_options_t *options,
+                          pto_error_t *err) {
+    int64_t plans = 0, used = 0;
+    bool nccl = false;
+    for (int c = 0; c < calls; c++) {
+        plans += call[c].communicators;
+        nccl = nccl || has_nccl(call[c].plan);
+        for (int64_t i = 0; i < call[c].communicators; i++) {
+            pto_status_t status = pto_simulate_check_size(call[c].plan, NULL, options, &used, err);
+            if (status != PTO_OK)
+                return status;
+        }
+    }
+    if (nccl && plans > 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "collectives of NCCL are simulated one at a time, not several at once");
+    return PTO_OK;
+}
+
+/* Sizes, and memory for them. */
+static pto_status_t prepare(made_t *made, const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
+                            const pto_simulate_options_t *options, pto_error_t *err) {
+    pto_sims_t *all = &made->all;
+    size_t gpus = 0, procs = 0;
+    all->calls = calls;
+    all->ranks = pto_layout_rank_count(job);
+    all->first_lane = calloc((size_t)calls + 1, sizeof *all->first_lane);
+    for (int c = 0; c < calls && all->first_lane; c++) {
+        const pto_layout_t *layout = &call[c].plan->request.layout;
+        size_t plans = (size_t)call[c].communicators;
+        all->first_lane[c] = all->lanes;
+        all->lanes += (uint32_t)pto_plan_lane_count(call[c].plan);
+        all->count += (uint32_t)plans;
+        procs += plans * (size_t)pto_layout_rank_count(layout) * (size_t)pto_plan_lane_count(call[c].plan);
+        gpus += plans * (size_t)(layout->nodes * layout->gpus_per_node);
+    }
+    int64_t most = pto_simulate_most_procs(options);
+    if (procs > (size_t)most)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "%lu processes of calls are too many to simulate; at most %lld",
+                             (unsigned long)procs, (long long)most);
+    all->procs = (uint32_t)procs;
+    all->sim = calloc(all->count + 1, sizeof *all->sim);
+    all->owner = calloc(procs + 1, sizeof *all->owner);
+    all->member = calloc((size_t)calls * (size_t)all->ranks + 1, sizeof *all->member);
+    made->gpu = calloc(gpus + 1, sizeof *made->gpu);
+    if (!all->first_lane || !all->sim || !all->owner || !all->member || !made->gpu)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls at once");
+    memset(all->member, 0xff, (size_t)calls * (size_t)all->ranks * sizeof *all->member);
+    return PTO_OK;
+}
+
+/* Enter one communicator's ranks and GPUs. */
+static pto_status_t enter(made_t *made, const pto_sim_t *sim, uint32_t number, uint32_t first_proc,
+                          int64_t *gpu, pto_error_t *err) {
+    pto_sims_t *all = &made->all;
+    uint32_t *member = all->member + (int64_t)sim->call * all->ranks;
+    int64_t cores = sim->layout->procs_per_gpu;
+    for (uint32_t rank = 0; rank < sim->ranks; rank++) {
+        int64_t place = sim->place[rank];
+        if (place < 0 || place >= all->ranks || member[place] != UINT32_MAX)
+            return pto_error_set(err, PTO_ERR_RANGE,
+                                 "rank %lld of the job is not in one communicator of call %d",
+                                 (long long)place, sim->call);
+        member[place] = first_proc + rank;
+        gpu[rank / cores] = place / cores;
+    }
+    for (uint32_t i = 0; i < sim->ranks * sim->lanes; i++)
+        all->owner[first_proc + i] = number;
+    return PTO_OK;
+}
+
+pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
+                                  const pto_machine_t *machine, const pto_simulate_options_t *options,
+                                  pto_simulation_t *simulation, double *end_s, pto_error_t *err) {
+    made_t made = {.all = {.simulation = simulation, .end_s = end_s}};
+    pto_sims_t *all = &made.all;
+    options = options ? options : &no_options;
+    pto_status_t status = check(call, calls, options, err);
+    uint32_t number = 0, procs = 0;
+    int64_t gpus = 0;
+    if (status == PTO_OK)
+        status = prepare(&made, job, call, calls, options, err);
+    for (int c = 0; c < calls && status == PTO_OK; c++) {
+        if (end_s)
+            end_s[c] = 0;
+        for (int64_t i = 0; i < call[c].communicators && status == PTO_OK; i++) {
+            pto_sim_t *sim = &all->sim[number];
+            *sim = pto_sim_of(call[c].plan, machine, job, options, err);
+            sim->all = all;
+            sim->call = c;
+            sim->place = call[c].rank + i * (int64_t)sim->ranks;
+            sim->shared_links.gpu = made.gpu + gpus;
+            sim->follows = call[c].repeats;
+            if (sim->follows)
+                (sim - call[c].communicators)->next = sim;
+            status = enter(&made, sim, number++, procs, made.gpu + gpus, err);
+            procs += sim->ranks * sim->lanes;
+            gpus += sim->ranks / job->procs_per_gpu;
+        }
+    }
+    for (int64_t i = 0; i < calls * all->ranks && status == PTO_OK; i++)
+        if (all->member[i] == UINT32_MAX)
+            status =
+                pto_error_set(err, PTO_ERR_RANGE, "rank %lld of the job is in no communicator of call %lld",
+                              (long long)(i % all->ranks), (long long)(i / all->ranks));
+    if (status == PTO_OK)
+        status = pto_links_check(&all->sim->shared_links, err);
+    if (status == PTO_OK)
+        status = pto_sims_run(all, err);
+    fini(&made);
+    return status;
+}

@@ -1,0 +1,223 @@
+/* portolan report: a page to explore predictions in, in one file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "option_apply.h"
+#include "portolan/version.h"
+#include "report.h"
+#include "scenario/check.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan report [SCENARIO.yaml] --out REPORT.html [OPTIONS]\n"
+    "       portolan report --machine MACHINE COLLECTIVES.csv [MORE.csv ...] --out REPORT.html\n"
+    "\n"
+    "Writes a page for a browser: which strategy is the cheapest at which size on how many nodes, each\n"
+    "strategy's time with its interval, where every number is from, and sliders for the parameters that\n"
+    "matter. The page is one file without references to others; it computes what the sliders change as\n"
+    "predict --what-if would.\n"
+    "\n"
+    "  portolan report scenarios/problems/alltoall-summit-measured.yaml --out report.html\n"
+    "  portolan report --machine h200-x4 --collective allreduce --nodes 1 --bytes 1KiB:64MiB --out a.html\n"
+    "\n"
+    "With measured collectives instead of a scenario, each collective and layout in them is a part of the "
+    "page\n"
+    "that has the measurements beside the predictions:\n"
+    "\n"
+    "  portolan report --machine h200-x4 validate/results/h200-x4/collectives.csv --out measured.html\n"
+    "\n"
+    "--rows names the numbers of nodes to compare; by default a quarter to four times those of the "
+    "scenario.\n";
+
+/* First, because the options shared by all commands are applied to it. */
+typedef struct {
+    pto_options_t shared;
+    pto_series_t rows; /* numbers of nodes; none: some around the scenario's */
+    int sliders;
+    const pto_arguments_t *given;
+    const pto_collectives_t *collectives; /* NULL: a scenario */
+} arguments_t;
+
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
+
+static pto_status_t apply_rows(void *target, const char *text, pto_error_t *err) {
+    return pto_nodes_parse(text, &((arguments_t *)target)->rows, err);
+}
+
+static const pto_option_t report_options[] = {
+    {"out", "FILE.html", "the page to write", STORE(TEXT, shared.out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
+    {"rows", "FROM:TO[:FACTOR]|N", "numbers of nodes to compare", .apply = apply_rows},
+    {"sliders", "N", "how many parameters have a slider: those that matter most", STORE(INT, sliders),
+     .most = PTO_REPORT_SLIDERS_MAX, .standard = "8"},
+    {"measured", "FILE.csv", "show the measurements of a collectives.csv with the scenario's layout",
+     STORE(TEXT, shared.measured)},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {
+    {"options", report_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan report", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+static void print_text(FILE *stream, const char *key, const char *text) {
+    fprintf(stream, ",\n\"%s\":", key);
+    if (text)
+        pto_print_json_string(stream, text);
+    else
+        fputs("null", stream);
+}
+
+static void print_question(FILE *stream, const pto_options_t *options, const pto_collectives_t *collectives) {
+    const pto_scenario_t *scenario = &options->scenario;
+    const pto_layout_t *layout = &scenario->layout;
+    const pto_machine_t *machine = options->machine;
+    fprintf(stream, "{\"version\":\"%s\"", PTO_VERSION_TEXT);
+    print_text(stream, "title", collectives ? "measured and predicted" : scenario->name);
+    print_text(stream, "scenario", scenario->path);
+    print_text(stream, "machine", pto_machine_name(machine));
+    print_text(stream, "file", pto_machine_path(machine));
+    print_text(stream, "source", pto_machine_source(machine));
+    print_text(stream, "model", pto_machine_model(machine));
+    print_text(stream, "what_if", pto_machine_what_if(machine));
+    if (collectives)
+        return;
+    fprintf(stream, ",\n\"collective\":\"%s\",\"gpus_per_node\":%lld,\"procs_per_gpu\":%lld",
+            pto_collective_name(scenario->collective), (long long)layout->gpus_per_node,
+            (long long)layout->procs_per_gpu);
+}
+
+/* The command whose prices the page shows. */
+static void print_command(FILE *stream, const pto_arguments_t *given, const char *command) {
+    fprintf(stream, ",\n\"command\":[\"%s\"", command);
+    for (int i = 0; i < given->operand_count; i++) {
+        fputc(',', stream);
+        pto_print_json_string(stream, given->operand[i]);
+    }
+    for (int i = 0; i < given->given_count; i++) {
+        const pto_given_t *option = &given->given[i];
+        bool own = false;
+        for (const pto_option_t *ours = report_options; ours->name; ours++)
+            own = own || ours == option->option;
+        if (own)
+            continue;
+        fprintf(stream, ",\"--%s\"", option->option->name);
+        if (option->text) {
+            fputc(',', stream);
+            pto_print_json_string(stream, option->text);
+        }
+    }
+    fputc(']', stream);
+}
+
+/* Of --measured. */
+static pto_status_t read_points(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
+                                size_t *point_count, pto_error_t *err) {
+    return pto_plot_points_read(context, predictions, point, point_count, err);
+}
+
+static pto_status_t print_scenario(pto_report_t *report, arguments_t *arguments, pto_error_t *err) {
+    pto_options_t *options = &arguments->shared;
+    pto_report_panel_t panel = {.scenario = &options->scenario,
+                                .title = pto_collective_name(options->scenario.collective),
+                                .rows = &arguments->rows,
+                                .sliders = arguments->sliders,
+                                .points = options->measured ? read_points : NULL,
+                                .context = (void *)options->measured};
+    return pto_report_panel(report, &panel, err);
+}
+
+static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
+    const pto_collectives_t *collectives = arguments->collectives;
+    pto_report_t report = {.stream = stream, .machine = arguments->shared.machine};
+    print_question(stream, &arguments->shared, collectives);
+    print_command(stream, arguments->given, collectives ? "score" : "predict");
+    if (collectives)
+        pto_report_fitted(stream, report.machine, collectives);
+    fputs(",\n\"panels\":[", stream);
+    pto_status_t status = collectives ? pto_report_score(&report, collectives, arguments->sliders, err)
+                                      : print_scenario(&report, arguments, err);
+    fputs("]", stream);
+    if (status == PTO_OK)
+        status = pto_report_tables(&report, err);
+    fputs("}", stream);
+    pto_report_fini(&report);
+    return status;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
+    (void)err;
+    pto_report_page(stream, context);
+    return PTO_OK;
+}
+
+static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
+    enum { PRICES = 400 }; /* of a cell: its formulas, and what the sensitivity asks for */
+    char *json = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&json, &size);
+    if (!stream)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
+    pto_options_t *options = &arguments->shared;
+    pto_status_t status = PTO_OK;
+    if (!arguments->collectives)
+        status = pto_report_rows(&options->scenario, &arguments->rows, err);
+    if (status == PTO_OK && !arguments->collectives)
+        status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
+    if (status == PTO_OK)
+        status = print_data(arguments, stream, err);
+    bool complete = fclose(stream) == 0;
+    if (status == PTO_OK && !complete)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
+    if (status == PTO_OK)
+        status = pto_options_write(options, write_page, json, err);
+    free(json);
+    return status;
+}
+
+/* Returns -1, or the exit code after printing the error. */
+static int read_files(arguments_t *arguments, pto_collectives_t *collectives) {
+    const pto_arguments_t *given = arguments->given;
+    pto_error_t err = {0};
+    int code = pto_options_machine(given, &arguments->shared);
+    for (int i = 0; i < given->operand_count && code < 0; i++)
+        if (pto_collectives_read(given->operand[i], collectives, &err) != PTO_OK)
+            code = pto_report_error(&err);
+    arguments->collectives = collectives;
+    return code;
+}
+
+static bool is_measured(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
+static int run(const pto_arguments_t *given) {
+    arguments_t arguments = {.given = given};
+    pto_collectives_t collectives = {0};
+    pto_error_t err = {0};
+    bool measured = given->operand_count > 0 && is_measured(given->operand[0]);
+    int code = -1;
+    if (!pto_arguments_text(given, "out"))
+        return pto_usage_error(&syntax, "no page to write is named (--out)");
+    if (!measured)
+        code = pto_options_finish(given, &arguments.shared);
+    if (code >= 0)
+        return code;
+    if (measured)
+        code = read_files(&arguments, &collectives);
+    if (code < 0)
+        code = make(&arguments, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    pto_series_fini(&arguments.rows);
+    pto_collectives_fini(&collectives);
+    pto_options_fini(&arguments.shared);
+    return code;
+}
+
+const pto_command_t pto_command_report = {.name = "report",
+                                          .summary = "write a page to explore predictions in, in one file",
+                                          .syntax = &syntax,
+                                          .run = run};

@@ -1,0 +1,408 @@
+/* The command-line options that concern scenarios: what each does with its argument, and the words it knows.
+ */
+#include "option_apply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "find_machine.h"
+#include "options.h"
+#include "portolan/map.h"
+#include "portolan/units.h"
+#include "scenario/check.h"
+
+static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
+    char *copy = strdup(text);
+    if (!copy)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    free(*target);
+    *target = copy;
+    return PTO_OK;
+}
+
+/* --- the words that options know: NULL behind the last one --------------------------------------------- */
+
+const char *pto_option_collective_at(int i) {
+    return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
+}
+
+const char *pto_option_implementation_at(int i) {
+    return i < PTO_IMPLEMENTATION_COUNT ? pto_implementation_name((pto_implementation_t)i) : NULL;
+}
+
+const char *pto_option_split_at(int i) { return i < PTO_SPLIT_COUNT ? pto_split_name((pto_split_t)i) : NULL; }
+
+const char *pto_option_datatype_at(int i) {
+    return i < PTO_DATATYPE_COUNT ? pto_datatype_name((pto_datatype_t)i) : NULL;
+}
+
+const char *pto_option_level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
+
+const char *pto_option_corners_at(int i) {
+    return i < PTO_CORNERS_COUNT ? pto_corners_name((pto_corners_t)i) : NULL;
+}
+
+const char *pto_option_spaces_at(int i) {
+    static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
+    return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
+}
+
+const char *pto_option_format_at(int i) {
+    static const char *const names[] = {[PTO_FORMAT_TABLE] = "table",
+                                        [PTO_FORMAT_CSV] = "csv",
+                                        [PTO_FORMAT_JSON] = "json",
+                                        [PTO_FORMAT_COUNT] = NULL};
+    return names[i];
+}
+
+const char *pto_option_by_at(int i) { return i < PTO_BY_COUNT ? pto_by_name((pto_by_t)i) : NULL; }
+
+const char *pto_option_strategy_at(int i) {
+    return i < pto_strategy_count() ? pto_strategy_at(i)->name : NULL;
+}
+
+const char *pto_option_library_at(int i) {
+    if (i == 0)
+        return "best";
+    return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
+}
+
+const char *pto_option_metric_at(int i) {
+    return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL;
+}
+
+const char *pto_option_phase_at(int i) { return i < PTO_PHASE_COUNT ? pto_phase_name((pto_phase_t)i) : NULL; }
+
+const char *pto_option_mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
+
+const char *pto_option_model_at(int i) {
+    static const char *const names[] = {"full", "published", NULL};
+    return names[i];
+}
+
+/* --- what they do -------------------------------------------------------------------------------------- */
+
+/* A number of nodes or messages; accepts 1K for 1024. */
+static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
+    if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
+        return PTO_OK;
+    return pto_count_parse(text, count, err);
+}
+
+/* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
+static pto_status_t parse_series(const char *text,
+                                 pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
+                                 pto_series_t *series, pto_error_t *err) {
+    char copy[128];
+    int64_t number[3] = {0, 0, 2};
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part && count < 3; count++) {
+        char *colon = strchr(part, ':');
+        if (colon)
+            *colon = '\0';
+        pto_status_t status = parse_one(part, &number[count], err);
+        if (status != PTO_OK)
+            return status;
+        part = colon ? colon + 1 : NULL;
+        if (part && count == 2)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    }
+    pto_series_t made;
+    pto_status_t status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
+                                    : pto_series_one(number[0], &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_series_fini(series);
+    *series = made;
+    return PTO_OK;
+}
+
+pto_status_t pto_option_apply_machine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    char *path;
+    pto_status_t status = pto_find_machine(text, NULL, &path, err);
+    if (status != PTO_OK)
+        return status;
+    free(options->scenario.machine_path);
+    options->scenario.machine_path = path;
+    return PTO_OK;
+}
+
+/* Fields of the file that apply only to the old collective do not apply to the new one. */
+static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT,
+                                        PTO_FIELD_HALO,           PTO_FIELD_IN_PLACE};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        scenario->place[own[i]] = (pto_place_t){0};
+    scenario->collective = collective;
+    scenario->implementation = PTO_IMPLEMENTATION_LIBRARY;
+    scenario->has_split = false;
+    pto_series_fini(&scenario->messages);
+    scenario->unique_bytes = 0;
+    scenario->distance = PTO_LEVEL_ON_SOCKET;
+    scenario->ends = (pto_pair_ends_t){0};
+    pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
+    scenario->in_place = false;
+    pto_counts_fini(&scenario->counts);
+    scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
+}
+
+pto_status_t pto_option_apply_collective(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "collective", pto_option_collective_at, &found, err);
+    if (status == PTO_OK && options->scenario.collective != (pto_collective_t)found)
+        change_collective(&options->scenario, (pto_collective_t)found);
+    return status;
+}
+
+pto_status_t pto_option_apply_split(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "split", pto_option_split_at, &found, err);
+    options->scenario.split = (pto_split_t)found;
+    options->scenario.has_split = true;
+    return status;
+}
+
+static pto_status_t parse_staged(const char *text, int64_t *staged, pto_error_t *err) {
+    *staged = 0;
+    return strcmp(text, "0") == 0 ? PTO_OK : pto_count_parse(text, staged, err);
+}
+
+pto_status_t pto_option_apply_staged(void *target, const char *text, pto_error_t *err) {
+    pto_staged_t *staged = &((pto_options_t *)target)->scenario.staged_members;
+    bool all = strcmp(text, "all") == 0, cross = strcmp(text, "cross") == 0;
+    const char *comma = strchr(text, ',');
+    char in[32] = "";
+    if (all || cross) {
+        staged->in = staged->out = all ? PTO_STAGED_ALL : PTO_STAGED_CROSS;
+        return PTO_OK;
+    }
+    snprintf(in, sizeof in, "%.*s", (int)(comma ? comma - text : (ptrdiff_t)strlen(text)), text);
+    pto_status_t status = parse_staged(in, &staged->in, err);
+    if (status == PTO_OK)
+        status = parse_staged(comma ? comma + 1 : in, &staged->out, err);
+    return status;
+}
+
+pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err) {
+    return parse_series(text, parse_count_or_suffix, nodes, err);
+}
+
+pto_status_t pto_option_apply_nodes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_nodes_parse(text, &options->scenario.nodes, err);
+    if (status == PTO_OK)
+        options->scenario.layout.nodes = options->scenario.nodes.value[0];
+    return status;
+}
+
+pto_status_t pto_option_apply_bytes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->bytes_given = true;
+    return parse_series(text, pto_bytes_parse, &options->scenario.bytes, err);
+}
+
+pto_status_t pto_option_apply_messages(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
+}
+
+pto_status_t pto_option_apply_spaces(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "pair of spaces", pto_option_spaces_at, &found, err);
+    if (status == PTO_OK) {
+        options->scenario.ends.from_host = found & 2;
+        options->scenario.ends.to_host = found & 1;
+    }
+    return status;
+}
+
+/* One number for each dimension of the grid, as in 4x4 or 1,0. */
+static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
+                                     pto_error_t *err) {
+    char copy[64];
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part; count++) {
+        char *end = strchr(part, separator);
+        if (end)
+            *end = '\0';
+        pto_status_t status =
+            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
+                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
+        if (status != PTO_OK)
+            return status;
+        part = end ? end + 1 : NULL;
+    }
+    return pto_scenario_set_dimensions(grid, count, err);
+}
+
+pto_status_t pto_option_apply_dims(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->dims, err);
+}
+
+pto_status_t pto_option_apply_extent(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->extent, err);
+}
+
+pto_status_t pto_option_apply_wrap(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    int64_t number[PTO_DIMS_MAX] = {0};
+    pto_status_t status = parse_dimensions(text, ',', grid, number, err);
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid->wrap[d] = number[d] != 0;
+    return status;
+}
+
+static void drop_strategies(pto_scenario_t *scenario) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        free(scenario->strategy[i]);
+    scenario->strategy_count = 0;
+}
+
+/* One name, or several separated by commas. The first --strategy replaces the scenario's list. */
+pto_status_t pto_option_apply_strategy(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_scenario_t *scenario = &options->scenario;
+    if (!options->has_strategies)
+        drop_strategies(scenario);
+    options->has_strategies = true;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
+        char *name = strndup(text, length);
+        if (grown)
+            scenario->strategy = grown;
+        if (!grown || !name) {
+            free(name);
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+        }
+        scenario->strategy[scenario->strategy_count++] = name;
+        const pto_strategy_t *found;
+        pto_status_t status = pto_strategy_find(name, &found, err);
+        if (status != PTO_OK)
+            return status;
+        text += length + (text[length] == ',');
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_option_apply_library(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_library_choice_t *library = &options->scenario.library;
+    library->best = strcmp(text, "best") == 0;
+    if (!library->best)
+        return replace_text(&library->name, text, err);
+    free(library->name);
+    library->name = NULL;
+    return PTO_OK;
+}
+
+/* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
+pto_status_t pto_option_apply_counts(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
+    double skew;
+    int64_t seed;
+    char fraction[32];
+    pto_status_t status = PTO_OK;
+    if (strncmp(text, "skew:", 5) == 0) {
+        const char *colon = strchr(text + 5, ':');
+        if (!colon || (size_t)(colon - text - 5) >= sizeof fraction)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not skew:FRACTION:SEED", text);
+        snprintf(fraction, sizeof fraction, "%.*s", (int)(colon - text - 5), text + 5);
+        status = pto_double_parse(fraction, &skew, err);
+        if (status == PTO_OK)
+            status = pto_int64_parse(colon + 1, &seed, err);
+        if (status == PTO_OK && seed < 0)
+            status = pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", colon + 1);
+        if (status == PTO_OK && !(skew >= 0 && skew <= 1))
+            status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
+        if (status == PTO_OK)
+            made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (text[0] == '{') {
+        status = pto_counts_parse(text, "--counts", &made, err);
+    } else if (strcmp(text, "equal") != 0) {
+        status = pto_counts_read_matrix(text, &made, err);
+        if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
+                                      check */
+            pto_series_fini(&options->scenario.bytes);
+    }
+    if (status != PTO_OK)
+        return status;
+    pto_counts_fini(&options->scenario.counts);
+    options->scenario.counts = made;
+    return PTO_OK;
+}
+
+pto_status_t pto_option_apply_placement(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_mapping_t made;
+    pto_status_t status = pto_mapping_read(text, &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_mapping_fini(&options->scenario.mapping);
+    options->scenario.mapping = made;
+    return PTO_OK;
+}
+
+/* Stored until the machine is read, which defines the parameters. */
+pto_status_t pto_option_apply_what_if(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    const char **grown =
+        realloc(options->what_if, ((size_t)options->what_if_count + 1) * sizeof *options->what_if);
+    if (!grown)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    options->what_if = grown;
+    options->what_if[options->what_if_count++] = text;
+    return PTO_OK;
+}
+
+pto_status_t pto_option_apply_energy(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    (void)text;
+    (void)err;
+    options->by = PTO_BY_ENERGY;
+    return PTO_OK;
+}
+
+pto_status_t pto_option_apply_seed(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_int64_parse(text, &options->seed, err);
+    return status == PTO_OK && options->seed < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", text)
+               : status;
+}
+
+/* auto, or a number of prices. */
+pto_status_t pto_option_apply_refine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->refine = -1;
+    if (strcmp(text, "auto") == 0)
+        return PTO_OK;
+    pto_status_t status = pto_int64_parse(text, &options->refine, err);
+    return status == PTO_OK && options->refine < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text)
+                                                   : status;
+}
+
+pto_status_t pto_option_apply_rank(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_int64_parse(text, &options->rank, err);
+    return status == PTO_OK && options->rank < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
+               : status;
+}

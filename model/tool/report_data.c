@@ -1,0 +1,492 @@
+/* The data of a report: every cell's price, its terms, and its formulas. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/cell_formulas.h"
+#include "explain.h"
+#include "portolan/sensitivity.h"
+#include "report.h"
+#include "table.h"
+
+enum { SENSITIVITY_POINTS = 6 };
+
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+static bool make_room(pto_report_t *report, void **items, int count, int *capacity, size_t size) {
+    if (count < *capacity)
+        return true;
+    int wanted = *capacity > 0 ? 2 * *capacity : 32;
+    void *grown = realloc(*items, (size_t)wanted * size);
+    if (!grown) {
+        report->status = PTO_ERR_MEMORY;
+        return false;
+    }
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static int param_index(pto_report_t *report, const pto_param_t *param, const char *key, const char *file) {
+    for (int i = 0; i < report->param_count; i++)
+        if (report->param[i].param == param && strcmp(report->param[i].key, key) == 0)
+            return i;
+    if (!make_room(report, (void **)&report->param, report->param_count, &report->param_capacity,
+                   sizeof *report->param))
+        return 0;
+    pto_report_param_t *made = &report->param[report->param_count];
+    *made = (pto_report_param_t){.param = param, .file = file};
+    snprintf(made->key, sizeof made->key, "%s", key);
+    return report->param_count++;
+}
+
+static int stage_index(pto_report_t *report, const char *stage) {
+    for (int i = 0; i < report->stage_count; i++)
+        if (strcmp(report->stage[i], stage) == 0)
+            return i;
+    if (!make_room(report, (void **)&report->stage, report->stage_count, &report->stage_capacity,
+                   sizeof *report->stage))
+        return 0;
+    report->stage[report->stage_count] = strdup(stage);
+    if (!report->stage[report->stage_count]) {
+        report->status = PTO_ERR_MEMORY;
+        return 0;
+    }
+    return report->stage_count++;
+}
+
+static int strategy_index(pto_report_t *report, const pto_strategy_t *strategy) {
+    for (int i = 0; i < report->strategy_count; i++)
+        if (report->strategy[i] == strategy)
+            return i;
+    if (!make_room(report, (void **)&report->strategy, report->strategy_count, &report->strategy_capacity,
+                   sizeof *report->strategy))
+        return 0;
+    report->strategy[report->strategy_count] = strategy;
+    return report->strategy_count++;
+}
+
+void pto_report_fini(pto_report_t *report) {
+    for (int i = 0; i < report->stage_count; i++)
+        free(report->stage[i]);
+    free(report->stage);
+    free(report->param);
+    free(report->strategy);
+    *report = (pto_report_t){0};
+}
+
+/* --- numbers -------------------------------------------------------------------------------------------- */
+
+void pto_report_number(FILE *stream, double value) {
+    char text[32];
+    if (!isfinite(value)) {
+        fputs("null", stream);
+        return;
+    }
+    snprintf(text, sizeof text, "%.15g", value);
+    double read = strtod(text, NULL);
+    if (read < value || read > value)
+        snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, stream);
+}
+
+/* The operations and guards that are written, by their number among those. */
+typedef struct {
+    FILE *stream;
+    const pto_formulas_t *formulas;
+    bool *used;
+    int *number;
+    bool *guard_used;
+    int *guard_number;
+} printed_t;
+
+/* [number, of, times, of, times, ...], to eleven digits: prices are compared to nine. */
+static void print_sum(const printed_t *printed, const pto_formula_sum_t *sum) {
+    int variables = printed->formulas->variable_count;
+    fprintf(printed->stream, "[%.11g", sum->number);
+    for (int i = sum->first; i < sum->first + sum->count; i++) {
+        pto_formula_term_t term = printed->formulas->term[i];
+        int of = term.of < variables ? term.of : variables + printed->number[term.of - variables];
+        fprintf(printed->stream, ",%d,%.11g", of, term.times);
+    }
+    fputc(']', printed->stream);
+}
+
+/* [operation, sum, sum] */
+static void print_operations(const printed_t *printed) {
+    const char *between = "";
+    fputs(",\"o\":[", printed->stream);
+    for (int i = 0; i < printed->formulas->operation_count; i++) {
+        const pto_formula_operation_t *operation = &printed->formulas->operation[i];
+        if (!printed->used[i])
+            continue;
+        fprintf(printed->stream, "%s[%d,", between, (int)operation->op);
+        print_sum(printed, &operation->a);
+        fputc(',', printed->stream);
+        print_sum(printed, &operation->b);
+        fputc(']', printed->stream);
+        between = ",";
+    }
+    fputc(']', printed->stream);
+}
+
+/* [ahead] or [ahead, of] */
+static void print_guards(const printed_t *printed) {
+    const char *between = "";
+    fputs(",\"g\":[", printed->stream);
+    for (int i = 0; i < printed->formulas->guard_count; i++) {
+        const pto_formula_guard_t *guard = &printed->formulas->guard[i];
+        if (!printed->guard_used[i])
+            continue;
+        fprintf(printed->stream, "%s[", between);
+        print_sum(printed, &guard->ahead);
+        if (guard->same) {
+            fputc(',', printed->stream);
+            print_sum(printed, &guard->of);
+        }
+        fputc(']', printed->stream);
+        between = ",";
+    }
+    fputc(']', printed->stream);
+}
+
+/* [price, condition, ...]: a guard's number, counted from 1, negative if it must not hold */
+static void print_formula(const printed_t *printed, int index) {
+    const pto_formula_t *formula = &printed->formulas->formula[index];
+    fputc('[', printed->stream);
+    print_sum(printed, &formula->price);
+    for (int i = formula->first; i < formula->first + formula->count; i++) {
+        const pto_formula_condition_t *condition = &printed->formulas->condition[i];
+        int number = printed->guard_number[condition->guard] + 1;
+        fprintf(printed->stream, ",%d", condition->holds ? number : -number);
+    }
+    fputc(']', printed->stream);
+}
+
+/* "bruck, 8 chunks" */
+static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const pto_strategy_t *strategy,
+                         int64_t chunks, pto_staged_t staged_members) {
+    char choice[PTO_CHOICE_TEXT_MAX], text[2 * PTO_CHOICE_TEXT_MAX + 64];
+    pto_choice_text(strategy, chunks, staged_members, choice);
+    snprintf(text, sizeof text, "%s%s", algorithm->name, choice);
+    pto_print_json_string(stream, text);
+}
+
+/* By algorithm: [whether it is a search for chunks, [choice, formula, ...], ...] */
+static void print_candidates(const printed_t *printed, const pto_strategy_t *strategy,
+                             const pto_cell_formulas_t *cell) {
+    FILE *stream = printed->stream;
+    const pto_algorithm_t *algorithm = NULL;
+    fputs(",\"f\":[", stream);
+    for (int i = 0; i < cell->count; i++) {
+        const pto_candidate_t *candidate = &cell->candidate[i];
+        if (candidate->algorithm != algorithm)
+            fprintf(stream, "%s[%d", i > 0 ? "]," : "", candidate->in_chunks);
+        algorithm = candidate->algorithm;
+        fputs(",[", stream);
+        print_choice(stream, algorithm, strategy, candidate->chunks, candidate->staged_members);
+        for (int f = 0; f < candidate->formula_count; f++) {
+            fputc(',', stream);
+            print_formula(printed, candidate->formula_first + f);
+        }
+        fputc(']', stream);
+    }
+    fputs(cell->count > 0 ? "]]" : "]", stream);
+}
+
+static void number_used(const bool *used, int count, int *number) {
+    int last = 0;
+    for (int i = 0; i < count; i++)
+        number[i] = used[i] ? last++ : -1;
+}
+
+static void print_formulas(pto_report_t *report, const pto_strategy_t *strategy,
+                           const pto_cell_formulas_t *cell) {
+    const pto_formulas_t *formulas = &cell->formulas;
+    size_t operations = (size_t)formulas->operation_count + 1, guards = (size_t)formulas->guard_count + 1;
+    printed_t printed = {.stream = report->stream,
+                         .formulas = formulas,
+                         .used = calloc(operations, sizeof *printed.used),
+                         .number = calloc(operations, sizeof *printed.number),
+                         .guard_used = calloc(guards, sizeof *printed.guard_used),
+                         .guard_number = calloc(guards, sizeof *printed.guard_number)};
+    if (printed.used && printed.number && printed.guard_used && printed.guard_number) {
+        for (int i = 0; i < cell->count; i++)
+            for (int f = 0; f < cell->candidate[i].formula_count; f++)
+                pto_formula_mark(formulas, cell->candidate[i].formula_first + f, printed.guard_used,
+                                 printed.used);
+        number_used(printed.used, formulas->operation_count, printed.number);
+        number_used(printed.guard_used, formulas->guard_count, printed.guard_number);
+        print_operations(&printed);
+        print_guards(&printed);
+        print_candidates(&printed, strategy, cell);
+    } else {
+        report->status = PTO_ERR_MEMORY;
+    }
+    free(printed.used);
+    free(printed.number);
+    free(printed.guard_used);
+    free(printed.guard_number);
+}
+
+/* --- cells ---------------------------------------------------------------------------------------------- */
+
+/* Stage, parameter and count of each term, one behind the other. */
+static void print_terms(pto_report_t *report, const pto_explanation_t *explanation) {
+    const char *between = "";
+    fputs(",\"t\":[", report->stream);
+    for (int t = 0; t < explanation->count; t++) {
+        const pto_term_t *term = &explanation->term[t];
+        if (term->param && fabs(term->count) <= 0)
+            continue;
+        fprintf(report->stream, "%s%d,%d,", between, stage_index(report, term->stage),
+                param_index(report, term->param, term->key, term->file));
+        pto_report_number(report->stream, term->count);
+        between = ",";
+    }
+    fputc(']', report->stream);
+}
+
+static void print_price(pto_report_t *report, const pto_prediction_t *prediction,
+                        const pto_strategy_t *strategy) {
+    FILE *stream = report->stream;
+    char from[PTO_EXTRAPOLATED_MAX];
+    fputs(",\"a\":", stream);
+    print_choice(stream, prediction->algorithm, strategy, prediction->chunks, prediction->staged_members);
+    fputs(",\"s\":", stream);
+    pto_report_number(stream, prediction->price.seconds);
+    if (prediction->price.has_interval) {
+        fputs(",\"l\":", stream);
+        pto_report_number(stream, prediction->price.low_s);
+        fputs(",\"h\":", stream);
+        pto_report_number(stream, prediction->price.high_s);
+    }
+    if (pto_extrapolated_text(&prediction->price, from)) {
+        fputs(",\"x\":", stream);
+        pto_print_json_string(stream, from);
+    }
+    print_terms(report, &prediction->explanation);
+}
+
+pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
+                             int strategy, const pto_formula_variable_t *variable, pto_error_t *err) {
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+    const pto_strategy_t *known = predictions->strategy[strategy];
+    pto_cell_formulas_t formulas = {0};
+    fprintf(report->stream, "{\"i\":%d", strategy_index(report, known));
+    if (!prediction->applicable) {
+        fputs(",\"r\":", report->stream);
+        pto_print_json_string(report->stream, prediction->reason);
+        fputc('}', report->stream);
+        return report->status;
+    }
+    print_price(report, prediction, known);
+    pto_status_t status = pto_cell_formulas(predictions->scenario, predictions->machine, point, known,
+                                            variable, report->slider_count, &formulas, err);
+    if (status != PTO_OK)
+        return status;
+    if (formulas.reason[0]) {
+        fputs(",\"n\":", report->stream);
+        pto_print_json_string(report->stream, formulas.reason);
+    } else {
+        print_formulas(report, known, &formulas);
+    }
+    pto_cell_formulas_fini(&formulas);
+    fputc('}', report->stream);
+    return report->status == PTO_OK ? PTO_OK : pto_error_set(err, report->status, "out of memory");
+}
+
+/* --- rows ----------------------------------------------------------------------------------------------- */
+
+/* First point, number of points, near-tie, regret, and the parameter that would have to be known. */
+static pto_status_t print_ranges(pto_report_t *report, const pto_predictions_t *predictions,
+                                 pto_error_t *err) {
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    pto_status_t status = pto_pick(predictions, &range, &count, err);
+    if (status != PTO_OK)
+        return status;
+    fputs(",\"ranges\":[", report->stream);
+    for (int64_t i = 0; i < count; i++) {
+        fprintf(report->stream, "%s[%lld,%lld,%d,", i > 0 ? "," : "", (long long)range[i].point_first,
+                (long long)range[i].point_count, range[i].near_tie);
+        pto_report_number(report->stream, range[i].regret);
+        fputc(',', report->stream);
+        if (range[i].unpriced)
+            pto_print_json_string(report->stream, range[i].unpriced);
+        else
+            fputs("null", report->stream);
+        fputc(']', report->stream);
+    }
+    fputc(']', report->stream);
+    free(range);
+    return PTO_OK;
+}
+
+static pto_status_t print_cells(pto_report_t *report, const pto_predictions_t *predictions,
+                                pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    fputs(",\"cells\":[", report->stream);
+    for (int64_t point = 0; point < predictions->point_count && status == PTO_OK; point++) {
+        fputs(point > 0 ? ",\n[" : "\n[", report->stream);
+        for (int s = 0; s < predictions->strategy_count && status == PTO_OK; s++) {
+            fputs(s > 0 ? "," : "", report->stream);
+            status = pto_report_cell(report, predictions, point, s, report->slider, err);
+        }
+        fputc(']', report->stream);
+    }
+    fputc(']', report->stream);
+    return status;
+}
+
+pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
+                            const pto_plot_point_t *point, size_t point_count, pto_error_t *err) {
+    FILE *stream = report->stream;
+    fputs("\"picks\":[", stream);
+    for (int64_t i = 0; i < predictions->point_count; i++) {
+        int winner = pto_pick_at(predictions, i);
+        fprintf(stream, "%s%d", i > 0 ? "," : "",
+                winner < 0 ? -1 : strategy_index(report, predictions->strategy[winner]));
+    }
+    fputs("],\"measured\":[", stream);
+    for (size_t i = 0; i < point_count; i++) {
+        fprintf(stream, "%s[%d,%lld,", i > 0 ? "," : "",
+                strategy_index(report, predictions->strategy[point[i].strategy]), (long long)point[i].at);
+        pto_report_number(stream, point[i].seconds);
+        fputc(']', stream);
+    }
+    fputc(']', stream);
+    pto_status_t status = print_ranges(report, predictions, err);
+    return status == PTO_OK ? print_cells(report, predictions, err) : status;
+}
+
+/* --- sliders -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_param_t *param;
+    double weight;
+} weighed_t;
+
+/* The share of the pick's price, and how near the parameter is to changing the pick. */
+static double weight_of(const pto_sensitivity_t *item) {
+    double near = item->becomes >= 0 ? 1 / (1 + 4 * fabs(log(item->factor))) : 0;
+    return item->elasticity + near;
+}
+
+static void weigh(const pto_sensitivities_t *found, weighed_t *weighed, int *count) {
+    for (int i = 0; i < found->count; i++) {
+        int at = 0;
+        while (at < *count && weighed[at].param != found->item[i].param.param)
+            at++;
+        if (at == *count)
+            weighed[(*count)++] = (weighed_t){.param = found->item[i].param.param};
+        weighed[at].weight = fmax(weighed[at].weight, weight_of(&found->item[i]));
+    }
+}
+
+static int by_weight(const void *a, const void *b) {
+    double x = ((const weighed_t *)a)->weight, y = ((const weighed_t *)b)->weight;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,
+                                       pto_error_t *err) {
+    pto_machine_param_t *param = NULL;
+    int params = 0, weighed_count = 0;
+    pto_status_t status = pto_machine_params(report->machine, &param, &params, err);
+    free(param);
+    if (status != PTO_OK)
+        return status;
+    weighed_t *weighed = calloc((size_t)params + 1, sizeof *weighed);
+    if (!weighed)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
+    int64_t points = predictions->point_count;
+    int64_t step = points > SENSITIVITY_POINTS ? (points + SENSITIVITY_POINTS - 1) / SENSITIVITY_POINTS : 1;
+    for (int64_t point = 0; point < points && status == PTO_OK; point += step) {
+        pto_sensitivities_t found = {0};
+        status = pto_sensitivity(predictions, report->machine, point, &found, err);
+        weigh(&found, weighed, &weighed_count);
+        pto_sensitivities_fini(&found);
+    }
+    qsort(weighed, (size_t)weighed_count, sizeof *weighed, by_weight);
+    for (int i = 0; i < weighed_count && report->slider_count < count; i++) {
+        double value = weighed[i].param->value;
+        if (value > 0)
+            report->slider[report->slider_count++] = (pto_formula_variable_t){
+                weighed[i].param, value / PTO_REPORT_RANGE, value * PTO_REPORT_RANGE};
+    }
+    free(weighed);
+    return status;
+}
+
+/* --- the tables that cells refer to --------------------------------------------------------------------- */
+
+static const pto_machine_param_t *find_param(const pto_flags_t *flags, const pto_param_t *param) {
+    for (int i = 0; i < flags->count; i++)
+        if (flags->param[i].param == param)
+            return &flags->param[i];
+    return NULL;
+}
+
+static void print_param(pto_report_t *report, const pto_report_param_t *named, const pto_flags_t *flags) {
+    FILE *stream = report->stream;
+    fputs("{\"key\":", stream);
+    pto_print_json_string(stream, named->key);
+    if (named->param) {
+        const char *flagged = pto_flag_of(flags, named->param);
+        fputs(",\"value\":", stream);
+        pto_report_number(stream, named->param->value);
+        if (named->param->line != PTO_LINE_WHAT_IF)
+            fprintf(stream, ",\"line\":%d", named->param->line);
+        if (named->param->has_interval) {
+            fputs(",\"low\":", stream);
+            pto_report_number(stream, named->param->low);
+            fputs(",\"high\":", stream);
+            pto_report_number(stream, named->param->high);
+        }
+        if (named->file) {
+            fputs(",\"file\":", stream);
+            pto_print_json_string(stream, pto_file_name(named->file));
+        }
+        if (flagged) {
+            fputs(",\"flagged\":", stream);
+            pto_print_json_string(stream, flagged);
+        }
+    }
+    fputc('}', stream);
+}
+
+pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
+    FILE *stream = report->stream;
+    pto_flags_t flags;
+    pto_status_t status = pto_flags_find(report->machine, &flags, err);
+    if (status != PTO_OK)
+        return status;
+    fputs(",\n\"sliders\":[", stream);
+    for (int i = 0; i < report->slider_count; i++) {
+        const pto_machine_param_t *param = find_param(&flags, report->slider[i].param);
+        fprintf(stream, "%s%d", i > 0 ? "," : "",
+                param_index(report, report->slider[i].param, param ? param->key : "", NULL));
+    }
+    fprintf(stream, "],\"range\":%d,\n\"params\":[", PTO_REPORT_RANGE);
+    for (int i = 0; i < report->param_count; i++) {
+        fputs(i > 0 ? ",\n" : "", stream);
+        print_param(report, &report->param[i], &flags);
+    }
+    fputs("],\n\"stages\":[", stream);
+    for (int i = 0; i < report->stage_count; i++) {
+        fputs(i > 0 ? "," : "", stream);
+        pto_print_json_string(stream, report->stage[i]);
+    }
+    fputs("],\n\"strategies\":[", stream);
+    for (int i = 0; i < report->strategy_count; i++) {
+        fputs(i > 0 ? ",\n{\"name\":" : "{\"name\":", stream);
+        pto_print_json_string(stream, report->strategy[i]->name);
+        fputs(",\"what\":", stream);
+        pto_print_json_string(stream, report->strategy[i]->summary);
+        fputc('}', stream);
+    }
+    fputc(']', stream);
+    pto_flags_fini(&flags);
+    return report->status == PTO_OK ? PTO_OK : pto_error_set(err, report->status, "out of memory");
+}

@@ -1,0 +1,56 @@
+/* The page of a report: report/ of the source tree, which is part of the program, around the data. */
+#include "report.h"
+
+#include <stddef.h>
+
+/* The bytes of a file, between pto_report_NAME and pto_report_NAME_end. */
+#define EMBED(name, path)                                                                                    \
+    __asm__(".section .rodata\n"                                                                             \
+            "pto_report_" #name ":\n"                                                                        \
+            ".incbin \"" path "\"\n"                                                                         \
+            "pto_report_" #name "_end:\n"                                                                    \
+            ".byte 0\n"                                                                                      \
+            ".previous\n");                                                                                  \
+    extern const char pto_report_##name[];                                                                   \
+    extern const char pto_report_##name##_end[]
+
+EMBED(head, "report/head.html");
+EMBED(body, "report/body.html");
+EMBED(style, "report/page.css");
+EMBED(script, "report/page.js");
+EMBED(formula, "report/formula.js");
+EMBED(uplot_license, "report/vendor/uplot/LICENSE");
+EMBED(uplot_style, "report/vendor/uplot/uPlot.min.css");
+EMBED(uplot, "report/vendor/uplot/uPlot.iife.min.js");
+
+#define WRITE(stream, name)                                                                                  \
+    fwrite(pto_report_##name, 1, (size_t)(pto_report_##name##_end - pto_report_##name), stream)
+
+/* Within strings only, where an escape is the same character. */
+static void write_json(FILE *stream, const char *json) {
+    for (; *json; json++)
+        if (*json == '<')
+            fputs("\\u003c", stream);
+        else
+            fputc(*json, stream);
+}
+
+void pto_report_page(FILE *stream, const char *json) {
+    WRITE(stream, head);
+    fputs("<style>\n", stream);
+    WRITE(stream, uplot_style);
+    fputs("\n", stream);
+    WRITE(stream, style);
+    fputs("</style>\n</head>\n", stream);
+    WRITE(stream, body);
+    fputs("<script type=\"application/json\" id=\"data\">\n", stream);
+    write_json(stream, json);
+    fputs("\n</script>\n<!-- uPlot\n", stream);
+    WRITE(stream, uplot_license);
+    fputs("-->\n<script>\n", stream);
+    WRITE(stream, uplot);
+    fputs("\n</script>\n<script>\n", stream);
+    WRITE(stream, formula);
+    WRITE(stream, script);
+    fputs("</script>\n</body>\n</html>\n", stream);
+}

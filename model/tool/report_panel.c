@@ -1,0 +1,112 @@
+/* A collective in a report: its rows, one for each number of nodes. */
+#include <stdlib.h>
+
+#include "report.h"
+#include "scenario/check.h"
+#include "table.h"
+
+/* --- rows ----------------------------------------------------------------------------------------------- */
+
+/* Whether another number of nodes asks the same question. */
+static bool has_rows(const pto_scenario_t *scenario) {
+    return pto_scenario_sweep(scenario) != PTO_SWEEP_NODES && scenario->collective != PTO_COLLECTIVE_PAIR &&
+           scenario->collective != PTO_COLLECTIVE_HALO && scenario->mapping.count == 0 &&
+           pto_counts_order(&scenario->counts) == 0;
+}
+
+pto_status_t pto_report_rows(const pto_scenario_t *scenario, pto_series_t *rows, pto_error_t *err) {
+    int64_t nodes = scenario->layout.nodes, from = nodes;
+    if (!has_rows(scenario) && rows->count > 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "--rows: this scenario is for its own number of nodes");
+    if (rows->count > 0)
+        return PTO_OK;
+    if (!has_rows(scenario) || nodes == 1)
+        return pto_series_range(nodes, nodes, 2, rows, err);
+    for (int i = 0; i < 2 && from % 2 == 0 && from > 2; i++)
+        from /= 2;
+    return pto_series_range(from, 4 * nodes, 2, rows, err);
+}
+
+/* The scenario on another number of nodes. */
+static pto_status_t move_to(pto_scenario_t *scenario, int64_t nodes, pto_error_t *err) {
+    if (!has_rows(scenario))
+        return PTO_OK;
+    pto_layout_t layout = scenario->layout;
+    layout.nodes = nodes;
+    pto_status_t status = pto_scenario_check_layout(scenario, &layout, err);
+    if (status == PTO_OK) {
+        scenario->layout = layout;
+        scenario->nodes.value[0] = nodes;
+    }
+    return status;
+}
+
+/* A number of nodes that does not apply is a row with a reason. */
+static bool is_reason(pto_status_t status) {
+    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_TOO_LARGE;
+}
+
+static pto_status_t print_row(pto_report_t *report, const pto_report_panel_t *panel, int64_t nodes,
+                              size_t *measured_count, pto_error_t *err) {
+    pto_predictions_t predictions;
+    pto_plot_point_t *point = NULL;
+    size_t point_count = 0;
+    pto_error_t reason = {0};
+    pto_status_t status = move_to(panel->scenario, nodes, &reason);
+    if (status == PTO_OK)
+        status = pto_predict(panel->scenario, report->machine, true, &predictions, &reason);
+    fprintf(report->stream, "{\"nodes\":%lld,", (long long)nodes);
+    if (status != PTO_OK) {
+        fputs("\"reason\":", report->stream);
+        pto_print_json_string(report->stream, reason.message);
+        fputc('}', report->stream);
+        if (!is_reason(status) && err)
+            *err = reason;
+        return is_reason(status) ? PTO_OK : status;
+    }
+    if (panel->points)
+        status = panel->points(panel->context, &predictions, &point, &point_count, err);
+    if (status == PTO_OK || status == PTO_ERR_NOT_FOUND)
+        status = pto_report_row(report, &predictions, point, point_count, err);
+    *measured_count += point_count;
+    fputc('}', report->stream);
+    free(point);
+    pto_predictions_fini(&predictions);
+    return status;
+}
+
+/* --- the panel ------------------------------------------------------------------------------------------ */
+
+static void print_points(FILE *stream, const pto_predictions_t *predictions) {
+    fprintf(stream, "\"x\":\"%s\",\"values\":[", pto_sweep_kind_name(predictions->sweep));
+    for (int64_t i = 0; i < predictions->point_count; i++)
+        fprintf(stream, "%s%lld", i > 0 ? "," : "", (long long)predictions->point[i]);
+    fputs("],\n", stream);
+}
+
+pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err) {
+    pto_scenario_t *scenario = panel->scenario;
+    const int64_t own = scenario->layout.nodes;
+    size_t measured_count = 0;
+    pto_predictions_t predictions;
+    pto_status_t status = pto_predict(scenario, report->machine, true, &predictions, err);
+    if (status != PTO_OK)
+        return status;
+    if (report->slider_count == 0)
+        status = pto_report_choose_sliders(report, &predictions, panel->sliders, err);
+    fputs("{\"title\":", report->stream);
+    pto_print_json_string(report->stream, panel->title);
+    fprintf(report->stream, ",\"own\":%lld,", (long long)own);
+    print_points(report->stream, &predictions);
+    pto_predictions_fini(&predictions);
+    fputs("\"rows\":[", report->stream);
+    for (int64_t i = 0; i < panel->rows->count && status == PTO_OK; i++) {
+        fputs(i > 0 ? ",\n" : "\n", report->stream);
+        status = print_row(report, panel, panel->rows->value[i], &measured_count, err);
+    }
+    fputs("]}", report->stream);
+    if (status == PTO_OK && panel->points && measured_count == 0)
+        status = pto_error_set(err, PTO_ERR_NOT_FOUND,
+                               "none of the measurements is of this collective, layout and sizes");
+    return status == PTO_OK ? move_to(scenario, own, err) : status;
+}

@@ -1,0 +1,31 @@
+/* A node of a Chakra execution trace, in any of its forms. */
+#ifndef PTO_TRACES_CHAKRA_H
+#define PTO_TRACES_CHAKRA_H
+
+#include "reader.h"
+
+/* NodeType of Chakra's schema. */
+enum { PTO_CHAKRA_SEND = 5, PTO_CHAKRA_RECV = 6, PTO_CHAKRA_COLLECTIVE = 7 };
+
+/* Numbers are negative where the node does not have them. */
+typedef struct {
+    int type;
+    const char *name;
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: by its name */
+    double bytes;                /* comm_size: what the process contributes */
+    double source, destination;
+    double procs;  /* of its process group */
+    double micros; /* 0: unknown */
+    bool is_cpu_op;
+} pto_chakra_node_t;
+
+/* A node without anything known. */
+pto_chakra_node_t pto_chakra_node(void);
+/* Set an attribute by its name, to a number or (text not NULL) a text. Others are passed over. */
+void pto_chakra_set(pto_chakra_node_t *node, const char *attribute, double number, const char *text);
+/* Count it if it communicates. */
+pto_status_t pto_chakra_count(pto_recording_reader_t *reader, const pto_chakra_node_t *node);
+/* Take the rank from the file's name, as in "trace.3.et", unless the options give it. */
+void pto_chakra_find_rank(pto_recording_reader_t *reader);
+
+#endif

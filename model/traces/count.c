@@ -1,0 +1,148 @@
+/* From what a trace says of a call to a collective of portolan's with its bytes. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* --- names ---------------------------------------------------------------------------------------------- */
+
+/* Lower case, without underscores, and without what libraries write in front. */
+static void plain_name(const char *name, char *plain, size_t size) {
+    static const char *const fronts[] = {"c10d::", "nccl:",    "ncclkernel", "nccldevkernel",
+                                         "nccl",   "multimem", "oneshot",    "twoshot"};
+    size_t length = 0;
+    for (const char *at = name; *at && length + 1 < size; at++)
+        if (*at != '_' && *at != '-')
+            plain[length++] = (char)tolower((unsigned char)*at);
+    plain[length] = '\0';
+    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++) {
+        size_t front = strlen(fronts[i]);
+        if (strncmp(plain, fronts[i], front) == 0) {
+            memmove(plain, plain + front, length - front + 1);
+            return;
+        }
+    }
+}
+
+pto_collective_t pto_recording_collective(const char *name) {
+    /* The first that the name begins with. */
+    static const struct {
+        const char *name;
+        pto_collective_t collective;
+    } known[] = {
+        {"allreduce", PTO_COLLECTIVE_ALLREDUCE}, {"reducescatter", PTO_COLLECTIVE_REDUCE_SCATTER},
+        {"reduce", PTO_COLLECTIVE_REDUCE},       {"broadcast", PTO_COLLECTIVE_BROADCAST},
+        {"allgather", PTO_COLLECTIVE_ALLGATHER}, {"alltoallv", PTO_COLLECTIVE_ALLTOALLV},
+        {"alltoall", PTO_COLLECTIVE_ALLTOALL},   {"gather", PTO_COLLECTIVE_GATHER},
+        {"scatter", PTO_COLLECTIVE_SCATTER},     {"sendrecv", PTO_COLLECTIVE_COUNT},
+        {"send", PTO_COLLECTIVE_PAIR},           {"recv", PTO_COLLECTIVE_PAIR},
+    };
+    char plain[64];
+    plain_name(name, plain, sizeof plain);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(plain, known[i].name, strlen(known[i].name)) == 0)
+            return known[i].collective;
+    return PTO_COLLECTIVE_COUNT;
+}
+
+int pto_recording_element_bytes(const char *type) {
+    static const struct {
+        const char *name;
+        int bytes;
+    } known[] = {
+        {"float", 4},          {"double", 8},       {"half", 2},         {"bfloat16", 2},
+        {"byte", 1},           {"char", 1},         {"short", 2},        {"int", 4},
+        {"long", 8},           {"longint", 8},      {"bool", 1},         {"unsignedchar", 1},
+        {"shortint", 2},       {"signedchar", 1},   {"float32", 4},      {"float64", 8},
+        {"float16", 2},        {"int8", 1},         {"uint8", 1},        {"int16", 2},
+        {"uint16", 2},         {"int32", 4},        {"uint32", 4},       {"int64", 8},
+        {"uint64", 8},         {"float8e4m3fn", 1}, {"float8e5m2", 1},   {"float8e4m3fnuz", 1},
+        {"float8e5m2fnuz", 1}, {"complexhalf", 4},  {"complexfloat", 8}, {"complexdouble", 16},
+    };
+    char plain[32];
+    size_t length = 0;
+    if (strncmp(type, "c10::", 5) == 0)
+        type += 5;
+    for (; *type && length + 1 < sizeof plain; type++)
+        if (*type != '_' && *type != ' ')
+            plain[length++] = (char)tolower((unsigned char)*type);
+    plain[length] = '\0';
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(plain, known[i].name) == 0)
+            return known[i].bytes;
+    return 0;
+}
+
+/* --- calls ---------------------------------------------------------------------------------------------- */
+
+/* Bytes as scenarios have them: of a process's vector or of one block. Negative: unknown. */
+static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
+    const double in = call->input_bytes, out = call->output_bytes;
+    switch (call->collective) {
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+    case PTO_COLLECTIVE_SCATTER:
+        return out >= 0 || in < 0 ? out : ceil(in / (double)procs);
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+        return in < 0 ? in : ceil(in / (double)procs);
+    case PTO_COLLECTIVE_ALLGATHER:
+        return in >= 0 || out < 0 ? in : ceil(out / (double)procs);
+    default:
+        return in >= 0 ? in : out;
+    }
+}
+
+static pto_level_t distance_of(const pto_recording_options_t *options, int64_t rank, int64_t peer) {
+    if (rank < 0 || peer < 0 || rank == peer) {
+        rank = 0;
+        peer = 1;
+    }
+    const int64_t node = options->gpus_per_node, socket = options->gpus_per_socket;
+    if (rank / node != peer / node)
+        return PTO_LEVEL_OFF_NODE;
+    return socket > 0 && rank % node / socket != peer % node / socket ? PTO_LEVEL_ON_NODE
+                                                                      : PTO_LEVEL_ON_SOCKET;
+}
+
+pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recorded_call_t *call) {
+    enum { BYTES_MAX = 1 << 30 };
+    const pto_recording_options_t *options = reader->options;
+    pto_recording_skipped_t *skipped = call->is_launch ? &reader->launch_skipped : &reader->trace->skipped;
+    pto_recording_kind_t kind = {.communicator = call->communicator,
+                                 .procs = call->procs,
+                                 .nodes = call->nodes,
+                                 .is_launch = call->is_launch};
+    reader->has_gpu_calls = reader->has_gpu_calls || !call->is_launch;
+    if (call->collective == PTO_COLLECTIVE_COUNT) {
+        skipped->others++;
+        return PTO_OK;
+    }
+    if (call->collective == PTO_COLLECTIVE_PAIR) {
+        kind.procs = 2;
+        kind.communicator = -1;
+        kind.call.distance = distance_of(options, call->rank, call->peer);
+    }
+    if (call->input_bytes <= 0 && call->output_bytes <= 0) {
+        skipped->sizeless++;
+        return PTO_OK;
+    }
+    if (kind.procs == 0)
+        kind.procs = options->nodes > 0 ? options->nodes * options->gpus_per_node : reader->job_procs;
+    if (kind.procs == 0)
+        return pto_recording_fail(reader, PTO_ERR_KEY,
+                                  "the file does not say how many processes there were: give --nodes");
+    double bytes = scenario_bytes(call, kind.procs);
+    if (bytes > 1e6 * BYTES_MAX || kind.procs > BYTES_MAX)
+        return pto_recording_fail(reader, PTO_ERR_RANGE, "%g bytes on %lld processes are out of bounds",
+                                  bytes, (long long)kind.procs);
+    if (bytes <= 0 || kind.procs == 1) {
+        skipped->sizeless++;
+        return PTO_OK;
+    }
+    kind.call.collective = call->collective;
+    kind.call.bytes = (int64_t)bytes;
+    snprintf(kind.call.route, sizeof kind.call.route, "%s", call->route);
+    return pto_recording_add(reader, &kind, call->seconds);
+}

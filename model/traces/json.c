@@ -1,0 +1,266 @@
+/* Recordings in JSON. jansson reads each event of a trace as a document of its own, so that memory depends on
+ * the largest event and not on the file. Only the brackets, commas and keys around the events are read here.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "reader.h"
+
+enum { VALUE_MAX = 4 << 20, PROCS_MAX = 1 << 24 };
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+/* Bytes for jansson, up to where a value may end, so that it never reads beyond one. */
+typedef struct {
+    pto_source_t *source;
+    size_t used;
+    bool is_plain; /* a number, true, false or null: the byte after it ends it */
+} feed_t;
+
+static bool ends_value(const feed_t *feed, int byte) {
+    if (feed->is_plain)
+        return byte == ',' || byte == '}' || byte == ']' || isspace(byte);
+    return byte == '}' || byte == ']' || byte == '"';
+}
+
+static size_t feed_some(void *buffer, size_t room, void *data) {
+    feed_t *feed = data;
+    size_t size = pto_source_fill(feed->source), used = 0;
+    const unsigned char *from = feed->source->buffer + feed->source->at;
+    size = size < room ? size : room;
+    while (used < size && !ends_value(feed, from[used]))
+        used++;
+    if (used < size && !feed->is_plain)
+        used++;
+    feed->used += used;
+    if (feed->used > VALUE_MAX)
+        return (size_t)-1;
+    memcpy(buffer, from, used);
+    pto_source_skip(feed->source, used);
+    return used;
+}
+
+/* Past white space; -1 at the end. */
+static int next_byte(pto_source_t *source) {
+    int byte;
+    while ((byte = pto_source_peek(source)) >= 0 && isspace(byte))
+        pto_source_skip(source, 1);
+    return byte;
+}
+
+static void set_place(pto_recording_reader_t *reader) {
+    reader->line = reader->source->line;
+    reader->column = reader->source->column < INT32_MAX ? (int)reader->source->column : INT32_MAX;
+}
+
+static pto_status_t fail_here(pto_recording_reader_t *reader, const char *expected) {
+    set_place(reader);
+    int byte = pto_source_peek(reader->source);
+    if (byte < 0)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "the file ends before %s", expected);
+    return isprint(byte)
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%c' instead of %s", byte, expected)
+               : pto_recording_fail(reader, PTO_ERR_SYNTAX, "byte %d instead of %s", byte, expected);
+}
+
+/* Any value; free it with json_decref. The reader's place is that of its begin, or that of an error. */
+static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
+    int first = next_byte(reader->source);
+    feed_t feed = {.source = reader->source, .is_plain = first != '{' && first != '[' && first != '"'};
+    json_error_t error;
+    if (first < 0)
+        return fail_here(reader, "a value");
+    set_place(reader);
+    *value = json_load_callback(
+        feed_some, &feed, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL,
+        &error);
+    if (*value)
+        return PTO_OK;
+    if (feed.used > VALUE_MAX)
+        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "a value of more than 4 MiB");
+    set_place(reader);
+    if (json_error_code(&error) == json_error_premature_end_of_input)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "the file ends within a value");
+    return pto_recording_fail(
+        reader, json_error_code(&error) == json_error_out_of_memory ? PTO_ERR_MEMORY : PTO_ERR_SYNTAX,
+        "not JSON: %s", error.text);
+}
+
+/* --- the structure around the events -------------------------------------------------------------------- */
+
+typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
+
+/* Move past a comma, or past the closing bracket (`*more` false). */
+static pto_status_t next_member(pto_recording_reader_t *reader, char close, bool *more) {
+    int byte = next_byte(reader->source);
+    if (byte != ',' && byte != close)
+        return fail_here(reader, close == '}' ? "',' or '}'" : "',' or ']'");
+    pto_source_skip(reader->source, 1);
+    *more = byte == ',';
+    return PTO_OK;
+}
+
+/* Past an opening bracket; false: nothing is in it. */
+static bool open_bracket(pto_source_t *source, char close) {
+    pto_source_skip(source, 1);
+    if (next_byte(source) != close)
+        return true;
+    pto_source_skip(source, 1);
+    return false;
+}
+
+/* An array, of which each element is given to `element`, if that is not NULL. */
+static pto_status_t read_array(pto_recording_reader_t *reader, element_t *element) {
+    pto_status_t status = PTO_OK;
+    bool more = open_bracket(reader->source, ']');
+    while (status == PTO_OK && more) {
+        json_t *value = NULL;
+        status = read_value(reader, &value);
+        if (status == PTO_OK && element)
+            status = element(reader, value);
+        json_decref(value);
+        if (status == PTO_OK)
+            status = next_member(reader, ']', &more);
+    }
+    return status;
+}
+
+/* A key and the colon after it. */
+static pto_status_t read_key(pto_recording_reader_t *reader, json_t **key) {
+    *key = NULL;
+    if (next_byte(reader->source) != '"')
+        return fail_here(reader, "a key");
+    pto_status_t status = read_value(reader, key);
+    if (status == PTO_OK && next_byte(reader->source) != ':')
+        status = fail_here(reader, "':'");
+    if (status == PTO_OK)
+        pto_source_skip(reader->source, 1);
+    return status;
+}
+
+typedef pto_status_t member_t(pto_recording_reader_t *reader, const char *key, void *context);
+
+static pto_status_t read_object(pto_recording_reader_t *reader, member_t *member, void *context) {
+    pto_status_t status = PTO_OK;
+    bool more = open_bracket(reader->source, '}');
+    while (status == PTO_OK && more) {
+        json_t *key;
+        status = read_key(reader, &key);
+        if (status == PTO_OK)
+            status = member(reader, json_string_value(key), context);
+        json_decref(key);
+        if (status == PTO_OK)
+            status = next_member(reader, '}', &more);
+    }
+    return status;
+}
+
+static pto_status_t skip_value(pto_recording_reader_t *reader, const char *key, void *context) {
+    json_t *value = NULL;
+    (void)key;
+    (void)context;
+    pto_status_t status = read_value(reader, &value);
+    json_decref(value);
+    return status;
+}
+
+/* --- documents ------------------------------------------------------------------------------------------ */
+
+/* Arrays of events, by their key. */
+static const struct {
+    const char *key;
+    pto_recording_format_t format;
+    element_t *element;
+} arrays[] = {
+    {"traceEvents", PTO_RECORDING_KINETO, pto_kineto_event},
+    {"workload_graph", PTO_RECORDING_CHAKRA_JSON, pto_chakra_graph_node},
+    {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node},
+};
+
+/* Members that are kept until their object ends. */
+static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf",       "id",
+                                   "name",    "type",     "attr",      "durationMicros", "distributedInfo",
+                                   "version", "ngpus"};
+
+/* How many processes there are, and which of them wrote this, for the events that follow. */
+static void note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
+    const bool is_kineto = strcmp(key, "distributedInfo") == 0;
+    const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
+    double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
+    if (!is_kineto && strcmp(key, "ngpus") != 0)
+        return;
+    if (count > (double)reader->job_procs && count < PROCS_MAX)
+        reader->job_procs = (int64_t)count;
+    if (json_object_get(value, "rank") && rank >= 0 && rank < PROCS_MAX && reader->trace->rank < 0)
+        reader->trace->rank = (int64_t)rank;
+}
+
+static pto_status_t read_member(pto_recording_reader_t *reader, const char *key, void *context) {
+    json_t *record = context, *value = NULL;
+    int first = next_byte(reader->source);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && first == '['; i++)
+        if (strcmp(key, arrays[i].key) == 0) {
+            set_place(reader);
+            pto_status_t status = pto_recording_found(reader, arrays[i].format);
+            return status == PTO_OK ? read_array(reader, arrays[i].element) : status;
+        }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(key, kept[i]) == 0) {
+            pto_status_t status = read_value(reader, &value);
+            if (status == PTO_OK)
+                note_job(reader, key, value);
+            if (status == PTO_OK && json_object_set_new(record, key, value) != 0)
+                status = pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
+            return status;
+        }
+    if (first == '[')
+        return read_array(reader, NULL);
+    return first == '{' ? read_object(reader, skip_value, NULL) : skip_value(reader, key, NULL);
+}
+
+/* What a document has besides arrays of events. */
+static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *record) {
+    if (json_object_get(record, "coll_perf") || json_object_get(record, "p2p_perf"))
+        return pto_inspector_record(reader, record);
+    return !reader->known || reader->trace->format == PTO_RECORDING_CHAKRA_JSON
+               ? pto_chakra_record(reader, record)
+               : PTO_OK;
+}
+
+static pto_status_t read_document(pto_recording_reader_t *reader) {
+    json_t *record = json_object();
+    if (!record)
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
+    set_place(reader);
+    const int line = reader->line, column = reader->column;
+    pto_status_t status = read_object(reader, read_member, record);
+    if (status == PTO_OK) {
+        reader->line = line;
+        reader->column = column;
+        status = take_record(reader, record);
+    }
+    json_decref(record);
+    return status;
+}
+
+/* A document, or several one after another. An array is Kineto's events without what it writes around them.
+ */
+pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
+    static const unsigned char mark[] = {0xef, 0xbb, 0xbf}; /* of UTF-8 */
+    pto_source_t *source = reader->source;
+    pto_status_t status = PTO_OK;
+    if (pto_source_fill(source) >= sizeof mark && memcmp(source->buffer + source->at, mark, sizeof mark) == 0)
+        pto_source_skip(source, sizeof mark);
+    for (int first; status == PTO_OK && (first = next_byte(source)) >= 0;) {
+        if (first == '{')
+            status = read_document(reader);
+        else if (first == '[' && !reader->known) {
+            set_place(reader);
+            status = pto_recording_found(reader, PTO_RECORDING_KINETO);
+            if (status == PTO_OK)
+                status = read_array(reader, pto_kineto_event);
+        } else
+            status = fail_here(reader, "a JSON object");
+    }
+    return status;
+}

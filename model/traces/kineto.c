@@ -1,0 +1,164 @@
+/* Traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. A kernel of a collective has
+ * in its `args` what PyTorch's ParamCommsDebugInfo records: the collective, the elements in and out, their
+ * type, the process group with its ranks. `dur` is in microseconds. Where a trace has no kernels, the calls
+ * that launch them
+ * (`record_param_comms`) are taken, without times. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+static const char *text_of(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* -1: it is not there, or not a whole number of 0 and up. */
+static int64_t whole_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    double number = json_number_value(value);
+    return json_is_number(value) && number >= 0 && number < 9e15 && floor(number) == number ? (int64_t)number
+                                                                                            : -1;
+}
+
+/* --- process groups ------------------------------------------------------------------------------------- */
+
+/* "[0, 1, 2]"; a long list ends in "...", and is then known by its first rank and stride. */
+static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *args, const char *group,
+                                int64_t procs, int *number) {
+    json_t *ranks = json_loads(text_of(args, "Process Group Ranks"), 0, NULL);
+    int64_t start = whole_of(args, "Global rank start"), stride = whole_of(args, "Global rank stride");
+    bool listed = json_is_array(ranks) && json_array_size(ranks) == (size_t)procs;
+    pto_status_t status = PTO_OK;
+    for (int64_t i = 0; i < procs && status == PTO_OK && (listed || (start >= 0 && stride > 0)); i++) {
+        int64_t rank = start + i * stride;
+        if (listed) {
+            const json_t *member = json_array_get(ranks, (size_t)i);
+            rank = json_is_integer(member) ? (int64_t)json_integer_value(member) : -1;
+        }
+        if (rank < 0)
+            break;
+        status = pto_recording_communicator(reader, group, rank, number);
+    }
+    json_decref(ranks);
+    return status;
+}
+
+static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *args, int64_t procs,
+                               int *number) {
+    enum { PROCS_MAX = 1 << 20 };
+    char group[160];
+    snprintf(group, sizeof group, "%s %lld", text_of(args, "Process Group Name"), (long long)procs);
+    *number = -1;
+    if (procs > PROCS_MAX)
+        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "a process group of %lld ranks",
+                                  (long long)procs);
+    *number = pto_recording_known_communicator(reader, group);
+    return *number < 0 ? add_members(reader, args, group, procs, number) : PTO_OK;
+}
+
+/* --- events --------------------------------------------------------------------------------------------- */
+
+static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
+                               const char *name, bool is_launch) {
+    const int element = pto_recording_element_bytes(text_of(args, "dtype"));
+    const int64_t in = whole_of(args, "In msg nelems"), out = whole_of(args, "Out msg nelems");
+    double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
+    pto_recorded_call_t call = {.collective = pto_recording_collective(name),
+                                .input_bytes = element > 0 ? (double)in * element : -1,
+                                .output_bytes = element > 0 ? (double)out * element : -1,
+                                .procs = whole_of(args, "Group size"),
+                                .communicator = -1,
+                                .rank = reader->trace->rank,
+                                .peer = whole_of(args, "Dst Rank"),
+                                .route = "nccl",
+                                .is_launch = is_launch,
+                                .seconds = is_launch ? 0 : seconds};
+    pto_status_t status = PTO_OK;
+    if (!(seconds >= 0 && seconds < 1e9))
+        return pto_recording_fail(reader, PTO_ERR_RANGE, "dur is not a time");
+    if (call.peer < 0)
+        call.peer = whole_of(args, "Src Rank");
+    if (call.procs < 0)
+        call.procs = reader->job_procs;
+    if (call.collective != PTO_COLLECTIVE_PAIR && call.collective != PTO_COLLECTIVE_COUNT && call.procs > 1)
+        status = find_group(reader, args, call.procs, &call.communicator);
+    return status == PTO_OK ? pto_recording_count(reader, &call) : status;
+}
+
+/* --- kernels of symmetric memory ------------------------------------------------------------------------ */
+
+/* PyTorch's own kernels (symm_mem::multimem_all_reduce_ and the like) have no such `args`: the operator that
+ * launches one has its tensor, and the same "External id". The group is not said: all processes of the node,
+ * which such kernels cannot leave. */
+static pto_status_t remember_operator(pto_recording_reader_t *reader, const json_t *event,
+                                      const json_t *args) {
+    const char *name = text_of(event, "name") + strlen("symm_mem::");
+    const json_t *dims = json_array_get(json_object_get(args, "Input Dims"), 0), *dim;
+    const char *type = json_string_value(json_array_get(json_object_get(args, "Input type"), 0));
+    double bytes = type ? pto_recording_element_bytes(type) : 0;
+    const pto_collective_t collective = pto_recording_collective(name);
+    size_t i;
+    json_array_foreach(dims, i, dim) bytes *= json_number_value(dim);
+    if (collective == PTO_COLLECTIVE_COUNT || !(bytes > 0 && bytes < 1e15))
+        return PTO_OK;
+    pto_launch_t launch = {whole_of(args, "External id"), collective, bytes};
+    return pto_launches_add(&reader->launches, &launch)
+               ? PTO_OK
+               : pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for operators");
+}
+
+static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t *event,
+                                   const pto_launch_t *launch) {
+    const int64_t node = reader->options->gpus_per_node;
+    double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
+    if (!(seconds >= 0 && seconds < 1e9))
+        return pto_recording_fail(reader, PTO_ERR_RANGE, "dur is not a time");
+    return pto_recording_count(
+        reader, &(pto_recorded_call_t){.collective = launch->collective,
+                                       .input_bytes = launch->bytes,
+                                       .output_bytes = -1,
+                                       .procs = reader->job_procs < node ? reader->job_procs : node,
+                                       .communicator = -1,
+                                       .rank = -1,
+                                       .peer = -1,
+                                       .route = "symm_mem",
+                                       .seconds = seconds});
+}
+
+/* A kernel that communicates, as its name says, although the trace does not say what: one of a library's own.
+ */
+static bool communicates(const char *kernel) {
+    static const char *const parts[] = {"nccl",       "all_reduce", "allreduce",      "cross_device_reduce",
+                                        "all_gather", "allgather",  "reduce_scatter", "all_to_all",
+                                        "alltoall"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(kernel, parts[i]))
+            return true;
+    return false;
+}
+
+pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event) {
+    const char *name = text_of(event, "name"), *category = text_of(event, "cat");
+    const json_t *args = json_object_get(event, "args");
+    const char *collective = text_of(args, "Collective name");
+    if (!json_is_object(event))
+        return pto_recording_fail(reader, PTO_ERR_TYPE, "an event is not an object");
+    bool is_kernel = strcmp(category, "kernel") == 0;
+    if (strcmp(text_of(event, "ph"), "X") != 0 || strcmp(collective, "wait") == 0)
+        return PTO_OK;
+    if (*collective != '\0' && (is_kernel || strcmp(name, "record_param_comms") == 0))
+        return count_call(reader, event, args, collective, !is_kernel);
+    if (pto_text_begins(name, "symm_mem::") && strcmp(category, "cpu_op") == 0)
+        return remember_operator(reader, event, args);
+    if (!is_kernel || !communicates(name))
+        return PTO_OK;
+    const pto_launch_t *launch = pto_launches_find(&reader->launches, whole_of(args, "External id"));
+    if (launch && reader->job_procs > 0)
+        return count_launched(reader, event, launch);
+    reader->trace->skipped.sizeless++;
+    return PTO_OK;
+}

@@ -1,0 +1,155 @@
+/* What the readers of the formats share: counting calls, communicators, errors with their place. */
+#ifndef PTO_TRACES_READER_H
+#define PTO_TRACES_READER_H
+
+#include <jansson.h>
+
+#include "portolan/recording.h"
+#include "source.h"
+
+/* Different texts, numbered in the order in which they were added. */
+typedef struct {
+    int count;
+    size_t slots; /* a power of two */
+    char **text;
+    int *slot; /* 1 + the number of its text; 0: free */
+} pto_text_index_t;
+
+/* A call by its communicator, before its shape is known. */
+typedef struct {
+    pto_recording_call_t call;
+    int communicator; /* -1: unknown */
+    int64_t procs;
+    int64_t nodes;  /* that the communicator extends over; 0: not given */
+    bool is_launch; /* on a CPU; where the file has the GPU's calls as well, it is one of them */
+} pto_recording_kind_t;
+
+/* The processes that were seen to call on a communicator. */
+typedef struct {
+    bool *has; /* by rank */
+    int64_t ranks;
+    int64_t count;
+} pto_recording_members_t;
+
+enum { PTO_RECORDING_COLUMNS_MAX = 24 };
+
+/* What an operator asks of the kernels that it launches. */
+typedef struct {
+    int64_t id; /* 1 and up; 0: none */
+    pto_collective_t collective;
+    double bytes;
+} pto_launch_t;
+
+typedef struct {
+    size_t count, slots; /* a power of two, or 0 */
+    pto_launch_t *slot;
+} pto_launches_t;
+
+typedef struct {
+    const char *path;
+    pto_source_t *source;
+    int line, column; /* of what is being read */
+    const pto_recording_options_t *options;
+    pto_recording_t *trace;
+    pto_error_t *err;
+    bool known; /* the format of trace->format */
+    int column_count;
+    int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: what each of its columns is; -1: not used */
+    int time_column;                        /* nccl-tests */
+    pto_collective_t collective;            /* of the benchmark; PTO_COLLECTIVE_COUNT: none of portolan's */
+    int64_t benchmark_procs;                /* as nccl-tests lists them; 0: not yet */
+    int64_t goal_ranks;                     /* GOAL */
+    int64_t goal_rank;                      /* GOAL: of the block that is open; -1: none */
+    pto_launches_t launches;                /* Kineto */
+    char process[256];                      /* NCCL inspector: of the first call */
+    int64_t job_procs;
+    bool has_gpu_calls; /* besides launches */
+    pto_recording_skipped_t launch_skipped;
+    pto_text_index_t communicators;
+    int member_count;
+    pto_recording_members_t *members; /* by communicator */
+    int64_t member_room;              /* of all */
+    pto_text_index_t kinds;
+    pto_recording_kind_t *kind;
+    int kind_room;
+} pto_recording_reader_t;
+
+/* Set the error, at the place of what is being read. Returns `status`. */
+pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format, ...)
+    PTO_PRINTF_LIKE(3, 4);
+/* The format is known now. PTO_ERR_SYNTAX if the options ask for another, or if it was another before. */
+pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_format_t format);
+
+/* --- calls ---------------------------------------------------------------------------------------------- */
+
+/* Count a call; 0 seconds: unknown. */
+pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
+                               double seconds);
+
+/* The number of a communicator that was seen before; -1: it was not. */
+int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id);
+/* The number of a communicator that this process has made a call on. */
+pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
+                                        int *number);
+
+/* What a trace says of one call of one process. */
+typedef struct {
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
+    double input_bytes;          /* of the process; negative: unknown */
+    double output_bytes;         /* the same */
+    int64_t procs;               /* 0: those of the options */
+    int64_t nodes;               /* 0: not given */
+    int communicator;            /* -1: unknown */
+    int64_t rank, peer;          /* of a message; negative: unknown, then they are neighbors */
+    const char *route;           /* a strategy, or "mpi" */
+    bool is_launch;
+    double seconds; /* 0: unknown */
+} pto_recorded_call_t;
+
+/* Count it among the calls or among those that cannot be replayed. Errors: PTO_ERR_KEY if the number of
+ * processes is not known; those of pto_recording_add. */
+pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recorded_call_t *call);
+
+/* The collective that a name begins with, as PyTorch and NCCL write them: "_allgather_base", "AllGather",
+ * "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL"; a send or receive is PTO_COLLECTIVE_PAIR.
+ * PTO_COLLECTIVE_COUNT: none. */
+pto_collective_t pto_recording_collective(const char *name);
+/* Bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
+int pto_recording_element_bytes(const char *type);
+
+/* --- launches ------------------------------------------------------------------------------------------- */
+
+/* Remember a launch; those beyond 2^20 and those without an id are not. False: out of memory. */
+bool pto_launches_add(pto_launches_t *launches, const pto_launch_t *launch);
+/* NULL: it is not known. */
+const pto_launch_t *pto_launches_find(const pto_launches_t *launches, int64_t id);
+
+/* --- texts ---------------------------------------------------------------------------------------------- */
+
+/* Cut a line at its separators, several of which count as one if `joined`; the number of fields. */
+int pto_recording_split(char *line, const char *separators, bool joined,
+                        char *field[PTO_RECORDING_COLUMNS_MAX]);
+/* A whole number of 0 and up; false: it is not one. */
+bool pto_recording_whole(const char *text, int64_t *value);
+/* A finite time from 0 to 1e12; false: it is not one. */
+bool pto_recording_seconds(const char *text, double *value);
+
+/* --- formats -------------------------------------------------------------------------------------------- */
+
+/* All formats in lines of text. */
+pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
+pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
+pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
+pto_status_t pto_goal_end(pto_recording_reader_t *reader);
+/* All formats in JSON. */
+pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
+pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
+pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);
+/* A node of `workload_graph`, of the `nodes` of PyTorch's execution trace, and of a protobuf in JSON. */
+pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *node);
+pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node);
+pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *record);
+/* Chakra in protobuf. */
+pto_status_t pto_recording_read_chakra(pto_recording_reader_t *reader);
+
+#endif

@@ -1,0 +1,126 @@
+/* Bytes of recordings. zlib reads gzip files and passes others through. */
+#include "source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(pto_source_t *source, pto_status_t status, const char *reason) {
+    source->status = status;
+    snprintf(source->reason, sizeof source->reason, "%s", reason);
+}
+
+pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t *err) {
+    errno = 0;
+    source->line = 1;
+    source->column = 1;
+    source->file = gzopen(path, "rb");
+    if (!source->file)
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot open: %s",
+                                strerror(errno ? errno : ENOMEM));
+    gzbuffer(source->file, PTO_SOURCE_BUFFER);
+    return PTO_OK;
+}
+
+void pto_source_open_memory(pto_source_t *source, const char *text, size_t text_size) {
+    source->line = 1;
+    source->column = 1;
+    source->memory = text;
+    source->memory_size = text_size;
+}
+
+void pto_source_close(pto_source_t *source) {
+    if (source->file)
+        gzclose(source->file);
+    source->file = NULL;
+    free(source->text);
+    source->text = NULL;
+}
+
+static size_t read_some(pto_source_t *source) {
+    if (!source->file) {
+        size_t size = source->memory_size < PTO_SOURCE_BUFFER ? source->memory_size : PTO_SOURCE_BUFFER;
+        if (size > 0) {
+            memcpy(source->buffer, source->memory, size);
+            source->memory += size;
+        }
+        source->memory_size -= size;
+        return size;
+    }
+    int size = gzread(source->file, source->buffer, PTO_SOURCE_BUFFER), code = Z_OK;
+    const char *reason = gzerror(source->file, &code);
+    if (size > 0)
+        return (size_t)size;
+    if (code == Z_BUF_ERROR)
+        fail(source, PTO_ERR_SYNTAX, "the gzip file ends early");
+    else if (code != Z_OK && code != Z_STREAM_END)
+        fail(source, PTO_ERR_IO, code == Z_ERRNO ? strerror(errno) : reason);
+    return 0;
+}
+
+size_t pto_source_fill(pto_source_t *source) {
+    if (source->at == source->end && source->status == PTO_OK) {
+        source->at = 0;
+        source->end = read_some(source);
+    }
+    return source->end - source->at;
+}
+
+void pto_source_skip(pto_source_t *source, size_t size) {
+    const unsigned char *from = source->buffer + source->at, *end = from + size;
+    source->at += size;
+    source->offset += (int64_t)size;
+    for (const unsigned char *found; (found = memchr(from, '\n', (size_t)(end - from)));) {
+        source->line++;
+        source->column = 1;
+        from = found + 1;
+    }
+    source->column += end - from;
+}
+
+int pto_source_peek(pto_source_t *source) {
+    return pto_source_fill(source) > 0 ? source->buffer[source->at] : -1;
+}
+
+static bool append(pto_source_t *source, size_t used, size_t size) {
+    if (used + size >= source->text_room) {
+        size_t room = 2 * (used + size) + 256;
+        char *grown = used + size < PTO_SOURCE_LINE_MAX ? realloc(source->text, room) : NULL;
+        if (!grown) {
+            if (used + size < PTO_SOURCE_LINE_MAX)
+                fail(source, PTO_ERR_MEMORY, "out of memory");
+            else
+                fail(source, PTO_ERR_TOO_LARGE, "a line of more than 16 MiB");
+            return false;
+        }
+        source->text = grown;
+        source->text_room = room;
+    }
+    memcpy(source->text + used, source->buffer + source->at, size);
+    source->text[used + size] = '\0';
+    return true;
+}
+
+char *pto_source_line(pto_source_t *source) {
+    size_t used = 0;
+    for (bool ended = false; !ended;) {
+        size_t size = pto_source_fill(source);
+        const unsigned char *at = source->buffer + source->at, *found = memchr(at, '\n', size);
+        size_t more = found ? (size_t)(found - at) : size;
+        if (source->status != PTO_OK || (size == 0 && used == 0))
+            return NULL;
+        if (!append(source, used, more))
+            return NULL;
+        pto_source_skip(source, more + (found ? 1 : 0));
+        used += more;
+        ended = found || size == 0;
+    }
+    if (used > 0 && source->text[used - 1] == '\r')
+        source->text[--used] = '\0';
+    if (strlen(source->text) < used) {
+        fail(source, PTO_ERR_SYNTAX, "a zero byte");
+        return NULL;
+    }
+    return source->text;
+}

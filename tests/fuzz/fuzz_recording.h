@@ -1,0 +1,29 @@
+/* Bytes as a recording: read whole or refused with a place, never half. */
+#ifndef PORTOLAN_TESTS_FUZZ_RECORDING_H
+#define PORTOLAN_TESTS_FUZZ_RECORDING_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "portolan/recording.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void fuzz_recording(const uint8_t *data, size_t size, pto_recording_format_t format) {
+    const pto_recording_options_t options = {.format = format,
+                                             .rank = -1,
+                                             .nodes = 2,
+                                             .gpus_per_node = 4,
+                                             .gpus_per_socket = 2,
+                                             .collective = PTO_COLLECTIVE_ALLREDUCE};
+    pto_recording_t trace;
+    pto_error_t err = {.status = PTO_OK};
+    pto_status_t status = pto_recording_parse((const char *)data, size, "fuzz.txt", &options, &trace, &err);
+    if (status == PTO_OK)
+        pto_recording_fini(&trace);
+    else if (err.status != status || err.message[0] == '\0' || err.file[0] == '\0' || err.line < 1 ||
+             err.column < 1)
+        abort();
+}
+
+#endif

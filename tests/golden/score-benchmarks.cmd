@@ -1,0 +1,1 @@
+try() { portolan score --machine h200-x2 "$@" 2>&1; echo "exit $?"; }; try tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2 --cells; try tests/fixtures/osu-h200-x2.txt; try tests/fixtures/report.csv:1x2; try tests/fixtures/osu-h200-x2.txt:0x2

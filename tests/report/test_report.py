@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""The pages of `portolan report` in a real browser: what they show and compute is what the program prints.
+
+Usage: test_report.py PORTOLAN [FOLDER]. With FOLDER, pictures of the pages are kept there. Exits 77 where there is no
+Chromium (CHROMIUM names one)."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+from browser import Page, find_browser
+
+PORTOLAN = sys.argv[1] if len(sys.argv) > 1 else "build/portolan"
+KEEP = sys.argv[2] if len(sys.argv) > 2 else None
+
+# Machines measured and published, with and without queued copies, pipelines, and NCCL.
+QUESTIONS = {
+    "summit": ["scenarios/problems/alltoall-summit-measured.yaml", "--bytes", "64:1MiB:16", "--rows", "4:8"],
+    "h200": ["--machine", "h200-x4", "--collective", "allreduce", "--nodes", "1", "--bytes", "1KiB:16MiB:16"],
+    "lassen": ["--machine", "lassen-spectrum-refit", "--collective", "allreduce", "--nodes", "16", "--bytes", "256:1MiB:16", "--rows", "16:64:4"],
+    "pair": ["--machine", "summit-spectrum", "--collective", "messages", "--nodes", "2", "--messages", "1:64:4", "--bytes", "16KiB"],
+}
+TOLERANCE = 1e-9
+
+failures = []
+checks = 0
+
+
+def check(holds, text):
+    global checks
+    checks += 1
+    if not holds:
+        failures.append(text)
+        print("FAILED:", text, flush=True)
+
+
+def portolan(*arguments):
+    done = subprocess.run([PORTOLAN, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{arguments}: {done.stderr}")
+    return done.stdout
+
+
+def make_report(folder, name, arguments):
+    path = os.path.join(folder, name + ".html")
+    portolan("report", *arguments, "--out", path)
+    return path
+
+
+def without_rows(arguments):
+    return [word for i, word in enumerate(arguments) if word != "--rows" and arguments[i - 1:i] != ["--rows"]]
+
+
+def predicted(arguments, nodes, what_ifs):
+    """{(value, strategy): prediction} as `predict` prints it. Its JSON has nine digits, the terms' counts all."""
+    words = [w for w in without_rows(arguments)]
+    if "--nodes" in words:
+        words[words.index("--nodes") + 1] = str(nodes)
+    else:
+        words += ["--nodes", str(nodes)]
+    for change in what_ifs:
+        words += ["--what-if", change]
+    found = json.loads(portolan("predict", *words, "--format", "json"))["predictions"]
+    return {(next(p[x] for x in ("bytes", "nodes", "messages") if x in p), p["strategy"]): p for p in found}
+
+
+def shown(page):
+    """What the page has computed, of all rows: [[nodes, value, strategy, seconds or None, choice, applies]]."""
+    return page.run("""data.panels[state.panel].rows.flatMap((row, r) => (row.cells || []).flatMap((cells, c) => cells.map((cell, i) =>
+        [row.nodes, data.panels[state.panel].values[c], nameOf(cell.i), prices[r][c][i] && prices[r][c][i].seconds,
+         prices[r][c][i] && prices[r][c][i].choice, cell.r === undefined])))""")
+
+
+def compare(page, name, arguments, what_ifs):
+    """Every price of the page with the program's, which prints nine digits. Returns how many are not known."""
+    unknown = compared = 0
+    by_nodes = {}
+    for nodes, value, strategy, seconds, choice, applies in shown(page):
+        if nodes not in by_nodes:
+            by_nodes[nodes] = predicted(arguments, nodes, what_ifs)
+        program = by_nodes[nodes][(value, strategy)]
+        where = f"{name} {what_ifs}: {strategy} at {value} on {nodes} nodes"
+        if not applies:
+            check("seconds" not in program or program["seconds"] is None, f"{where}: does not apply in the page")
+            continue
+        if seconds is None:
+            unknown += 1
+            continue
+        compared += 1
+        # half a unit of the ninth digit on top
+        difference = abs(seconds - program["seconds"]) / program["seconds"]
+        check(difference <= TOLERANCE + 5e-9, f"{where}: {seconds!r}, not {program['seconds']!r}")
+        same_plan = choice.split(",")[0] == program["algorithm"]
+        check(same_plan or what_ifs, f"{where}: {choice}, not {program['algorithm']}")
+    check(compared > 0, f"{name} {what_ifs}: nothing is compared")
+    return unknown, compared
+
+
+def move_slider(page, index, position):
+    page.run(f"(() => {{ const s = byId('slider-{index}'); s.value = {position}; s.dispatchEvent(new Event('input')); }})()")
+    page.settle()
+
+
+def changes_of(page):
+    return page.run("sliderParams.flatMap((p, i) => state.factors[i] === 1 ? [] : [p.key + '=*' + state.factors[i]])")
+
+
+def check_prices(page, name, arguments):
+    unknown, _ = compare(page, name, arguments, [])
+    check(unknown == 0, f"{name}: {unknown} prices are not known without a change")
+    chance = random.Random(1)
+    sliders = page.run("sliderParams.length")
+    check(sliders > 0, f"{name}: no sliders")
+    lost = compared = 0
+    for moved in ([0], [1 % sliders], [2 % sliders], [sliders - 1], [0, 1 % sliders, 3 % sliders]):
+        page.run("byId('reset').click()")
+        for index in moved:
+            move_slider(page, index, chance.choice([-64, -40, -16, 9, 23, 64]))
+        here = compare(page, name, arguments, changes_of(page))
+        lost += here[0]
+        compared += here[1]
+    print(f"# {name}: {compared} prices with sliders moved are the program's, {lost} are not known", flush=True)
+    check(lost * 10 <= compared, f"{name}: {lost} of {lost + compared} prices are not known with sliders moved")
+    page.run("byId('reset').click()")
+    page.settle()
+    compare(page, name, arguments, [])
+
+
+def check_terms(page, name, arguments):
+    """The terms of a click are those of --explain, with file and line."""
+    last = page.run("data.panels[0].values.length - 1")
+    row = page.run("data.panels[0].rows.length - 1")
+    page.click(f"td[data-row='{row}'][data-column='{last}']")
+    check(page.run("state.column") == last and page.run("state.row") == row, f"{name}: a click does not choose its cell")
+    nodes, value = page.run("data.panels[0].rows[state.row].nodes"), page.run("data.panels[0].values[state.column]")
+    words = without_rows(arguments)
+    if "--nodes" in words:
+        words[words.index("--nodes") + 1] = str(nodes)
+    else:
+        words += ["--nodes", str(nodes)]
+    cells = json.loads(portolan("predict", *words, "--explain", "--format", "json"))["predictions"]
+    for strategy in page.run("data.panels[0].rows[state.row].cells[state.column].filter(c => c.r === undefined).map(c => c.i)"):
+        page.click(f"#strategies button[data-strategy='{strategy}']")
+        label = page.run(f"nameOf({strategy})")
+        check(page.run("byId('terms-title').textContent").startswith(label + ":"), f"{name}: {label} is not explained")
+        cell = next(c for c in cells if value in (c.get("bytes"), c.get("messages"), c.get("nodes")) and c["strategy"] == label)
+        terms = [t for t in cell["terms"] if t["value"] is None or t["count"] != 0]
+        table = page.run("[...byId('terms').tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))")
+        check(len(table) == len(terms), f"{name}: {label} has {len(table)} terms, not {len(terms)}")
+        for line, term in zip(table, terms):
+            where = f"{name}: {label}: {line} is not {term}"
+            check(line[2] == term["stage"] and line[4].startswith(term["parameter"]), where)
+            if term["value"] is None:
+                check("not priced" in line[5], where)
+                continue
+            check(abs(float(line[0]) - term["seconds"] * 1e6) <= 5.1e-4, where)
+            check(line[6].endswith(f":{term['line']}"), where)
+            check((" flagged" in line[4]) == ("flagged" in term), where)
+
+
+def check_keys(page, name):
+    columns = page.run("data.panels[0].values.length")
+    page.run("document.querySelector('#map td[tabindex=\"0\"]').focus()")
+    page.press("Home")
+    check(page.run("state.column") == 0, f"{name}: Home")
+    page.press("ArrowLeft")
+    check(page.run("state.column") == 0, f"{name}: the arrow at the edge")
+    page.press("ArrowRight")
+    check(page.run("state.column") == 1, f"{name}: the right arrow")
+    check(page.run("document.activeElement.getAttribute('aria-selected')") == "true", f"{name}: the focus does not follow")
+    page.press("End")
+    check(page.run("state.column") == columns - 1, f"{name}: End")
+    row = page.run("state.row")
+    page.press("ArrowDown" if row > 0 else "ArrowUp")
+    check(abs(page.run("state.row") - row) == (1 if page.run("data.panels[0].rows.length") > 1 else 0), f"{name}: rows")
+    live = page.run("byId('live').textContent")
+    check("us" in live or "ms" in live or " s" in live, f"{name}: nothing is announced: {live}")
+    page.run("byId('curves').focus()")
+    before, chosen = page.run("state.column"), page.run("chosenStrategy()")
+    page.press("ArrowLeft")
+    check(page.run("state.column") == before - 1, f"{name}: the arrow on the curves")
+    check(page.run("chosenStrategy()") == chosen, f"{name}: the strategy changes along the axis")
+    ranks = "listPoint().findIndex(item => item.cell.i === chosenStrategy())"
+    rank, known = page.run(ranks), page.run("listPoint().filter(item => item.price).length")
+    page.press("ArrowUp" if rank < known - 1 else "ArrowDown")
+    check(known < 2 or abs(page.run(ranks) - rank) == 1, f"{name}: from strategy to strategy")
+    # Tab reaches everything, in the order of the page.
+    page.run("scrollTo(0, 0)")
+    page.click_at(3, 3)
+    reached = []
+    for _ in range(60):
+        page.press("Tab")
+        at = page.run("document.activeElement.closest('[id]') && document.activeElement.closest('[id]').id")
+        if at in (None, "") or at in reached and at not in ("strategies",):
+            break
+        if at not in reached:
+            reached.append(at)
+    check("map" in reached and "curves" in reached and "slider-0" in reached and "strategies" in reached, f"{name}: Tab reaches {reached}")
+    in_order = [at for at in ("map", "curves", "slider-0", "reset", "strategies") if at in reached]
+    check([at for at in reached if at in in_order] == in_order, f"{name}: the order of Tab is {reached}")
+    page.run("document.querySelector('#slider-0').focus()")
+    page.press("ArrowRight")
+    check(page.run("state.factors[0]") > 1, f"{name}: a slider by the keyboard")
+    check(page.run("!byId('changed').hidden && byId('command').textContent.includes('--what-if')"), f"{name}: no command")
+    unnamed = page.run("[...document.querySelectorAll('button, input, [tabindex=\"0\"]')].filter(e => !(e.textContent.trim() || e.labels && e.labels.length || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby'))).length")
+    check(unnamed == 0, f"{name}: {unnamed} controls have no name")
+    page.run("byId('reset').click()")
+    page.settle()
+
+
+def check_curves(page, name):
+    """A click on a line chooses its point."""
+    page.run("byId('curves').scrollIntoView({block: 'center'})")
+    page.settle()
+    spot = page.run("""(() => { const s = chartStrategies[chartStrategies.length - 1], b = chart.over.getBoundingClientRect();
+        const y = curveOf(s, 'seconds')[1];
+        return y === null ? null : [b.x + chart.valToPos(data.panels[0].values[1], 'x'), b.y + chart.valToPos(y, 'y'), s]; })()""")
+    if spot is None:
+        return
+    page.click_at(spot[0], spot[1])
+    check(page.run("state.column") == 1, f"{name}: a click on the curves chooses column {page.run('state.column')}")
+    seconds = page.run("listPoint().find(item => item.cell.i === chosenStrategy()).price.seconds")
+    wanted = page.run(f"curveOf({spot[2]}, 'seconds')[1]")
+    check(abs(seconds / wanted - 1) < 0.05, f"{name}: a click on the curves chooses another line")
+
+
+def brightness(page):
+    values = page.run("getComputedStyle(document.documentElement).backgroundColor").strip("rgb()").split(",")
+    return sum(float(value) for value in values[:3]) / 3
+
+
+def check_looks(page, name, folder):
+    for scheme, holds in (("light", lambda value: value > 200), ("dark", lambda value: value < 60)):
+        page.media(scheme)
+        check(holds(brightness(page)), f"{name}: the background in {scheme}")
+        for width, height in ((1280, 800), (390, 844)):
+            page.resize(width, height)
+            page.settle()
+            wide = page.run("document.documentElement.scrollWidth")
+            check(wide <= width, f"{name}: {wide} pixels wide on {width}")
+            if folder:
+                page.screenshot(os.path.join(folder, f"{name}-{scheme}-{width}.png"), whole=True)
+    page.media("dark", "print")
+    check(brightness(page) > 200, f"{name}: prints dark")
+    page.media("light")
+    page.resize(1280, 800)
+    # black or white text on each color, as WCAG counts contrast
+    least = page.run("""(() => { const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+        return Math.min(...[...document.querySelectorAll('.key')].map(e => { const s = getComputedStyle(e), a = light(s.color), b = light(s.backgroundColor);
+          return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); })); })()""")
+    check(least >= 4.5, f"{name}: text on a color has a contrast of {least:.2f}")
+
+
+def check_alone(page, name, path):
+    outside, asked = page.requests()
+    check(not outside, f"{name}: asks for {outside}")
+    check(len(asked) == 1, f"{name}: asks for {asked}")
+    check(not page.faults(), f"{name}: {page.faults()}")
+    size = os.path.getsize(path)
+    check(size < 6 << 20, f"{name}: {size} bytes")
+
+
+HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>&amp;<!--<script>"
+
+
+def check_hostile(page, folder):
+    """Names in machine and scenario files are anybody's: they are shown as they are, and do nothing."""
+    with open("scenarios/machines/summit-spectrum.yaml") as file:
+        text = file.read()
+    lines = [line for line in text.splitlines() if not line.startswith(("machine:", "source:"))]
+    quoted = json.dumps(HOSTILE)
+    machine, scenario = os.path.join(folder, "hostile.yaml"), os.path.join(folder, "question.yaml")
+    with open(machine, "w") as file:
+        file.write(f"machine: {quoted}\nsource: {quoted}\n" + "\n".join(lines) + "\n")
+    with open(scenario, "w") as file:
+        file.write(f"scenario: {quoted}\nmachine: {machine}\ncollective: alltoall\nlayout: {{nodes: 4, gpus_per_node: 6, procs_per_gpu: 6}}\n"
+                   "bytes: [1024, 65536]\n")
+    path = make_report(folder, "hostile", [scenario, "--rows", "4"])
+    with open(path) as file:
+        page_text = file.read()
+    check(HOSTILE not in page_text, "hostile: the name stands in the page as it is")
+    page.open(path)
+    check(page.run("window.hurt") is None, "hostile: a name is run")
+    check(page.run("byId('title').textContent") == HOSTILE, "hostile: the title is not the scenario's name")
+    check(page.run("document.images.length") == 0, "hostile: a name makes an element")
+    check_alone(page, "hostile", path)
+
+
+def main():
+    if not find_browser():
+        print("skipped: no Chromium; `make deps` installs it, and CHROMIUM names another one")
+        return 77
+    if KEEP:
+        os.makedirs(KEEP, exist_ok=True)
+    page = Page()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, arguments in QUESTIONS.items():
+                path = make_report(folder, name, arguments)
+                page.open(path)
+                check_alone(page, name, path)
+                check_prices(page, name, arguments)
+                check_terms(page, name, arguments)
+                check_curves(page, name)
+                check_keys(page, name)
+                check_looks(page, name, KEEP)
+                check(not page.requests()[0], f"{name}: asks for {page.requests()[0]} when it is used")
+                check(not page.faults(), f"{name}: {page.faults()}")
+            check_hostile(page, folder)
+    finally:
+        page.close()
+    print(f"report: {checks - len(failures)} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

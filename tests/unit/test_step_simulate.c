@@ -1,0 +1,184 @@
+/* Simulated steps: what communicators of a call, and calls at once, take from each other. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "plan/plan_internal.h"
+#include "portolan/step.h"
+
+/* Six GPUs on two sockets; nothing but messages and copies. */
+#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_workload_t workload;
+    pto_step_prediction_t step;
+} made_t;
+
+static void read_step(made_t *made, const char *machine, const char *text) {
+    pto_error_t err = {0};
+    memset(made, 0, sizeof *made);
+    if (pto_machine_read(machine, &made->machine, &err) != PTO_OK ||
+        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
+        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void predict_step(made_t *made, const char *machine, const char *text) {
+    pto_error_t err = {0};
+    read_step(made, machine, text);
+    if (pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(made_t *made) {
+    pto_step_fini(&made->step);
+    pto_workload_fini(&made->workload);
+    pto_machine_fini(&made->machine);
+}
+
+static const pto_strategy_t *strategy(const char *name) {
+    const pto_strategy_t *found = NULL;
+    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
+    return found;
+}
+
+/* `tolerance` is a fraction of the expected value. */
+static void assert_near(double value, double expected, double tolerance) {
+    if (!(fabs(value / expected - 1) <= tolerance))
+        fail_msg("%.12g instead of %.12g", value, expected);
+}
+
+/* Messages and copies in which ranks of one call act alike, so that price and simulation agree. */
+#define SIMULATED(step)                                                                                      \
+    "workload: w\nlayout: {nodes: 4, gpus_per_node: 6, procs_per_gpu: 1}\ngrid: {far: 4, near: "             \
+    "6}\nstep:\n" step
+
+static double simulated(const char *machine, const char *text, double *predicted_s, double *call_s) {
+    made_t made;
+    pto_step_simulation_t simulation;
+    pto_error_t err = {0};
+    predict_step(&made, machine, text);
+    pto_status_t status = pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, &err);
+    if (status != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    double seconds = simulation.communication_s;
+    *predicted_s = made.step.mix.communication_s;
+    for (int i = 0; call_s && i < made.workload.call_count; i++)
+        call_s[i] = simulation.call_s[i];
+    pto_step_simulation_fini(&simulation);
+    drop(&made);
+    return seconds;
+}
+
+#define OF_FAR "on: far, collective: alltoall, library: linear, strategies: [three_step], bytes: 256KiB"
+#define OF_NEAR "on: near, collective: alltoall, library: linear, strategies: [three_step], bytes: 256KiB"
+
+static void communicators_of_a_call_share_the_nics_of_their_nodes(void **state) {
+    double predicted_s;
+    (void)state;
+    double both_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
+    assert_near(both_s, predicted_s, 0.02);
+    double one_s =
+        simulated(SUMMIT,
+                  "workload: w\nlayout: {nodes: 4, gpus_per_node: 1, procs_per_gpu: 1}\nstep:\n"
+                  "  - {collective: alltoall, library: linear, strategies: [three_step], bytes: 256KiB}\n",
+                  &predicted_s, NULL);
+    assert_near(one_s, predicted_s, 0.02);
+    assert_true(both_s > 1.2 * one_s);
+}
+
+static void a_call_of_the_world_is_simulated_as_a_scenario(void **state) {
+    double predicted_s;
+    pto_scenario_t scenario;
+    pto_machine_t machine;
+    pto_predictions_t predictions;
+    pto_simulation_t *simulation;
+    pto_error_t err = {0};
+    const char text[] = "scenario: x\nmachine: x\ncollective: alltoall\nlayout: {nodes: 4, gpus_per_node: 6, "
+                        "procs_per_gpu: 1}\n"
+                        "bytes: 64KiB\nlibrary: linear\nstrategies: [three_step]\n";
+    (void)state;
+    assert_int_equal(pto_scenario_parse(text, sizeof text - 1, "s.yaml", &scenario, &err), PTO_OK);
+    assert_int_equal(pto_machine_read(SUMMIT, &machine, &err), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, &machine, &err), PTO_OK);
+    assert_int_equal(pto_simulate_scenario(&scenario, &machine, NULL, &predictions, &simulation, &err),
+                     PTO_OK);
+    double seconds = simulated(
+        SUMMIT,
+        SIMULATED("  - {collective: alltoall, library: linear, strategies: [three_step], bytes: 64KiB}\n"),
+        &predicted_s, NULL);
+    assert_true(seconds == simulation[0].seconds);
+    free(simulation);
+    pto_predictions_fini(&predictions);
+    pto_machine_fini(&machine);
+    pto_scenario_fini(&scenario);
+}
+
+static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void **state) {
+    double predicted_s, call_s[2];
+    (void)state;
+    double far_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
+    double near_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
+    double both_s = simulated(SUMMIT, SIMULATED("  - at_once:\n    - {" OF_FAR "}\n    - {" OF_NEAR "}\n"),
+                              &predicted_s, call_s);
+    assert_true(both_s >= far_s && both_s <= 1.0001 * (far_s + near_s));
+    assert_true(both_s > 1.02 * far_s); /* they share the processes' copies and messages */
+    assert_true(call_s[1] > near_s && call_s[1] <= both_s);
+}
+
+static void a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions(void **state) {
+    double predicted_s;
+    (void)state;
+    double once_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
+    double four_s = simulated(SUMMIT,
+                              SIMULATED("  - at_once:\n    - {" OF_NEAR ", times: 4}\n"
+                                        "    - {on: near, collective: broadcast, library: binomial, "
+                                        "strategies: [three_step], bytes: 4}\n"),
+                              &predicted_s, NULL);
+    assert_true(four_s > 3.5 * once_s && four_s < 4.5 * once_s); /* each rank goes on when it has ended */
+    double scaled_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR ", times: 400}\n"), &predicted_s, NULL);
+    assert_near(scaled_s, 400 * once_s, 1e-6);
+}
+
+static void ranks_outside_of_communicators_are_refused(void **state) {
+    made_t made;
+    pto_plan_t *plan;
+    pto_price_t price;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    const int64_t twice[] = {0, 2, 4, 6, 0, 2, 4, 6}, some[] = {0, 2, 4, 6};
+    (void)state;
+    predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
+    assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
+                                     strategy("three_step"), &plan, &price, NULL, &err),
+                     PTO_OK);
+    pto_simulate_call_t call = {.plan = plan, .communicators = 2, .rank = twice};
+    assert_int_equal(
+        pto_simulate_at_once(&made.workload.layout, &call, 1, &made.machine, NULL, &simulation, NULL, &err),
+        PTO_ERR_RANGE);
+    call = (pto_simulate_call_t){.plan = plan, .communicators = 1, .rank = some};
+    assert_int_equal(
+        pto_simulate_at_once(&made.workload.layout, &call, 1, &made.machine, NULL, &simulation, NULL, &err),
+        PTO_ERR_RANGE);
+    pto_plan_destroy(plan);
+    drop(&made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(communicators_of_a_call_share_the_nics_of_their_nodes),
+        cmocka_unit_test(a_call_of_the_world_is_simulated_as_a_scenario),
+        cmocka_unit_test(calls_at_once_take_at_least_the_longest_and_at_most_their_sum),
+        cmocka_unit_test(a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions),
+        cmocka_unit_test(ranks_outside_of_communicators_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

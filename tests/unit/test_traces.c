@@ -1,0 +1,464 @@
+/* Traces of other tools: what each format says, what is passed over, and what is refused and where. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "bad_input.h"
+#include "portolan/recording.h"
+
+/* Two sockets of two GPUs. */
+static const pto_recording_options_t four_a_node = {
+    .rank = -1, .gpus_per_node = 4, .gpus_per_socket = 2, .collective = PTO_COLLECTIVE_COUNT};
+
+static pto_recording_t read_with(const char *path, const pto_recording_options_t *options) {
+    pto_recording_t trace = {.count = 0};
+    pto_error_t err = {0};
+    if (pto_recording_read(path, options, &trace, &err) != PTO_OK)
+        fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
+    return trace;
+}
+
+static void assert_calls(const pto_recording_t *trace, const pto_recording_call_t *expected, int count) {
+    for (int i = 0; i < trace->count && i < count; i++) {
+        const pto_recording_call_t *call = &trace->call[i];
+        if (call->collective != expected[i].collective || call->bytes != expected[i].bytes ||
+            call->nodes != expected[i].nodes || call->gpus_per_node != expected[i].gpus_per_node ||
+            call->per_node != expected[i].per_node || call->times != expected[i].times ||
+            call->distance != expected[i].distance || strcmp(call->route, expected[i].route) != 0 ||
+            !(fabs(call->measured_s - expected[i].measured_s) < 1e-12))
+            fail_msg("call %d: %s %lld B %lldx%lld (%lld a node) %lld times %.9g s by %s, distance %d", i,
+                     pto_collective_name(call->collective), (long long)call->bytes, (long long)call->nodes,
+                     (long long)call->gpus_per_node, (long long)call->per_node, (long long)call->times,
+                     call->measured_s, call->route, (int)call->distance);
+    }
+    assert_int_equal(trace->count, count);
+}
+
+#define ASSERT_CALLS(trace, expected) assert_calls(trace, expected, (int)(sizeof expected / sizeof *expected))
+
+/* --- what the formats say ------------------------------------------------------------------------------- */
+
+static const pto_recording_call_t kineto[] = {
+    /* four on a node, also by symmetric memory */
+    {PTO_COLLECTIVE_ALLREDUCE, 1048576, 1, 4, 1, 1, 15e-6, "symm_mem", 0},
+    {PTO_COLLECTIVE_ALLREDUCE, 8388608, 1, 4, 1, 2, 200e-6, "nccl", 0},
+    {PTO_COLLECTIVE_ALLTOALLV, 16384, 2, 4, 1, 1, 90e-6, "nccl", 0},
+    /* ranks 1 and 5, as listed and by start and stride: one of four pairs of a node */
+    {PTO_COLLECTIVE_ALLGATHER, 4000000, 2, 1, 4, 1, 200e-6, "nccl", 0},
+    {PTO_COLLECTIVE_PAIR, 1048576, 2, 1, 1, 1, 45e-6, "nccl", PTO_LEVEL_OFF_NODE},
+    {PTO_COLLECTIVE_REDUCE_SCATTER, 4000000, 2, 1, 4, 1, 250e-6, "nccl", 0},
+};
+
+static void kineto_shows_kernels_with_their_process_groups(void **state) {
+    (void)state;
+    pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
+    assert_int_equal(trace.format, PTO_RECORDING_KINETO);
+    assert_int_equal(trace.rank, 5);
+    ASSERT_CALLS(&trace, kineto);
+    assert_int_equal(trace.skipped.others, 1);   /* the barrier */
+    assert_int_equal(trace.skipped.sizeless, 1); /* the broadcast that says nothing of itself */
+    pto_recording_fini(&trace);
+}
+
+static void gzip_is_unpacked(void **state) {
+    (void)state;
+    char path[] = "/tmp/portolan-trace-XXXXXX", buffer[16384];
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    gzFile packed = gzdopen(descriptor, "wb");
+    FILE *plain = fopen("tests/fixtures/traces/kineto.json", "rb");
+    assert_non_null(packed);
+    assert_non_null(plain);
+    for (size_t size; (size = fread(buffer, 1, sizeof buffer, plain)) > 0;)
+        assert_int_equal(gzwrite(packed, buffer, (unsigned)size), (int)size);
+    fclose(plain);
+    assert_int_equal(gzclose(packed), Z_OK);
+    pto_recording_t trace = read_with(path, &four_a_node);
+    ASSERT_CALLS(&trace, kineto);
+    pto_recording_fini(&trace);
+    /* Without its last bytes it is refused. */
+    pto_error_t err = {0};
+    FILE *file = fopen(path, "rb+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    assert_int_equal(ftruncate(fileno(file), ftell(file) - 9), 0);
+    fclose(file);
+    assert_int_equal(pto_recording_read(path, &four_a_node, &trace, &err), PTO_ERR_SYNTAX);
+    assert_non_null(strstr(err.message, "gzip"));
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Of a CPU-only trace the launches are all there is. */
+static void launches_count_where_there_are_no_kernels(void **state) {
+    (void)state;
+    static const char text[] =
+        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"dur\":9,\"args\":{"
+        "\"Collective name\":\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}]";
+    static const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1024, 2, 4, 1, 1, 0, "nccl", 0}};
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    ASSERT_CALLS(&trace, expected);
+    pto_recording_fini(&trace);
+}
+
+static void the_inspector_shows_one_process(void **state) {
+    (void)state;
+    static const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 2, 120e-6, "nccl", 0},
+        {PTO_COLLECTIVE_ALLGATHER, 4096, 1, 4, 1, 1, 12e-6, "nccl", 0},
+        {PTO_COLLECTIVE_PAIR, 32768, 2, 1, 1, 1, 9e-6, "nccl", PTO_LEVEL_OFF_NODE},
+        {PTO_COLLECTIVE_REDUCE_SCATTER, 65536, 2, 4, 1, 1, 40e-6, "nccl", 0},
+    };
+    pto_recording_t trace = read_with("tests/fixtures/traces/nccl-inspector.jsonl", &four_a_node);
+    assert_int_equal(trace.format, PTO_RECORDING_NCCL_INSPECTOR);
+    ASSERT_CALLS(&trace, expected);
+    pto_recording_fini(&trace);
+}
+
+/* Four nodes of two: the header says so, whatever the machine has. */
+static void the_inspector_says_how_many_nodes_there_are(void **state) {
+    (void)state;
+    static const char text[] = "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":4},\"coll_perf\":{\"coll\":"
+                               "\"AlltoAll\",\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":5}}\n";
+    static const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLTOALL, 64, 4, 2, 1, 1, 5e-6, "nccl", 0}};
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    ASSERT_CALLS(&trace, expected);
+    pto_recording_fini(&trace);
+}
+
+static void chakra_is_read_from_protobuf_and_from_json(void **state) {
+    (void)state;
+    pto_recording_options_t options = four_a_node;
+    static const pto_recording_call_t protobuf[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0},
+        {PTO_COLLECTIVE_ALLTOALL, 131072, 2, 4, 1, 1, 0, "mpi", 0},
+        {PTO_COLLECTIVE_PAIR, 131072, 1, 2, 1, 1, 0, "mpi", PTO_LEVEL_ON_SOCKET},
+        {PTO_COLLECTIVE_PAIR, 131072, 2, 1, 1, 1, 0, "mpi", PTO_LEVEL_OFF_NODE},
+    };
+    static const pto_recording_call_t graph[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0},
+        {PTO_COLLECTIVE_PAIR, 65536, 2, 1, 1, 1, 0, "mpi", PTO_LEVEL_OFF_NODE},
+    };
+    static const pto_recording_call_t records[] = {
+        {PTO_COLLECTIVE_ALLGATHER, 8192, 1, 4, 1, 1, 44e-6, "nccl", 0}};
+    options.nodes = 2;
+    pto_recording_t trace = read_with("tests/fixtures/traces/chakra.2.et", &options);
+    assert_int_equal(trace.format, PTO_RECORDING_CHAKRA);
+    assert_int_equal(trace.rank, 2); /* as the file's name says */
+    ASSERT_CALLS(&trace, protobuf);
+    pto_recording_fini(&trace);
+    trace = read_with("tests/fixtures/traces/chakra.1.json", &options);
+    assert_int_equal(trace.format, PTO_RECORDING_CHAKRA_JSON);
+    ASSERT_CALLS(&trace, graph);
+    pto_recording_fini(&trace);
+    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    ASSERT_CALLS(&trace, records);
+    pto_recording_fini(&trace);
+}
+
+static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
+    (void)state;
+    static const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 512, 2, 4, 1, 1, 0, "nccl", 0},
+        {PTO_COLLECTIVE_REDUCE_SCATTER, 4096, 1, 4, 1, 1, 0, "nccl", 0},
+    };
+    pto_recording_t trace = read_with("tests/fixtures/traces/pytorch-et.json", &four_a_node);
+    assert_int_equal(trace.format, PTO_RECORDING_PYTORCH_ET);
+    ASSERT_CALLS(&trace, expected);
+    pto_recording_fini(&trace);
+}
+
+static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
+    (void)state;
+    static const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 4, 2, 4, 1, 1, 30e-6, "mpi", 0},
+        {PTO_COLLECTIVE_ALLTOALL, 128, 2, 4, 1, 1, 90e-6, "mpi", 0},
+        {PTO_COLLECTIVE_BROADCAST, 32768, 2, 4, 1, 1, 50e-6, "mpi", 0},
+        {PTO_COLLECTIVE_ALLGATHER, 80, 1, 4, 1, 1, 12e-6, "mpi", 0},
+        {PTO_COLLECTIVE_PAIR, 36000, 1, 2, 1, 1, 40e-6, "mpi", PTO_LEVEL_ON_SOCKET},
+        {PTO_COLLECTIVE_PAIR, 36000, 2, 1, 1, 1, 0, "mpi", PTO_LEVEL_OFF_NODE}, /* MPI_Irecv */
+        {PTO_COLLECTIVE_REDUCE_SCATTER, 400, 2, 4, 1, 1, 40e-6, "mpi", 0},
+    };
+    pto_recording_t trace = read_with("tests/fixtures/traces/liballprof.txt", &four_a_node);
+    assert_int_equal(trace.format, PTO_RECORDING_ALLPROF);
+    assert_int_equal(trace.rank, 3);
+    ASSERT_CALLS(&trace, expected);
+    assert_int_equal(trace.skipped.others, 1); /* the barrier */
+    pto_recording_fini(&trace);
+}
+
+static void goal_shows_the_messages_of_one_rank(void **state) {
+    (void)state;
+    static const pto_recording_call_t of_0[] = {
+        {PTO_COLLECTIVE_PAIR, 1024, 1, 2, 1, 1, 0, "mpi", PTO_LEVEL_ON_SOCKET},
+        {PTO_COLLECTIVE_PAIR, 4096, 1, 2, 1, 2, 0, "mpi", PTO_LEVEL_ON_NODE},
+    };
+    static const pto_recording_call_t of_3[] = {
+        {PTO_COLLECTIVE_PAIR, 4096, 1, 2, 1, 1, 0, "mpi", PTO_LEVEL_ON_NODE}};
+    pto_recording_options_t options = four_a_node;
+    pto_recording_t trace = read_with("tests/fixtures/traces/messages.goal", &options);
+    assert_int_equal(trace.format, PTO_RECORDING_GOAL);
+    assert_int_equal(trace.rank, 0);
+    ASSERT_CALLS(&trace, of_0);
+    pto_recording_fini(&trace);
+    options.rank = 3;
+    trace = read_with("tests/fixtures/traces/messages.goal", &options);
+    ASSERT_CALLS(&trace, of_3);
+    pto_recording_fini(&trace);
+}
+
+/* --- what is refused ------------------------------------------------------------------------------------ */
+
+static void bad_text_is_refused_with_its_place(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {"{", PTO_ERR_SYNTAX, 1, 2, {"ends before a key"}},
+        {"{}", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
+        {"{\"a\": 1}\n", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
+        {"{\"traceEvents\": [\n  {\"ph\": \"X\"}\n", PTO_ERR_SYNTAX, 3, 1, {"ends before"}},
+        {"{\"traceEvents\": [\n  {\"ph\": \"X\"", PTO_ERR_SYNTAX, 2, 13, {"ends within"}},
+        {"{\"traceEvents\": [\n  {\"ph\": X}]}", PTO_ERR_SYNTAX, 2, 12, {"not JSON"}},
+        {"{\"traceEvents\": [{}}", PTO_ERR_SYNTAX, 1, 20, {"instead of ',' or ']'"}},
+        {"{\"traceEvents\" [{}]}", PTO_ERR_SYNTAX, 1, 16, {"instead of ':'"}},
+        {"{\"traceEvents\": [{}]} x", PTO_ERR_SYNTAX, 1, 23, {"instead of a JSON object"}},
+        {"{\"traceEvents\": [1]}", PTO_ERR_TYPE, 1, 18, {"not an object"}},
+        {"{\"traceEvents\": [{}], \"nodes\": [{}]}", PTO_ERR_SYNTAX, 1, 32, {"PyTorch", "Kineto"}},
+        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":-1,\"args\":{\"Collective name\":\"allreduce\"}}]",
+         PTO_ERR_RANGE,
+         1,
+         2,
+         {"dur"}},
+        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"In msg nelems\":8,"
+         "\"dtype\":\"Float\"}}]",
+         PTO_ERR_KEY,
+         1,
+         2,
+         {"--nodes"}},
+        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"Group "
+         "size\":9e9}}]",
+         PTO_ERR_TOO_LARGE,
+         1,
+         2,
+         {"9000000000 ranks"}},
+        {"{\"coll_perf\":{\"coll\":\"AllReduce\"}}", PTO_ERR_RANGE, 1, 1, {"n_ranks"}},
+        {"\n{\"version\":\"1\"}\n{\"id\":\"1\",\"type\":\"COMM_COLL_NODE\",\"attr\":[{\"name\":\"comm_size\","
+         "\"int64Val\":\"8\"},{\"name\":\"comm_type\",\"int64Val\":\"0\"}]}",
+         PTO_ERR_KEY,
+         3,
+         1,
+         {"--nodes"}},
+        {"MPI_Init:-:1:2\nMPI_Bcast:1:2:3\n", PTO_ERR_SYNTAX, 2, 1, {"too few"}},
+        {"MPI_Init:-:1:2\nhello\n", PTO_ERR_SYNTAX, 2, 1, {"not a call of MPI"}},
+        {"MPI_Bcast:1:0:x:2,4,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, {"count"}},
+        {"MPI_Bcast:1:0:1:2,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, {"type"}},
+        {"MPI_Bcast:3:0:1:2,4,4:0:0,0,4:2\n", PTO_ERR_RANGE, 1, 1, {"order"}},
+        {"MPI_Bcast:1:0:1:2,4,4:0:0,4,4:2\n", PTO_ERR_RANGE, 1, 1, {"bounds"}},
+        {"num_ranks 2\nrank 0 {\nsend 8b to 1\n", PTO_ERR_SYNTAX, 3, 1, {"ends within rank 0"}},
+        {"num_ranks 2\nrank 2 {\n}\n", PTO_ERR_RANGE, 2, 1, {"rank 2 of 2"}},
+        {"num_ranks 2\nrank 0 {\nsend 8b to 2\n}\n", PTO_ERR_RANGE, 3, 1, {"rank 2 of 2"}},
+        {"num_ranks 2\nrank 0 {\nsend 8 to 1\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'8' instead of a size"}},
+        {"num_ranks 2\nrank 0 {\nsend 8b from 1\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'from' instead of 'to'"}},
+        {"num_ranks 2\nrank 0 {\nrank 1 {\n}\n", PTO_ERR_SYNTAX, 3, 1, {"within rank 0"}},
+        {"num_ranks 2\nsend 8b to 1\n", PTO_ERR_SYNTAX, 2, 1, {"outside"}},
+        {"num_ranks 2\nrank 0 {\nl1: jump 5\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'jump'"}},
+        {"num_ranks 2\nrank 0 {\nl1: calc x\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'x' instead of nanoseconds"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        assert_refused(
+            &bad[i],
+            pto_recording_parse(bad[i].text, strlen(bad[i].text), "trace", &four_a_node, &trace, &err), &err);
+    }
+}
+
+static void a_rank_that_goal_does_not_have_is_refused(void **state) {
+    (void)state;
+    static const char text[] = "num_ranks 2\nrank 0 {\n}\n";
+    pto_recording_options_t options = four_a_node;
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    options.rank = 2;
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &options, &trace, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "0 to 1"));
+}
+
+static void an_event_of_several_mebibytes_is_refused(void **state) {
+    (void)state;
+    enum { SIZE = 5 << 20 };
+    char *text = malloc(SIZE);
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_non_null(text);
+    memset(text, 'x', SIZE);
+    memcpy(text, "{\"traceEvents\": [\n{\"name\": \"", 28);
+    assert_int_equal(pto_recording_parse(text, SIZE, "t", &four_a_node, &trace, &err), PTO_ERR_TOO_LARGE);
+    assert_int_equal(err.line, 2);
+    free(text);
+}
+
+/* Each cut is refused, or is where a message ends. */
+static void protobuf_that_ends_early_is_refused_with_its_byte(void **state) {
+    (void)state;
+    unsigned char bytes[4096];
+    FILE *file = fopen("tests/fixtures/traces/chakra.2.et", "rb");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file), ends = 0;
+    pto_recording_options_t options = four_a_node;
+    fclose(file);
+    options.nodes = 2;
+    for (size_t cut = 1; cut < size; cut++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        options.format = PTO_RECORDING_CHAKRA;
+        pto_status_t status = pto_recording_parse((const char *)bytes, cut, "t", &options, &trace, &err);
+        if (status == PTO_OK) {
+            ends++;
+            pto_recording_fini(&trace);
+            continue;
+        }
+        assert_int_equal(status, PTO_ERR_SYNTAX);
+        assert_int_equal(err.line, 1);
+        assert_in_range(err.column, 1, (int)cut);
+    }
+    assert_int_equal(ends, 6); /* after the metadata and each node but the last */
+}
+
+static void hostile_protobuf_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *word;
+    } bad[] = {
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "64 bits"},
+        {"\xff\xff\xff\xff\x0f\x01", 6, "4 MiB"},
+        {"\x02\x08\x01", 3, "GlobalMetadata"},     /* a number instead of the version */
+        {"\x03\x0a\x05\x61", 4, "GlobalMetadata"}, /* a text that is longer than its message */
+        {"\x03\x0a\x01\x61\x02\x12\x09", 7, "not a node"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_recording_options_t options = four_a_node;
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        options.format = PTO_RECORDING_CHAKRA;
+        pto_status_t status = pto_recording_parse(bad[i].bytes, bad[i].size, "t", &options, &trace, &err);
+        assert_int_equal(status, PTO_ERR_SYNTAX);
+        assert_non_null(strstr(err.message, bad[i].word));
+    }
+}
+
+static void another_format_than_asked_for_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        pto_recording_format_t asked;
+    } wrong[] = {
+        {"tests/fixtures/traces/kineto.json", PTO_RECORDING_PYTORCH_ET},
+        {"tests/fixtures/traces/kineto.json", PTO_RECORDING_CHAKRA},
+        {"tests/fixtures/traces/kineto.json", PTO_RECORDING_GOAL},
+        {"tests/fixtures/traces/messages.goal", PTO_RECORDING_ALLPROF},
+        {"tests/fixtures/traces/messages.goal", PTO_RECORDING_KINETO},
+        {"tests/fixtures/osu.txt", PTO_RECORDING_NCCL_TESTS},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pto_recording_options_t options = four_a_node;
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        options.format = wrong[i].asked;
+        assert_int_equal(pto_recording_read(wrong[i].file, &options, &trace, &err), PTO_ERR_SYNTAX);
+    }
+}
+
+/* --- real traces ---------------------------------------------------------------------------------------- */
+
+#define SAMPLES "../shared/thirdparty/traces/"
+#define ASTRA "tar -xOJf " SAMPLES "chakra-astra-sim.tar.xz chakra-astra-sim/examples/"
+#define CHAKRA "tar -xOJf " SAMPLES "chakra-mlcommons.tar.xz chakra/tests/data/"
+#define ALLPROF                                                                                              \
+    "tar -xOJf " SAMPLES                                                                                     \
+    "liballprof-sweep3d.tar.xz liballprof-samples/goal_gen/hpc/Schedgen/liballprof-samples/"
+
+/* What the formats' own projects have as samples, and the calls that their tools count in them. */
+static void real_traces_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *command; /* prints one */
+        pto_recording_format_t format;
+        int64_t calls, sizeless;
+    } samples[] = {
+        {"cat " SAMPLES "kineto-hta-2gpu.json.gz", PTO_RECORDING_KINETO, 21, 0},
+        {"cat " SAMPLES "kineto-tracelens-b200.json.gz", PTO_RECORDING_KINETO, 74, 0},
+        {"cat " SAMPLES "binary_tree_32.goal", PTO_RECORDING_GOAL, 5, 0},
+        {ASTRA "workload/microbenchmarks/all_reduce/16npus_1MB/all_reduce.3.et", PTO_RECORDING_CHAKRA, 1, 0},
+        {ASTRA "workload/microbenchmarks/all_gather/4npus_1MB/all_gather.0.et", PTO_RECORDING_CHAKRA, 1, 0},
+        {ASTRA "workload/microbenchmarks/reduce_scatter/8npus_1MB/reduce_scatter.1.et", PTO_RECORDING_CHAKRA,
+         1, 0},
+        {ASTRA "workload/microbenchmarks/all_to_all/16npus_1MB/all_to_all.3.et", PTO_RECORDING_CHAKRA, 1, 0},
+        {ASTRA "system/custom_collectives/custom_ring_allreduce_8npus_1MB/custom_allreduce.5.et",
+         PTO_RECORDING_CHAKRA, 28, 0},
+        {CHAKRA "feeder_tests_trace.tar.gz | tar -xOzf - tests/data/chakra.0.et", PTO_RECORDING_CHAKRA, 7, 0},
+        {CHAKRA "json_trace.tar.gz | tar -xOzf - jsonData/chakra.0.json", PTO_RECORDING_CHAKRA_JSON, 0, 7},
+        {CHAKRA "1.0.2-chakra.0.0.4.tgz | tar -xOzf - 1.0.2-chakra.0.0.4.json", PTO_RECORDING_PYTORCH_ET, 10,
+         0},
+        {ALLPROF "sweep3d-2x2/pmpi-trace-rank-2.txt", PTO_RECORDING_ALLPROF, 2916, 0},
+        {ALLPROF "bcast/trace_bcast-3.dat", PTO_RECORDING_ALLPROF, 5, 0},
+    };
+    char path[] = "/tmp/portolan-trace-XXXXXX", command[512];
+    pto_recording_options_t options = four_a_node;
+    if (access(SAMPLES "binary_tree_32.goal", R_OK) != 0) {
+        print_message("no samples in " SAMPLES "\n");
+        skip();
+    }
+    options.nodes = 2;
+    assert_true(close(mkstemp(path)) == 0);
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        snprintf(command, sizeof command, "%s 2>/dev/null >%s", samples[i].command, path);
+        assert_int_equal(system(command), 0);
+        pto_recording_t trace = read_with(path, &options);
+        int64_t calls = 0;
+        for (int k = 0; k < trace.count; k++)
+            calls += trace.call[k].times;
+        assert_int_equal(trace.format, samples[i].format);
+        assert_int_equal(calls, samples[i].calls);
+        assert_int_equal(trace.skipped.sizeless, samples[i].sizeless);
+        pto_recording_fini(&trace);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kineto_shows_kernels_with_their_process_groups),
+        cmocka_unit_test(gzip_is_unpacked),
+        cmocka_unit_test(launches_count_where_there_are_no_kernels),
+        cmocka_unit_test(the_inspector_shows_one_process),
+        cmocka_unit_test(the_inspector_says_how_many_nodes_there_are),
+        cmocka_unit_test(chakra_is_read_from_protobuf_and_from_json),
+        cmocka_unit_test(pytorch_execution_traces_of_both_schemas_are_read),
+        cmocka_unit_test(liballprof_shows_calls_with_the_arguments_of_mpi),
+        cmocka_unit_test(goal_shows_the_messages_of_one_rank),
+        cmocka_unit_test(bad_text_is_refused_with_its_place),
+        cmocka_unit_test(a_rank_that_goal_does_not_have_is_refused),
+        cmocka_unit_test(an_event_of_several_mebibytes_is_refused),
+        cmocka_unit_test(protobuf_that_ends_early_is_refused_with_its_byte),
+        cmocka_unit_test(hostile_protobuf_is_refused),
+        cmocka_unit_test(another_format_than_asked_for_is_refused),
+        cmocka_unit_test(real_traces_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
