@@ -172,9 +172,10 @@ LDLIBS := -lyaml -lm
 # What the executor needs in addition to MPI, and what our programs that contain it are linked with.
 EXEC_LDLIBS := $(CUDA_LDLIBS) -lpthread -lrt -ldl
 MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
-# Checking results uses several threads for large vectors if the compiler supports OpenMP.
+# Checking results uses several threads for large vectors, and simulating several plans does, if the compiler
+# supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
-$(BUILD)/obj/validate/reference.o $(BUILD)/obj/validate/stencil2d.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
+$(BUILD)/obj/validate/reference.o $(BUILD)/obj/validate/stencil2d.o $(BUILD)/obj/model/src/decide/simulate_all.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
 	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
@@ -216,7 +217,7 @@ $(LIB): $(call object,$(LIB_SRC))
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(SHARED): $(call object,$(LIB_SRC)) $(LINK_STAMP)
-	$(call link,$(CC) -shared -Wl$(comma)-soname$(comma)libportolan.so.$(SOVERSION),$(LDLIBS))
+	$(call link,$(CC) $(OPENMP) -shared -Wl$(comma)-soname$(comma)libportolan.so.$(SOVERSION),$(LDLIBS))
 
 $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
@@ -245,7 +246,7 @@ $(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,)
 
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
+	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -348,13 +349,13 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
-	$(call link,$(CC),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
+	$(call link,$(CC) $(OPENMP),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(TRACES_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC) -fsanitize=fuzzer,$(TRACES_LDLIBS) $(LDLIBS))
+	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TRACES_LDLIBS) $(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(TOOL_LDLIBS) $(LDLIBS))
+	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))

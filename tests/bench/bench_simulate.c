@@ -1,17 +1,18 @@
-/* What simulating costs: a pairwise and a linear alltoall of 1 KiB among 4,096 ranks (16.8 million messages),
- * with one and with four ranks a node, and the pairwise one of 512 ranks beside SimGrid's SMPI where that is
- * installed. Each runs in a process of its own, for its peak memory; the times depend on the machine that ran
- * them, ratios within one run count. */
+/* What simulating costs: a pairwise and a linear alltoall of 1 KiB among 1,024 and 4,096 ranks (16.8 million
+ * messages), with one and with four ranks a node; one node that stands for 20 million; the pairwise one of
+ * 512 ranks beside SimGrid's SMPI, and it and Bruck's beside LogGOPSim, where these are installed. Each runs
+ * in a process of its own, for its peak memory; the times depend on the machine that ran them, ratios within
+ * one run count. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "goal.h"
 #include "machine/machine_internal.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
@@ -20,17 +21,13 @@ enum { BYTES = 1024 };
 
 /* What one process took, and the time that it predicted. */
 typedef struct {
-    double wall_s;
+    double cpu_s;
     double peak_mib;
     double predicted_s;
     long long messages;
 } run_t;
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double seconds_of(struct timeval time) { return (double)time.tv_sec + 1e-6 * (double)time.tv_usec; }
 
 static void fail(const char *what) {
     fprintf(stderr, "bench_simulate: %s\n", what);
@@ -44,7 +41,6 @@ static run_t run_process(void (*body)(const void *), const void *context) {
     fflush(stdout);
     if (pipe(channel) != 0)
         fail("no pipe");
-    double start_s = now_s();
     pid_t child = fork();
     if (child == 0) {
         dup2(channel[1], STDOUT_FILENO);
@@ -62,7 +58,7 @@ static run_t run_process(void (*body)(const void *), const void *context) {
     fclose(stream);
     if (wait4(child, &status, 0, &usage) < 0 || status != 0)
         fail("a process failed");
-    run.wall_s = now_s() - start_s;
+    run.cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     run.peak_mib = (double)usage.ru_maxrss / 1024;
     return run;
 }
@@ -76,20 +72,27 @@ typedef struct {
     int64_t gpus;
 } ask_t;
 
-static void simulate(const void *context) {
-    const ask_t *ask = context;
+static pto_plan_t *plan_of(const ask_t *ask) {
     pto_request_t request = {.layout = {ask->nodes, ask->gpus, 1, 1, 3},
                              .collective = PTO_COLLECTIVE_ALLTOALL,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = BYTES,
                              .by_library = true};
     pto_plan_t *plan;
-    pto_simulation_t simulation;
     pto_error_t err;
     if (pto_strategy_find("cuda_aware", &request.strategy, &err) != PTO_OK ||
         pto_algorithm_find(ask->algorithm, request.collective, &request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&request, &plan, &err) != PTO_OK ||
-        pto_simulate(plan, ask->machine, NULL, &simulation, &err) != PTO_OK)
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail(err.message);
+    return plan;
+}
+
+static void simulate(const void *context) {
+    const ask_t *ask = context;
+    pto_plan_t *plan = plan_of(ask);
+    pto_simulation_t simulation;
+    pto_error_t err;
+    if (pto_simulate(plan, ask->machine, NULL, &simulation, &err) != PTO_OK)
         fail(err.message);
     printf("%.17g %lld\n", simulation.seconds, (long long)simulation.messages);
     pto_plan_destroy(plan);
@@ -99,11 +102,15 @@ static run_t bench_ours(const pto_machine_t *machine, const char *algorithm, int
     ask_t ask = {machine, algorithm, nodes, gpus};
     run_t run = run_process(simulate, &ask);
     long long ranks = (long long)(nodes * gpus);
-    if (run.messages != ranks * (ranks - 1) || !(run.predicted_s > 0))
-        fail("an alltoall did not send a message from each rank to each other");
+    long long rounds = 0;
+    while ((ranks - 1) >> rounds > 0)
+        rounds++;
+    if (run.messages != ranks * (strcmp(algorithm, "bruck") == 0 ? rounds : ranks - 1) ||
+        !(run.predicted_s > 0))
+        fail("an alltoall did not send all its messages");
     printf("%-9s %5lld x %lld ranks  %6.2f s  %6.1f MiB  %9lld messages, %4.0f ns each; predicts %.1f us\n",
-           algorithm, (long long)nodes, (long long)gpus, run.wall_s, run.peak_mib, run.messages,
-           1e9 * run.wall_s / (double)run.messages, 1e6 * run.predicted_s);
+           algorithm, (long long)nodes, (long long)gpus, run.cpu_s, run.peak_mib, run.messages,
+           1e9 * run.cpu_s / (double)run.messages, 1e6 * run.predicted_s);
     return run;
 }
 
@@ -159,11 +166,89 @@ static void bench_smpi(const pto_machine_t *machine, const char *program) {
     remove(smpi.platform);
     remove(smpi.hosts);
     printf("SMPI      %5lld x 1 ranks  %6.2f s  %6.1f MiB  predicts %.1f us\n", (long long)smpi.ranks,
-           theirs.wall_s, theirs.peak_mib, 1e6 * theirs.predicted_s);
+           theirs.cpu_s, theirs.peak_mib, 1e6 * theirs.predicted_s);
     printf(
         "SMPI / ours: %.1f times the time, %.1f times the memory; the predictions differ by %.1f percent\n",
-        theirs.wall_s / ours.wall_s, theirs.peak_mib / ours.peak_mib,
+        theirs.cpu_s / ours.cpu_s, theirs.peak_mib / ours.peak_mib,
         100 * (theirs.predicted_s / ours.predicted_s - 1));
+}
+
+/* --- LogGOPSim ----------------------------------------------------------------------------------------- */
+
+enum { L_NS = 2500, G_NS = 1 };
+
+typedef struct {
+    char folder[4000]; /* of its programs, with a slash at the end; empty: on the path */
+    char goal[64];
+    char binary[64];
+} loggopsim_t;
+
+/* Without overheads and gaps a message takes L + (s - 1) G there, and alpha + s beta here. */
+static pto_machine_t same_machine(const pto_machine_t *machine, pto_cost_row_t *row) {
+    pto_machine_t same = *machine;
+    *row = machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0];
+    row->protocol = PTO_PROTOCOL_EAGER;
+    row->postal.alpha_s.value = 1e-9 * (L_NS - G_NS);
+    row->postal.beta_s_per_byte.value = 1e-9 * G_NS;
+    same.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE] = (pto_cost_table_t){.count = 1, .row = row};
+    memset(same.injection_s_per_byte, 0, sizeof same.injection_s_per_byte);
+    memset(same.injection_s_per_message, 0, sizeof same.injection_s_per_message);
+    memset(same.gap, 0, sizeof same.gap);
+    same.contention = (pto_param_t){0};
+    return same;
+}
+
+static void run_loggopsim(const void *context) {
+    const loggopsim_t *theirs = context;
+    char command[5000];
+    snprintf(
+        command, sizeof command,
+        "%sLogGOPSim -f %s -L %d -o 0 -g 0 -G %d -O 0 -S 1000000000 -b | "
+        "sed -n 's/.*finishing time[^:]*: *\\([0-9]*\\).*/\\1e-9/p; s/^Host 0: *\\([0-9]*\\).*/\\1e-9/p'",
+        theirs->folder, theirs->binary, L_NS, G_NS);
+    execlp("sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *theirs, const char *algorithm,
+                            int64_t ranks) {
+    pto_cost_row_t row;
+    pto_machine_t same = same_machine(machine, &row);
+    ask_t ask = {&same, algorithm, ranks, 1};
+    pto_plan_t *plan = plan_of(&ask);
+    FILE *goal = fopen(theirs->goal, "w");
+    char command[5000];
+    if (!goal)
+        fail("cannot write a GOAL schedule");
+    goal_write(goal, plan);
+    pto_plan_destroy(plan);
+    snprintf(command, sizeof command, "%stxt2bin -i %s -o %s >/dev/null", theirs->folder, theirs->goal,
+             theirs->binary);
+    if (fclose(goal) != 0 || system(command) != 0)
+        fail("LogGOPSim's txt2bin failed");
+    run_t ours = bench_ours(&same, algorithm, ranks, 1), other = run_process(run_loggopsim, theirs);
+    remove(theirs->goal);
+    remove(theirs->binary);
+    double apart_ns = 1e9 * (other.predicted_s - ours.predicted_s);
+    printf("LogGOPSim %5lld x 1 ranks  %6.2f s: %.1f times the time; the predictions differ by %.3f ns\n",
+           (long long)ranks, other.cpu_s, other.cpu_s / ours.cpu_s, apart_ns);
+    if (apart_ns > 1 || apart_ns < -1)
+        fail("LogGOPSim predicts another time");
+}
+
+static void bench_all_loggopsim(const pto_machine_t *machine) {
+    loggopsim_t theirs = {.folder = ""};
+    const char *folder = getenv("LOGGOPSIM");
+    if (folder && *folder)
+        snprintf(theirs.folder, sizeof theirs.folder, "%s/", folder);
+    else if (system("command -v LogGOPSim >/dev/null && command -v txt2bin >/dev/null") != 0) {
+        printf("LogGOPSim neither in the folder LOGGOPSIM nor on the path, so not compared\n");
+        return;
+    }
+    snprintf(theirs.goal, sizeof theirs.goal, "/tmp/portolan-goal-%ld.txt", (long)getpid());
+    snprintf(theirs.binary, sizeof theirs.binary, "/tmp/portolan-goal-%ld.bin", (long)getpid());
+    bench_loggopsim(machine, &theirs, "pairwise", bench_is_short() ? 64 : 1024);
+    bench_loggopsim(machine, &theirs, "bruck", bench_is_short() ? 64 : 16384);
 }
 
 int main(void) {
@@ -174,10 +259,13 @@ int main(void) {
     printf("# simulating an alltoall of %d bytes, one core\n", BYTES);
     int64_t ranks = bench_is_short() ? 64 : 4096;
     const char *const algorithm[] = {"pairwise", "linear"};
+    bench_ours(&machine, "pairwise", ranks / 4, 1);
+    bench_ours(&machine, "bruck", 20000000, 1); /* one node stands for all */
     for (size_t i = 0; i < sizeof algorithm / sizeof *algorithm; i++) {
         bench_ours(&machine, algorithm[i], ranks, 1);
         bench_ours(&machine, algorithm[i], ranks / 4, 4);
     }
+    bench_all_loggopsim(&machine);
     if (!bench_is_short())
         bench_smpi(&machine, getenv("SMPI_ALLTOALL"));
     pto_machine_fini(&machine);

@@ -5,6 +5,6 @@ try portolan simulate
 try portolan simulate scenarios/problems/alltoall-summit.yaml --trace trace.json
 try portolan simulate scenarios/problems/alltoall-summit.yaml --nodes 2 --bytes 64 --strategy three_step --trace no/such/folder/trace.json
 try portolan simulate scenarios/problems/alltoall-summit.yaml --trace-events 0
-try portolan simulate scenarios/problems/alltoall-summit.yaml --nodes 32 --bytes 64 --strategy three_step --library pairwise --limit 36671
-try portolan simulate scenarios/problems/alltoall-summit.yaml --nodes 100000 --bytes 64
+try portolan simulate scenarios/problems/alltoall-summit.yaml --nodes 32 --bytes 64 --strategy three_step --library pairwise --limit 1145
+try portolan simulate scenarios/problems/allreduce-summit.yaml --nodes 1000000 --bytes 64 --strategy three_step --library binomial
 try portolan simulate scenarios/problems/alltoall-summit.yaml --explain

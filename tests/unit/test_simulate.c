@@ -267,20 +267,80 @@ static void a_signal_that_never_comes_is_named(void **state) {
     pto_plan_destroy(plan);
 }
 
+static void ignore(void *context, const pto_span_t *span) {
+    (void)context;
+    (void)span;
+}
+
+/* A trace shows all nodes. */
 static void what_would_take_too_long_is_refused(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
     pto_plan_t *plan = made(&request);
-    pto_simulate_options_t options = {.limit = 4031};
+    pto_simulate_options_t options = {.limit = 4031, .visit = ignore};
     refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 4032 messages");
     options.limit = 4032;
     pto_simulation_t simulation;
     assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
+    options = (pto_simulate_options_t){.limit = 251};
+    refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 252 messages a node and its 4 ranks pass");
+    options.limit = 252;
+    assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
     pto_plan_destroy(plan);
-    request.layout.nodes = 1 << 20;
+    request = ask(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 1 << 20, 4, 1, 32);
     plan = made(&request);
     refused(plan, NULL, PTO_ERR_TOO_LARGE, "ranks are too many to simulate");
     pto_plan_destroy(plan);
+}
+
+static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * fabs(a)); }
+
+/* Below the limit all nodes are simulated, above it one. */
+static void one_node_stands_for_all_where_they_act_alike(void **state) {
+    (void)state;
+    static const char *const asked[][2] = {
+        {"cuda_aware", "pairwise"}, {"cuda_aware", "bruck"},    {"three_step", "pairwise"},
+        {"cuda_aware", "linear"},   {"node_aware", "pairwise"}, {"staged_leaders", "bruck"},
+    };
+    pto_machine_t machine = completed(&refit);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        for (int64_t nodes = 2; nodes <= 9; nodes++) {
+            pto_request_t request =
+                ask(PTO_COLLECTIVE_ALLTOALL, asked[i][0], asked[i][1], nodes, 2 + nodes % 3, 1, 512 * nodes);
+            pto_plan_t *plan = made(&request);
+            pto_simulation_t whole = simulated(plan, &machine), one;
+            int64_t stages = pto_plan_size(plan).stages;
+            pto_simulate_options_t options = {.limit =
+                                                  (whole.messages > stages ? whole.messages : stages) - 1};
+            assert_int_equal(pto_simulate(plan, &machine, &options, &one, NULL), PTO_OK);
+            assert_true(one.events * 2 <= whole.events * 3 && one.events % nodes == 0);
+            assert_true(one.seconds == whole.seconds);
+            assert_int_equal(one.messages, whole.messages);
+            assert_int_equal(one.ranks, whole.ranks);
+            for (int r = 0; r < PTO_RESOURCE_COUNT; r++) {
+                assert_int_equal(one.use[r].count, whole.use[r].count);
+                near(one.use[r].most_busy_s, whole.use[r].most_busy_s);
+                near(one.use[r].busy_s, whole.use[r].busy_s);
+                near(one.use[r].most_waiting_s, whole.use[r].most_waiting_s);
+            }
+            pto_plan_destroy(plan);
+        }
+}
+
+/* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */
+static void nodes_that_act_unlike_are_all_simulated(void **state) {
+    (void)state;
+    const pto_request_t requests[] = {
+        ask(PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 4, 2, 1, 64),
+        ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 4, 2, 1, 64),
+        ask(PTO_COLLECTIVE_GATHER, "cuda_aware", "linear", 4, 2, 1, 64)};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        pto_plan_t *plan = made(&requests[i]);
+        pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
+        pto_simulation_t simulation;
+        assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_ERR_TOO_LARGE);
+        pto_plan_destroy(plan);
+    }
 }
 
 static void a_machine_without_the_messages_is_named(void **state) {
@@ -394,6 +454,8 @@ int main(void) {
         cmocka_unit_test(a_message_from_another_rank_is_named),
         cmocka_unit_test(a_signal_that_never_comes_is_named),
         cmocka_unit_test(what_would_take_too_long_is_refused),
+        cmocka_unit_test(one_node_stands_for_all_where_they_act_alike),
+        cmocka_unit_test(nodes_that_act_unlike_are_all_simulated),
         cmocka_unit_test(a_machine_without_the_messages_is_named),
         cmocka_unit_test(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated),
         cmocka_unit_test(a_scenario_is_simulated_by_the_fastest_algorithm),

@@ -9,7 +9,8 @@
  * does not start before. docs/simulating.md gives the equations.
  *
  * If all ranks of a node act alike, the time is that of price; docs/simulating.md lists the exceptions.
- * Messages exist only while in flight, so memory grows with the number of ranks and of messages in flight. */
+ * Messages exist only while in flight, so memory grows with the number of ranks and of messages in flight. If
+ * a plan is above the limit and all its nodes act alike, one of them is simulated and stands for all. */
 #ifndef PORTOLAN_SIMULATE_H
 #define PORTOLAN_SIMULATE_H
 
@@ -103,17 +104,18 @@ typedef struct {
 
 typedef void (*pto_simulate_begin_t)(const pto_simulate_progress_t *progress);
 
-enum { PTO_SIMULATE_RANKS_MAX = 1 << 20, PTO_SIMULATE_LIMIT = 100000000 };
+enum { PTO_SIMULATE_LIMIT = 100000000 };
 
 typedef struct {
-    int64_t limit; /* of messages, and of ranks times stages, of all simulations; 0: PTO_SIMULATE_LIMIT */
+    int64_t limit; /* of simulated messages, and of simulated ranks times stages, of all simulations; 0:
+                      PTO_SIMULATE_LIMIT */
     pto_span_visit_t visit; /* called at the end of every span, in order of their ends; may be NULL */
     void *context;
     pto_simulate_begin_t begin; /* called by pto_simulate_scenario before each simulation; may be NULL */
 } pto_simulate_options_t;
 
 /* Simulate one plan. `options` may be NULL. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost for an
- * operation of the plan; PTO_ERR_TOO_LARGE above the limit or PTO_SIMULATE_RANKS_MAX ranks;
+ * operation of the plan; PTO_ERR_TOO_LARGE above the limit;
  * PTO_ERR_INVALID_PLAN with rank and stage if messages or signals of the plan do not match;
  * PTO_ERR_MEMORY. */
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,

@@ -5,83 +5,92 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "simulate/size.h"
 
-/* One strategy at one point, and the fastest plan seen for it so far. */
+/* One plan to be simulated. */
 typedef struct {
-    const pto_machine_t *machine;
-    pto_simulate_options_t options; /* without a visitor, since plans that are only tried report no spans */
-    int64_t *used;                  /* of the limit, by all cells so far */
-    int64_t number;
-    int64_t cells;
-    pto_prediction_t *prediction;
-    pto_simulation_t *simulation;
+    int64_t cell;
     pto_plan_t *plan;
-} cell_t;
+    pto_extrapolation_t extrapolated; /* as in its price */
+    pto_status_t status;
+    pto_error_t err;
+    pto_simulation_t simulation;
+} run_t;
 
-static void announce(const cell_t *cell, const pto_plan_t *plan) {
-    if (!cell->options.begin)
-        return;
-    pto_simulate_progress_t progress = {.cell = cell->number,
-                                        .cells = cell->cells,
-                                        .strategy = plan->request.strategy->name,
-                                        .algorithm = plan->request.algorithm->name,
-                                        .messages = pto_plan_size(plan).messages};
-    cell->options.begin(&progress);
+/* The plans of all cells, in the order of the cells, and the reason of each cell that has none. */
+typedef struct {
+    const pto_predictions_t *predictions;
+    pto_simulate_options_t options;
+    int64_t cells;
+    int64_t used; /* of the limit */
+    run_t *run;
+    int64_t run_count;
+    int64_t run_room;
+    pto_status_t *status; /* of each cell, and its reason */
+    pto_error_t *reason;
+} batch_t;
+
+/* --- which plans ---------------------------------------------------------------------------------------- */
+
+static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_extrapolation_t extrapolated,
+                            pto_error_t *err) {
+    if (batch->run_count == batch->run_room) {
+        int64_t room = batch->run_room > 0 ? 2 * batch->run_room : 16;
+        run_t *grown = realloc(batch->run, (size_t)room * sizeof *grown);
+        if (!grown) {
+            pto_plan_destroy(plan);
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
+        }
+        batch->run = grown;
+        batch->run_room = room;
+    }
+    batch->run[batch->run_count++] = (run_t){.cell = cell, .plan = plan, .extrapolated = extrapolated};
+    return PTO_OK;
 }
 
-/* Simulate the plan that a scenario uses. */
-static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
-                             cell_t *cell, pto_error_t *err) {
+/* Add the plan that a scenario uses. */
+static pto_status_t add_plan(batch_t *batch, const pto_scenario_t *scenario, int64_t cell, pto_error_t *err) {
+    const pto_predictions_t *predictions = batch->predictions;
+    const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    pto_simulation_t simulation;
-    pto_status_t status = pto_plan_choose(scenario, cell->machine, point, strategy, &plan, &price, NULL, err);
+    pto_status_t status = pto_plan_choose(scenario, predictions->machine, cell / predictions->strategy_count,
+                                          strategy, &plan, &price, NULL, err);
     if (status == PTO_OK)
-        status = pto_simulate_check_size(plan, cell->options.limit, cell->used, err);
-    if (status == PTO_OK) {
-        announce(cell, plan);
-        status = pto_simulate(plan, cell->machine, &cell->options, &simulation, err);
-    }
-    if (status != PTO_OK || (cell->plan && simulation.seconds >= cell->prediction->price.seconds)) {
-        pto_plan_destroy(plan);
-        return status;
-    }
-    pto_plan_destroy(cell->plan);
-    cell->plan = plan;
-    cell->prediction->applicable = true;
-    cell->prediction->algorithm = plan->request.algorithm;
-    cell->prediction->chunks = plan->request.chunks;
-    cell->prediction->staged_members = plan->request.staged_members;
-    cell->prediction->price =
-        (pto_price_t){.seconds = simulation.seconds, .extrapolated = price.extrapolated};
-    *cell->simulation = simulation;
-    return PTO_OK;
+        status = pto_simulate_check_size(plan, predictions->machine, &batch->options, &batch->used, err);
+    if (status == PTO_OK)
+        return add_run(batch, cell, plan, price.extrapolated, err);
+    pto_plan_destroy(plan);
+    return status;
 }
 
 /* The best is known only if all are simulated: one plan above the limit excludes the others before any is
  * started. */
-static pto_status_t check_sizes(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
-                                const cell_t *cell, pto_error_t *err) {
+static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t *err) {
+    const pto_predictions_t *predictions = batch->predictions;
+    const pto_scenario_t *scenario = predictions->scenario;
+    const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
     pto_status_t status = PTO_OK;
-    int64_t used = *cell->used;
+    int64_t used = batch->used;
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++) {
         pto_plan_t *plan = NULL;
-        pto_request_t request = pto_scenario_request(scenario, point, strategy, pto_algorithm_at(i));
+        pto_request_t request =
+            pto_scenario_request(scenario, cell / predictions->strategy_count, strategy, pto_algorithm_at(i));
         if (!(pto_strategy_with(strategy, request.algorithm) & 1u << scenario->collective) ||
             pto_plan_create(&request, &plan, NULL) != PTO_OK)
             continue;
-        status = pto_simulate_check_size(plan, cell->options.limit, &used, err);
+        status = pto_simulate_check_size(plan, predictions->machine, &batch->options, &used, err);
         pto_plan_destroy(plan);
     }
     return status;
 }
 
-/* Try every algorithm of the collective by name, and keep the one with the fastest simulation. */
-static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point,
-                                   const pto_strategy_t *strategy, cell_t *cell, pto_error_t *err) {
+/* Add the plans of every algorithm of the collective by name. */
+static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenario, int64_t cell,
+                                   pto_error_t *err) {
     pto_scenario_t named = *scenario;
-    bool refused = false;
-    pto_status_t sizes = check_sizes(scenario, point, strategy, cell, err);
+    bool refused = false, any = false;
+    pto_status_t sizes = check_sizes(batch, cell, err);
     if (sizes != PTO_OK)
         return sizes;
     named.library = (pto_library_choice_t){0};
@@ -93,73 +102,141 @@ static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point
         size_t length = strlen(pto_algorithm_at(i)->name);
         memcpy(name, pto_algorithm_at(i)->name, length + 1);
         named.library.name = name;
-        pto_status_t status = try_plan(&named, point, strategy, cell, &reason);
-        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+        pto_status_t status = add_plan(batch, &named, cell, &reason);
+        if (status != PTO_OK && (!refused || status != PTO_ERR_NOT_APPLICABLE))
             *err = reason;
+        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE)
             return status;
-        }
-        if (status != PTO_OK && !refused)
-            *err = reason;
         refused = refused || status != PTO_OK;
+        any = any || status == PTO_OK;
     }
-    return cell->plan ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
+    return any ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* A cell that is excluded keeps the reason. Returns the status that excluded it. */
-static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t number,
-                                  const pto_simulate_options_t *options, int64_t *used,
-                                  pto_simulation_t *simulation, pto_error_t *err) {
-    const pto_scenario_t *scenario = predictions->scenario;
-    int64_t point = number / predictions->strategy_count;
-    const pto_strategy_t *strategy = predictions->strategy[number % predictions->strategy_count];
-    pto_prediction_t *prediction = &predictions->prediction[number];
-    cell_t cell = {.machine = predictions->machine,
-                   .used = used,
-                   .number = number,
-                   .cells = predictions->point_count * predictions->strategy_count,
-                   .prediction = prediction,
-                   .simulation = simulation};
-    pto_error_t reason = {0};
+/* Add the plans of a cell. One that is too large excludes those of its cell that were added before. */
+static void add_cell(batch_t *batch, int64_t cell) {
+    const pto_scenario_t *scenario = batch->predictions->scenario;
     bool best = scenario->library.best && scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
                 pto_collective_is_in_mpi(scenario->collective);
-    if (options)
-        cell.options = (pto_simulate_options_t){.limit = options->limit, .begin = options->begin};
-    prediction->applicable = false;
-    pto_status_t status = (best ? try_algorithms : try_plan)(scenario, point, strategy, &cell, &reason);
-    if (status == PTO_OK && options && options->visit)
-        status = pto_simulate(cell.plan, cell.machine, options, simulation, &reason);
-    pto_plan_destroy(cell.plan);
-    if (pto_leaves_cell_out(status)) {
-        prediction->applicable = false;
-        memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+    int64_t before = batch->run_count;
+    batch->reason[cell] = (pto_error_t){0};
+    batch->status[cell] = (best ? add_algorithms : add_plan)(batch, scenario, cell, &batch->reason[cell]);
+    while (batch->status[cell] != PTO_OK && batch->run_count > before)
+        pto_plan_destroy(batch->run[--batch->run_count].plan);
+}
+
+/* --- simulating ----------------------------------------------------------------------------------------- */
+
+static void announce(const batch_t *batch, const run_t *run) {
+    if (!batch->options.begin)
+        return;
+    pto_simulate_progress_t progress = {.cell = run->cell,
+                                        .cells = batch->cells,
+                                        .strategy = run->plan->request.strategy->name,
+                                        .algorithm = run->plan->request.algorithm->name,
+                                        .messages = pto_plan_size(run->plan).messages};
+    batch->options.begin(&progress);
+}
+
+/* Simulate all plans, each by one of the threads, which take them in order. They share nothing that changes,
+ * so the results are the same for any number of threads. */
+static void simulate_runs(batch_t *batch) {
+    int64_t next = 0;
+    bool failed = false;
+#pragma omp parallel if (batch->run_count > 1)
+    for (bool more = true; more;) {
+        run_t *run = NULL;
+#pragma omp critical(next_simulation)
+        if (next < batch->run_count && !failed) {
+            run = &batch->run[next++];
+            announce(batch, run);
+        }
+        more = run != NULL;
+        if (!more)
+            continue;
+        run->status = pto_simulate(run->plan, batch->predictions->machine, &batch->options, &run->simulation,
+                                   &run->err);
+        if (run->status != PTO_OK && !pto_leaves_cell_out(run->status)) {
+#pragma omp critical(next_simulation)
+            failed = true;
+        }
     }
-    if (status != PTO_OK)
-        *err = reason;
-    return status;
+}
+
+/* --- results -------------------------------------------------------------------------------------------- */
+
+/* The run of a cell with the fastest simulation; NULL: none. The first run that failed sets the cell's
+ * status. */
+static const run_t *fastest(batch_t *batch, int64_t cell) {
+    const run_t *best = NULL, *refused = NULL;
+    for (int64_t i = 0; i < batch->run_count; i++) {
+        const run_t *run = &batch->run[i];
+        if (run->cell != cell)
+            continue;
+        if (run->status != PTO_OK && (!refused || run->status != PTO_ERR_NOT_APPLICABLE))
+            refused = run;
+        else if (run->status == PTO_OK && (!best || run->simulation.seconds < best->simulation.seconds))
+            best = run;
+    }
+    bool fails = refused && (!best || refused->status != PTO_ERR_NOT_APPLICABLE);
+    if (fails) {
+        batch->status[cell] = refused->status;
+        batch->reason[cell] = refused->err;
+    }
+    return fails ? NULL : best;
+}
+
+/* A cell that is excluded keeps the reason. `options` are the caller's, perhaps with a visitor. */
+static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options_t *options,
+                        pto_prediction_t *prediction, pto_simulation_t *simulation) {
+    const run_t *best = batch->status[cell] == PTO_OK ? fastest(batch, cell) : NULL;
+    prediction->applicable = best != NULL;
+    if (!best) {
+        memcpy(prediction->reason, batch->reason[cell].message, sizeof prediction->reason);
+        return;
+    }
+    prediction->algorithm = best->plan->request.algorithm;
+    prediction->chunks = best->plan->request.chunks;
+    prediction->staged_members = best->plan->request.staged_members;
+    prediction->price =
+        (pto_price_t){.seconds = best->simulation.seconds, .extrapolated = best->extrapolated};
+    *simulation = best->simulation;
+    if (options && options->visit)
+        batch->status[cell] =
+            pto_simulate(best->plan, batch->predictions->machine, options, simulation, &batch->reason[cell]);
 }
 
 /* Simulate all cells; if every one is excluded, fail with the first one's reason. */
-static pto_status_t simulate_cells(const pto_predictions_t *predictions,
-                                   const pto_simulate_options_t *options, pto_simulation_t *list,
-                                   pto_error_t *err) {
-    int64_t cells = predictions->point_count * predictions->strategy_count;
-    pto_error_t first = {0}, reason;
+static pto_status_t simulate_cells(batch_t *batch, const pto_simulate_options_t *options,
+                                   pto_simulation_t *list, pto_error_t *err) {
+    const pto_error_t *first = NULL;
     bool any = false;
-    int64_t used = 0;
-    for (int64_t cell = 0; cell < cells; cell++) {
-        pto_status_t status = simulate_cell(predictions, cell, options, &used, &list[cell], &reason);
-        if (status != PTO_OK && first.status == PTO_OK)
-            first = reason;
+    for (int64_t cell = 0; cell < batch->cells; cell++)
+        add_cell(batch, cell);
+    simulate_runs(batch);
+    for (int64_t cell = 0; cell < batch->cells; cell++) {
+        finish_cell(batch, cell, options, &batch->predictions->prediction[cell], &list[cell]);
+        pto_status_t status = batch->status[cell];
+        bool fails = status != PTO_OK && !pto_leaves_cell_out(status);
+        if (fails || (status != PTO_OK && !first))
+            first = &batch->reason[cell];
         any = any || status == PTO_OK;
-        if (status != PTO_OK && !pto_leaves_cell_out(status)) {
-            first = reason;
+        if (fails) {
             any = false;
             break;
         }
     }
-    if (!any && err)
-        *err = first;
-    return any ? PTO_OK : first.status;
+    if (!any && err && first)
+        *err = *first;
+    return any ? PTO_OK : first->status;
+}
+
+static void free_batch(batch_t *batch) {
+    for (int64_t i = 0; i < batch->run_count; i++)
+        pto_plan_destroy(batch->run[i].plan);
+    free(batch->run);
+    free(batch->status);
+    free(batch->reason);
 }
 
 /* The simulated times replace the predictions' prices; parameters that the machine lacks stay in their
@@ -172,11 +249,17 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
     if (status != PTO_OK)
         return status;
     int64_t cells = made.point_count * made.strategy_count;
+    batch_t batch = {.predictions = &made, .cells = cells};
+    if (options) /* without a visitor, since plans that are only tried report no spans */
+        batch.options = (pto_simulate_options_t){.limit = options->limit, .begin = options->begin};
+    batch.status = calloc((size_t)cells, sizeof *batch.status);
+    batch.reason = calloc((size_t)cells, sizeof *batch.reason);
     pto_simulation_t *list = calloc((size_t)cells, sizeof *list);
-    if (!list)
+    if (!list || !batch.status || !batch.reason)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
     if (status == PTO_OK)
-        status = simulate_cells(&made, options, list, err);
+        status = simulate_cells(&batch, options, list, err);
+    free_batch(&batch);
     if (status != PTO_OK) {
         free(list);
         pto_predictions_fini(&made);

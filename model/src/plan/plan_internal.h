@@ -164,10 +164,6 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
  * by sums alone. */
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
 
-/* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT) after others that took `*used`
- * of it, and add to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err);
-
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE;

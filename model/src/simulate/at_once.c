@@ -7,17 +7,20 @@
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
+#include "simulate/size.h"
+
+static const pto_simulate_options_t no_options;
 
 pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const pto_layout_t *job,
                      const pto_simulate_options_t *options, pto_error_t *err) {
-    static const pto_simulate_options_t none;
     const pto_layout_t *own = &plan->request.layout;
     uint32_t ranks = (uint32_t)pto_layout_rank_count(own);
     return (pto_sim_t){.plan = plan,
                        .machine = machine,
                        .layout = job,
-                       .options = options ? options : &none,
+                       .options = options ? options : &no_options,
                        .shared_links = pto_links_of(machine, job),
+                       .nodes = job->nodes,
                        .gpus = job->nodes * job->gpus_per_node,
                        .ranks = ranks,
                        .ranks_per_node = ranks / (uint32_t)own->nodes,
@@ -55,8 +58,7 @@ static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_
         plans += call[c].communicators;
         nccl = nccl || has_nccl(call[c].plan);
         for (int64_t i = 0; i < call[c].communicators; i++) {
-            pto_status_t status =
-                pto_simulate_check_size(call[c].plan, options ? options->limit : 0, &used, err);
+            pto_status_t status = pto_simulate_check_size(call[c].plan, NULL, options, &used, err);
             if (status != PTO_OK)
                 return status;
         }
@@ -69,7 +71,7 @@ static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_
 
 /* Sizes, and memory for them. */
 static pto_status_t prepare(made_t *made, const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
-                            pto_error_t *err) {
+                            const pto_simulate_options_t *options, pto_error_t *err) {
     pto_sims_t *all = &made->all;
     size_t gpus = 0, procs = 0;
     all->calls = calls;
@@ -84,10 +86,11 @@ static pto_status_t prepare(made_t *made, const pto_layout_t *job, const pto_sim
         procs += plans * (size_t)pto_layout_rank_count(layout) * (size_t)pto_plan_lane_count(call[c].plan);
         gpus += plans * (size_t)(layout->nodes * layout->gpus_per_node);
     }
-    if (procs > PTO_SIMULATE_RANKS_MAX)
+    int64_t most = pto_simulate_most_procs(options);
+    if (procs > (size_t)most)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "%lu processes of calls are too many to simulate; at most %d",
-                             (unsigned long)procs, PTO_SIMULATE_RANKS_MAX);
+                             "%lu processes of calls are too many to simulate; at most %lld",
+                             (unsigned long)procs, (long long)most);
     all->procs = (uint32_t)procs;
     all->sim = calloc(all->count + 1, sizeof *all->sim);
     all->owner = calloc(procs + 1, sizeof *all->owner);
@@ -124,11 +127,12 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
                                   pto_simulation_t *simulation, double *end_s, pto_error_t *err) {
     made_t made = {.all = {.simulation = simulation, .end_s = end_s}};
     pto_sims_t *all = &made.all;
+    options = options ? options : &no_options;
     pto_status_t status = check(call, calls, options, err);
     uint32_t number = 0, procs = 0;
     int64_t gpus = 0;
     if (status == PTO_OK)
-        status = prepare(&made, job, call, calls, err);
+        status = prepare(&made, job, call, calls, options, err);
     for (int c = 0; c < calls && status == PTO_OK; c++) {
         if (end_s)
             end_s[c] = 0;

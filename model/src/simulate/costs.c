@@ -6,31 +6,37 @@
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
-pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b) {
-    if (a->node != b->node)
+pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
+    if (pto_sim_node(sim, peer_rank) != proc->node)
         return PTO_LEVEL_OFF_NODE;
-    if (a->gpu == b->gpu)
+    int64_t own_gpu = pto_sim_gpu(sim, proc->rank), gpu = pto_sim_gpu(sim, peer_rank);
+    if (gpu == own_gpu)
         return PTO_LEVEL_ON_GPU;
-    int64_t first = (int64_t)a->node * sim->layout->gpus_per_node;
+    int64_t first = (int64_t)proc->node * sim->layout->gpus_per_node;
     bool same_socket =
-        (a->gpu - first) / sim->layout->gpus_per_socket == (b->gpu - first) / sim->layout->gpus_per_socket;
+        (own_gpu - first) / sim->layout->gpus_per_socket == (gpu - first) / sim->layout->gpus_per_socket;
     return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
-pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
-                                  const pto_message_t *message, pto_sim_cost_t *cost) {
+/* --- messages ------------------------------------------------------------------------------------------- */
+
+static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const pto_cost_key_t *key,
+                              pto_space_t space) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    charge.at_once = proc->walk.stage->order == PTO_ORDER_AT_ONCE;
-    memcpy(charge.moved, side->moved, sizeof charge.moved);
-    pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
-                                              (pto_level_t)message->level, message->bytes, 1, sim->err);
-    pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
-                            pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)message->step)));
-    cost->alpha_s = charge.alpha.s + charge.other.s;
-    cost->alone_s = charge.on_node.s + charge.off_node.s;
-    cost->bytes_s = cost->alone_s + (proc->walk.lanes < 0 ? 0 : pto_charge_staged(&charge, sim->machine).s);
-    return status;
+    charge.at_once = at->walk.stage->order == PTO_ORDER_AT_ONCE;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        charge.moved[level] = key->moved & 1u << level;
+    pto_status_t status =
+        pto_charge_messages(&charge, sim->machine, space, (pto_level_t)key->level, key->bytes, 1, sim->err);
+    pto_charge_message_rows(&charge, sim->machine, space,
+                            pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)key->step)));
+    if (status != PTO_OK)
+        sim->status = status;
+    pto_sim_cost_t cost = {.alpha_s = charge.alpha.s + charge.other.s,
+                           .alone_s = charge.on_node.s + charge.off_node.s};
+    cost.bytes_s = cost.alone_s + (key->in_lanes ? pto_charge_staged(&charge, sim->machine).s : 0);
+    return cost;
 }
 
 /* What a message costs that nothing else delays; INFINITY where the machine has no such messages. */
@@ -39,23 +45,50 @@ static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level
     return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;
 }
 
-pto_space_t pto_sim_message_space(const pto_sim_t *sim, const pto_proc_t *proc, pto_level_t level,
-                                  int64_t bytes) {
-    const pto_stage_t *stage = proc->walk.stage;
-    pto_space_t space = pto_plan_buffer(sim->plan, proc->send.step->source.buffer)->space, other = space;
+/* Where a message is: if its ends are in two spaces, in the one where it costs more, as in price. */
+static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const pto_cost_key_t *key) {
+    const pto_step_t *sends = pto_plan_step(sim->plan, (int)key->step);
+    pto_level_t level = (pto_level_t)key->level;
+    pto_space_t space = pto_plan_buffer(sim->plan, sends->source.buffer)->space, other = space;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
         if (step->kind == PTO_STEP_RECV)
             other = pto_plan_buffer(sim->plan, step->target.buffer)->space;
     }
-    bool costs_more = other != space && alone_s(sim, other, level, bytes) > alone_s(sim, space, level, bytes);
+    bool costs_more =
+        other != space && alone_s(sim, other, level, key->bytes) > alone_s(sim, space, level, key->bytes);
     return costs_more ? other : space;
 }
 
-bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
+/* Whether a message starts only once its receive is posted. */
+static bool is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
     const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
     return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
+
+const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
+                                             uint32_t step, pto_level_t level, int64_t bytes) {
+    pto_cost_key_t key = {.bytes = bytes,
+                          .step = step & PTO_MESSAGE_STEP_MASK,
+                          .level = level,
+                          .in_lanes = at->walk.lanes >= 0,
+                          .known = 1,
+                          .moved = moved};
+    uint64_t word[2];
+    memcpy(word, &key, sizeof key);
+    uint64_t hash = (word[0] ^ word[1] << 16 ^ word[1] >> 40) * 0x9e3779b97f4a7c15u;
+    pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
+    if (memcmp(&place->key, &key, sizeof key) == 0)
+        return place;
+    pto_space_t space = space_of(sim, at->walk.stage, &key);
+    *place = (pto_known_cost_t){.key = key,
+                                .space = space,
+                                .held_back = is_held_back(sim, space, level, bytes),
+                                .cost = cost_of(sim, at, &key, space)};
+    return place;
+}
+
+/* --- links of nodes ------------------------------------------------------------------------------------- */
 
 /* Price's limit on a node's sends, which grows in proportion to the bytes. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
@@ -80,29 +113,54 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
     return pto_param_known(limit) ? limit->value : 0;
 }
 
-static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes,
+/* The least time per byte of a message alone, over the spaces and sizes of the machine. */
+static double least_s_per_byte(const pto_machine_t *machine) {
+    double least = INFINITY;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_cost_table_t *tables[] = {&machine->messages[space][PTO_LEVEL_OFF_NODE],
+                                            pto_machine_gap(machine, (pto_space_t)space, PTO_LEVEL_OFF_NODE)};
+        for (int t = 0; t < 2; t++)
+            for (int i = 0; tables[t] && i < tables[t]->count; i++)
+                least = fmin(least, tables[t]->row[i].postal.beta_s_per_byte.value);
+    }
+    return least;
+}
+
+bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
+    if (kind != PTO_LINK_INJECTION && kind != PTO_LINK_EJECTION)
+        return true;
+    double most = 0;
+    for (int i = 0; i < sim->plan->steps.count; i++)
+        most = fmax(most, sim->view[i].injection_s_per_byte);
+    for (int space = 0; space < PTO_SPACE_COUNT && kind == PTO_LINK_EJECTION; space++)
+        most = fmax(most, pto_sim_ejection_s_per_byte(sim, (pto_space_t)space));
+    double together = most * (double)sim->ranks_per_node * (1 + 1e-9); /* more than rounding */
+    return together > least_s_per_byte(sim->machine);
+}
+
+static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes,
                                 pto_charge_t *charge) {
-    pto_remote_access_t access = {proc->copy_how, proc->copy_reach, proc->copy_most_bytes, engine_bytes};
-    if (proc->copy_in_kernel)
+    pto_remote_access_t access = {local->copy_how, local->copy_reach, local->copy_most_bytes, engine_bytes};
+    if (local->copy_in_kernel)
         return pto_charge_remote(charge, sim->machine, access, sim->err);
-    if (proc->copy_between_gpus)
-        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->behind, proc->copy_bytes,
+    if (local->copy_between_gpus)
+        return pto_charge_peer_copy(charge, sim->machine, local->copy_reach, local->behind, local->copy_bytes,
                                     engine_bytes, sim->err);
-    pto_charge_rows(charge, sim->machine, proc->copy_kind, proc->copy_rows);
+    pto_charge_rows(charge, sim->machine, local->copy_kind, local->copy_rows);
     return pto_charge_one_copy(charge, sim->machine,
-                               (pto_one_copy_t){.kind = proc->copy_kind,
-                                                .reach = proc->copy_reach,
-                                                .pageable = proc->copy_pageable,
-                                                .behind = proc->behind,
-                                                .own_bytes = proc->copy_bytes,
+                               (pto_one_copy_t){.kind = local->copy_kind,
+                                                .reach = local->copy_reach,
+                                                .pageable = local->copy_pageable,
+                                                .behind = local->behind,
+                                                .own_bytes = local->copy_bytes,
                                                 .engine_bytes = engine_bytes},
                                sim->err);
 }
 
-double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
+double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    pto_status_t status = charge_copy(sim, proc, engine_bytes, &charge);
+    pto_status_t status = charge_copy(sim, local, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
     return charge.other.s;
@@ -112,30 +170,30 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
     return pto_copy_is_queued(sim->machine, kind);
 }
 
-static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
-    return (pto_queued_copy_t){.kind = proc->copy_kind,
-                               .strided = proc->copy_strided,
-                               .pageable = proc->copy_pageable,
-                               .bytes = proc->copy_bytes,
-                               .piece_bytes = proc->copy_bytes / proc->copy_pieces,
-                               .reach = proc->copy_reach,
-                               .behind = proc->behind};
+static pto_queued_copy_t queued_copy(const pto_local_t *local) {
+    return (pto_queued_copy_t){.kind = local->copy_kind,
+                               .strided = local->copy_strided,
+                               .pageable = local->copy_pageable,
+                               .bytes = local->copy_bytes,
+                               .piece_bytes = local->copy_bytes / local->copy_pieces,
+                               .reach = local->copy_reach,
+                               .behind = local->behind};
 }
 
-double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {
+double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
-    pto_charge_rows(&charge, sim->machine, proc->copy_kind, proc->copy_rows);
+    pto_charge_queued(&charge, sim->machine, queued_copy(local), waiting);
+    pto_charge_rows(&charge, sim->machine, local->copy_kind, local->copy_rows);
     return charge.other.s;
 }
 
-pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return pto_copy_resource(sim->machine, queued_copy(proc));
+pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_local_t *local) {
+    return pto_copy_resource(sim->machine, queued_copy(local));
 }
 
-double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return pto_copy_hold(sim->machine, queued_copy(proc)).s;
+double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local) {
+    return pto_copy_hold(sim->machine, queued_copy(local)).s;
 }
 
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {

@@ -8,7 +8,7 @@ static pto_sim_either_t *either_of(const pto_sim_t *sim, const pto_walk_t *walk)
 
 /* The index of a process's rank among the node's members. */
 static int64_t member(const pto_sim_t *sim, const pto_proc_t *proc) {
-    int group = pto_plan_node(sim->plan, proc->walk.lanes)->group;
+    int group = pto_plan_node(sim->plan, proc->at->walk.lanes)->group;
     return pto_group_index(sim->plan, pto_plan_group(sim->plan, group), proc->rank);
 }
 
@@ -53,8 +53,8 @@ static pto_sim_gate_t pass_once(pto_sim_either_t *either, const pto_walk_t *walk
 }
 
 pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_walk_t *walk = &proc->walk;
+    const pto_proc_t *proc = &sim->proc[rank];
+    const pto_walk_t *walk = &proc->at->walk;
     pto_sim_either_t *either = either_of(sim, walk);
     int64_t me = member(sim, proc);
     if (me != 0 && me != walk->k)
@@ -71,25 +71,25 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
     if (either->branch[walk->lane] != 1 + walk->branch)
         return PTO_SIM_SKIPS;
     pto_sim_gate_t gate = me == 0 ? pass_once(either, walk) : PTO_SIM_PASSES;
-    proc->in_branch = gate == PTO_SIM_PASSES;
+    sim->local[rank].in_branch = gate == PTO_SIM_PASSES;
     return gate;
 }
 
 void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    pto_walk_t ahead = proc->walk;
-    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->walk.lanes && ahead.lane == proc->walk.lane &&
-                ahead.branch == proc->walk.branch;
-    pto_sim_either_t *either = either_of(sim, &proc->walk);
-    proc->in_branch = false;
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_walk_t ahead = proc->at->walk;
+    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->at->walk.lanes &&
+                ahead.lane == proc->at->walk.lane && ahead.branch == proc->at->walk.branch;
+    pto_sim_either_t *either = either_of(sim, &proc->at->walk);
+    sim->local[rank].in_branch = false;
     if (member(sim, proc) != 0)
         return;
-    if (proc->walk.stage->once) {
-        either->once_passed[proc->walk.branch] = true;
+    if (proc->at->walk.stage->once) {
+        either->once_passed[proc->at->walk.branch] = true;
         wake(sim);
     }
     if (more)
         return;
-    pto_policy_completed(&either->policy, (pto_branch_t)proc->walk.branch);
+    pto_policy_completed(&either->policy, (pto_branch_t)proc->at->walk.branch);
     tell(sim, either);
 }

@@ -25,37 +25,37 @@ static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
 /* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
-    for (uint32_t at = engine->first; at; at = sim->all->proc[at - 1].copy_next) {
-        pto_proc_t *proc = &sim->all->proc[at - 1];
-        double whole_s = pto_sim_copy_s(sim, proc, engine->total_bytes);
-        proc->copy_left -= whole_s > 0 ? dt_s / whole_s : proc->copy_left;
+    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next) {
+        pto_local_t *local = &sim->all->local[at - 1];
+        double whole_s = pto_sim_copy_s(sim, local, engine->total_bytes);
+        local->copy_left -= whole_s > 0 ? dt_s / whole_s : local->copy_left;
     }
     engine->at_s = sim->now_s;
 }
 
 /* Share the engine with the other copies; a copy that starts now does not count for the past. */
 static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     if (!engine->first)
         engine->at_s = sim->now_s;
     if (engine->at_s < sim->now_s)
         advance(sim, engine);
-    proc->copy_left = 1;
-    proc->copy_next = engine->first;
+    local->copy_left = 1;
+    local->copy_next = engine->first;
     engine->first = sim->first_proc + rank + 1;
-    engine->total_bytes += proc->copy_bytes;
+    engine->total_bytes += local->copy_bytes;
     set_next(sim, engine, sim->now_s);
 }
 
 /* The GPU's other processes, of the job, with copies that still count at a resource, in whatever lane. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
     int64_t cores = sim->layout->procs_per_gpu;
-    int64_t own = pto_sim_place(sim, sim->proc[rank].rank), first = own / cores * cores, waiting = 0;
+    int64_t own = pto_sim_place(sim, sim->local[rank].rank), first = own / cores * cores, waiting = 0;
     for (int64_t other = first; other < first + cores; other++) {
         bool counts = false;
         for (uint32_t lane = 0; lane < sim->all->lanes && other != own; lane++) {
             pto_sim_lane_t at = pto_sim_lane_at(sim, other, lane);
-            counts = counts || pto_sim_before(sim->now_s, at.sim->proc[at.rank].copy_held_s[resource]);
+            counts = counts || pto_sim_before(sim->now_s, at.sim->local[at.rank].copy_held_s[resource]);
         }
         waiting += counts;
     }
@@ -64,64 +64,66 @@ static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_r
 
 /* Enter a queue of the GPU, as in pto_copy_queue_enter: the end is known immediately. */
 static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    pto_copy_resource_t resource = pto_sim_copy_resource(sim, proc);
-    double *last_s = &sim->line_s[proc->gpu * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+    pto_local_t *local = &sim->local[rank];
+    pto_copy_resource_t resource = pto_sim_copy_resource(sim, local);
+    double *last_s =
+        &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t waiting = copies_waited_for(sim, rank, resource);
-    double end_s = sim->now_s + proc->copy_alone_s, turn_s = sim->now_s;
-    double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, proc, waiting) : end_s;
+    double end_s = sim->now_s + local->copy_alone_s, turn_s = sim->now_s;
+    double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
     if (next_s > end_s) {
         turn_s = fmax(turn_s, *last_s);
         end_s = next_s;
     }
     *last_s = end_s;
-    proc->copy_held_s[resource] = end_s + pto_sim_copy_hold_s(sim, proc);
+    local->copy_held_s[resource] = end_s + pto_sim_copy_hold_s(sim, local);
     bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s;
-    proc->copy_end_s = waits ? end_s : 0;
+    local->copy_end_s = waits ? end_s : 0;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, waits ? turn_s : end_s);
 }
 
-static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return &sim->engine[proc->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)proc->copy_engine];
+static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
+    return &sim->engine[local->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)local->copy_engine];
 }
 
 /* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
-static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *proc) {
+static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t *local) {
     const pto_step_t *step = action->step;
-    int64_t source = sim->proc[pto_slice_holder(sim->plan, &step->source, action)].gpu;
-    int64_t target = sim->proc[pto_slice_holder(sim->plan, &step->target, action)].gpu;
-    bool pushes = target != proc->gpu;
-    proc->copy_kind = pto_step_copy_kind(sim->plan, step);
-    proc->copy_between_gpus = proc->copy_kind == PTO_COPY_D2D && source != target;
-    proc->copy_reach = pto_copy_reach(sim->plan, action);
-    proc->copy_gpu = proc->gpu;
-    proc->copy_engine = (uint32_t)proc->copy_kind;
-    if (!proc->copy_between_gpus)
+    int64_t own = pto_sim_gpu(sim, local->rank);
+    int64_t source = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->source, action));
+    int64_t target = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->target, action));
+    bool pushes = target != own;
+    local->copy_kind = pto_step_copy_kind(sim->plan, step);
+    local->copy_between_gpus = local->copy_kind == PTO_COPY_D2D && source != target;
+    local->copy_reach = pto_copy_reach(sim->plan, action);
+    local->copy_gpu = own;
+    local->copy_engine = (uint32_t)local->copy_kind;
+    if (!local->copy_between_gpus)
         return;
-    proc->copy_gpu = pushes ? target : source;
-    proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
+    local->copy_gpu = pushes ? target : source;
+    local->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
 /* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
  * socket, and occupies the memory of the hosts at its ends. */
 static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
-    pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     if (sim->shared_links.count == 0)
         return;
-    proc->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
-    if (proc->copy_end_s == 0)
-        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, proc->copy_path, bytes,
-                                           proc->copy_alone_s);
+    local->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
+    if (local->copy_end_s == 0)
+        local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
+                                            bytes, local->copy_alone_s);
 }
 
 bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    double end_s = proc->copy_end_s;
+    pto_local_t *local = &sim->local[rank];
+    double end_s = local->copy_end_s;
     if (end_s == 0)
         return false;
-    proc->copy_end_s = 0;
-    proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, proc->copy_path,
-                                       proc->copy_bytes, end_s - sim->now_s);
+    local->copy_end_s = 0;
+    local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
+                                        local->copy_bytes, end_s - sim->now_s);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
     return true;
 }
@@ -143,7 +145,7 @@ static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
 /* Accesses to several GPUs share the rank's own link; accesses to a single GPU share that GPU's link. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     uint32_t rank = (uint32_t)action->rank;
-    pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     pto_kernel_copy_t copy = pto_kernel_copy(sim->plan, action);
     double local_s = pto_sim_kernel_bytes_s(sim, copy.local_bytes);
     if (copy.remote_bytes == 0 && local_s > 0)
@@ -151,42 +153,43 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     if (copy.remote_bytes == 0)
         return local_s > 0;
     bool stores = copy.access.how == PTO_REMOTE_STORE, several = copy.peers > 1;
-    proc->copy_kind = PTO_COPY_D2D;
-    proc->copy_between_gpus = true;
-    proc->copy_in_kernel = true;
-    proc->copy_queued = false;
-    proc->copy_how = copy.access.how;
-    proc->copy_reach = copy.access.reach;
-    proc->copy_most_bytes = copy.access.most_bytes;
-    proc->copy_bytes = copy.remote_bytes;
-    proc->copy_gpu = several ? proc->gpu : sim->proc[copy.other_gpu * sim->layout->procs_per_gpu].gpu;
-    proc->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
-    occupy(sim, engine_of(sim, proc), proc->copy_bytes);
-    proc->copy_alone_s = pto_sim_copy_s(sim, proc, proc->copy_bytes);
-    share(sim, engine_of(sim, proc), rank);
+    local->copy_kind = PTO_COPY_D2D;
+    local->copy_between_gpus = true;
+    local->copy_in_kernel = true;
+    local->copy_queued = false;
+    local->copy_how = copy.access.how;
+    local->copy_reach = copy.access.reach;
+    local->copy_most_bytes = copy.access.most_bytes;
+    local->copy_bytes = copy.remote_bytes;
+    local->copy_gpu = several ? pto_sim_gpu(sim, local->rank)
+                              : pto_sim_gpu(sim, copy.other_gpu * sim->layout->procs_per_gpu);
+    local->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
+    occupy(sim, engine_of(sim, local), local->copy_bytes);
+    local->copy_alone_s = pto_sim_copy_s(sim, local, local->copy_bytes);
+    share(sim, engine_of(sim, local), rank);
     begin_flows(sim, rank, action);
     return true;
 }
 
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
     const pto_step_t *step = action->step;
-    pto_proc_t *proc = &sim->proc[rank];
-    find_engine(sim, action, proc);
-    proc->copy_in_kernel = false;
-    proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
+    pto_local_t *local = &sim->local[rank];
+    find_engine(sim, action, local);
+    local->copy_in_kernel = false;
+    local->copy_pageable = pto_step_is_pageable(sim->plan, step);
     int64_t core = action->core;
-    proc->copy_strided = pto_step_is_strided(step, 0, core);
-    proc->copy_pieces = pto_step_pieces(step, 0, core);
-    proc->copy_rows = pto_step_rows(sim->plan, step);
-    proc->copy_queued = !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind);
-    proc->copy_bytes = bytes;
-    pto_engine_t *engine = engine_of(sim, proc);
+    local->copy_strided = pto_step_is_strided(step, 0, core);
+    local->copy_pieces = pto_step_pieces(step, 0, core);
+    local->copy_rows = pto_step_rows(sim->plan, step);
+    local->copy_queued = !local->copy_between_gpus && pto_sim_copy_is_queued(sim, local->copy_kind);
+    local->copy_bytes = bytes;
+    pto_engine_t *engine = engine_of(sim, local);
     if (sim->all->lanes > 1)
-        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, proc->copy_kind));
+        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy_kind));
     occupy(sim, engine, bytes);
-    proc->copy_alone_s =
-        proc->copy_queued ? pto_sim_queued_copy_s(sim, proc, 0) : pto_sim_copy_s(sim, proc, bytes);
-    if (proc->copy_queued)
+    local->copy_alone_s =
+        local->copy_queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
+    if (local->copy_queued)
         stand_in_line(sim, rank);
     else
         share(sim, engine, rank);
@@ -194,35 +197,35 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
 }
 
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    pto_engine_t *engine = engine_of(sim, proc);
-    proc->copy_bytes = 0;
-    engine->waiting_s += pto_sim_excess(sim->now_s, proc->stage_s + proc->copy_alone_s);
+    pto_local_t *local = &sim->local[rank];
+    pto_engine_t *engine = engine_of(sim, local);
+    local->copy_bytes = 0;
+    engine->waiting_s += pto_sim_excess(sim->now_s, sim->proc[rank].stage_s + local->copy_alone_s);
     if (--engine->active > 0)
         return;
     engine->busy_s += sim->now_s - engine->busy_since_s;
-    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)proc->copy_engine),
-                        proc->copy_gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
+    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)local->copy_engine),
+                        local->copy_gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
 }
 
-static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_proc_t *proc) {
-    return proc->copy_left * pto_sim_copy_s(sim, proc, engine->total_bytes);
+static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
+    return local->copy_left * pto_sim_copy_s(sim, local, engine->total_bytes);
 }
 
 /* Remove finished copies: those whose remaining work is too short for time to advance. */
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {
-        pto_proc_t *proc = &sim->all->proc[*place - 1];
-        if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, proc))) {
-            place = &proc->copy_next;
+        pto_local_t *local = &sim->all->local[*place - 1];
+        if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, local))) {
+            place = &local->copy_next;
             continue;
         }
         uint32_t rank = *place - 1;
         pto_sim_t *owner = pto_sim_owner(sim, &rank);
         pto_sim_set(owner, rank, PTO_SLOT_RUN, sim->now_s);
-        ended_bytes += proc->copy_bytes;
-        *place = proc->copy_next;
+        ended_bytes += local->copy_bytes;
+        *place = local->copy_next;
     }
     engine->total_bytes -= ended_bytes;
 }
@@ -231,8 +234,8 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
     advance(sim, engine);
     end_copies(sim, engine);
     double next_s = INFINITY;
-    for (uint32_t at = engine->first; at; at = sim->all->proc[at - 1].copy_next)
-        next_s = fmin(next_s, left_s(sim, engine, &sim->all->proc[at - 1]));
+    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next)
+        next_s = fmin(next_s, left_s(sim, engine, &sim->all->local[at - 1]));
     set_next(sim, engine, sim->now_s + next_s);
 }
 

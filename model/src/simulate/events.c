@@ -15,44 +15,11 @@ bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
 
 void pto_agenda_fini(pto_agenda_t *agenda) {
     free(agenda->time_s);
-    free(agenda->entry);
+    for (uint32_t i = 0; i < agenda->bucket_room; i++)
+        free(agenda->bucket[i].slot);
     free(agenda->bucket);
     free(agenda->bucket_free);
     free(agenda->heap);
-}
-
-/* --- entries -------------------------------------------------------------------------------------------- */
-
-/* Double the capacity of the items; NULL, with the failure recorded, when out of memory. */
-static void *enlarge(pto_agenda_t *agenda, void *items, uint32_t *room, size_t item_size) {
-    uint32_t larger = *room > 0 ? 2 * *room : 256;
-    void *grown = realloc(items, larger * item_size);
-    if (grown)
-        *room = larger;
-    else
-        agenda->out_of_memory = true;
-    return grown;
-}
-
-static bool grow_entries(pto_agenda_t *agenda) {
-    void *grown = enlarge(agenda, agenda->entry, &agenda->entry_room, sizeof *agenda->entry);
-    if (grown)
-        agenda->entry = grown;
-    return grown != NULL;
-}
-
-static uint32_t take_entry(pto_agenda_t *agenda, uint32_t slot) {
-    uint32_t number = agenda->entry_free;
-    if (number) {
-        agenda->entry_free = agenda->entry[number].next;
-    } else {
-        number = agenda->entry_count + 1;
-        if (number >= agenda->entry_room && !grow_entries(agenda))
-            return 0;
-        agenda->entry_count = number;
-    }
-    agenda->entry[number] = (pto_agenda_entry_t){slot, 0};
-    return number;
 }
 
 /* --- times ---------------------------------------------------------------------------------------------- */
@@ -85,19 +52,22 @@ static void pop_key(pto_agenda_t *agenda) {
 
 /* The buckets, the stack of free ones and the heap have the same capacity. */
 static bool grow_buckets(pto_agenda_t *agenda) {
-    uint32_t room[3] = {agenda->bucket_room, agenda->bucket_room, agenda->bucket_room};
-    void *bucket = enlarge(agenda, agenda->bucket, &room[0], sizeof *agenda->bucket);
+    uint32_t old = agenda->bucket_room, room = old > 0 ? 2 * old : 256;
+    pto_agenda_bucket_t *bucket = realloc(agenda->bucket, room * sizeof *bucket);
     if (bucket)
         agenda->bucket = bucket;
-    void *stack = enlarge(agenda, agenda->bucket_free, &room[1], sizeof *agenda->bucket_free);
+    uint32_t *stack = realloc(agenda->bucket_free, room * sizeof *stack);
     if (stack)
         agenda->bucket_free = stack;
-    void *heap = enlarge(agenda, agenda->heap, &room[2], sizeof *agenda->heap);
+    pto_agenda_key_t *heap = realloc(agenda->heap, room * sizeof *heap);
     if (heap)
         agenda->heap = heap;
-    if (bucket && stack && heap)
-        agenda->bucket_room = room[0];
-    return bucket && stack && heap;
+    agenda->out_of_memory = !bucket || !stack || !heap;
+    if (agenda->out_of_memory)
+        return false;
+    memset(&bucket[old], 0, (room - old) * sizeof *bucket);
+    agenda->bucket_room = room;
+    return true;
 }
 
 static uint32_t *recent_place(pto_agenda_t *agenda, double time_s, bool late) {
@@ -123,10 +93,26 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
             return NULL;
         number = agenda->bucket_count++;
     }
-    agenda->bucket[number] = (pto_agenda_bucket_t){.time_s = time_s, .late = late};
+    pto_agenda_bucket_t *bucket = &agenda->bucket[number];
+    bucket->time_s = time_s;
+    bucket->late = late;
+    bucket->next = 0;
+    bucket->count = 0;
     push_key(agenda, (pto_agenda_key_t){time_s, (uint64_t)late << 63 | agenda->made++, number});
     *recent = number;
-    return &agenda->bucket[number];
+    return bucket;
+}
+
+static bool grow_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
+    uint32_t room = bucket->room > 0 ? 2 * bucket->room : 4;
+    uint32_t *grown = realloc(bucket->slot, room * sizeof *grown);
+    if (grown) {
+        bucket->slot = grown;
+        bucket->room = room;
+    } else {
+        agenda->out_of_memory = true;
+    }
+    return grown != NULL;
 }
 
 /* --- both ----------------------------------------------------------------------------------------------- */
@@ -138,26 +124,16 @@ void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool lat
     if (isinf(time_s))
         return;
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);
-    uint32_t number = bucket ? take_entry(agenda, slot) : 0;
-    if (!number)
-        return;
-    if (bucket->first)
-        agenda->entry[bucket->last].next = number;
-    else
-        bucket->first = number;
-    bucket->last = number;
+    if (bucket && (bucket->count < bucket->room || grow_bucket(agenda, bucket)))
+        bucket->slot[bucket->count++] = slot;
 }
 
 bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
     while (agenda->heap_count > 0) {
         uint32_t number = agenda->heap[0].bucket;
         pto_agenda_bucket_t *bucket = &agenda->bucket[number];
-        while (bucket->first) {
-            uint32_t taken = bucket->first;
-            *slot = agenda->entry[taken].slot;
-            bucket->first = agenda->entry[taken].next;
-            agenda->entry[taken].next = agenda->entry_free;
-            agenda->entry_free = taken;
+        while (bucket->next < bucket->count) {
+            *slot = bucket->slot[bucket->next++];
             if (agenda->time_s[*slot] == bucket->time_s) {
                 *time_s = bucket->time_s;
                 agenda->time_s[*slot] = INFINITY;

@@ -5,18 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One scheduled slot, in its bucket's list. It is stale, and skipped, if the slot's time has changed. */
-typedef struct {
-    uint32_t slot;
-    uint32_t next; /* entry's index + 1; 0 ends the list */
-} pto_agenda_entry_t;
-
-/* All slots set to one time, in the order in which they were set. */
+/* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
+ * stale, and skipped. */
 typedef struct {
     double time_s;
-    bool late; /* comes after all other events of that time */
-    uint32_t first;
-    uint32_t last;
+    bool late;     /* comes after all other events of that time */
+    uint32_t next; /* the first one that is not taken yet */
+    uint32_t count;
+    uint32_t room;
+    uint32_t *slot; /* kept for the next time when the bucket is empty */
 } pto_agenda_bucket_t;
 
 typedef struct {
@@ -33,10 +30,6 @@ enum { PTO_AGENDA_RECENT = 256 };
  * were set, so every run is the same. */
 typedef struct {
     double *time_s; /* of every slot; INFINITY: not scheduled */
-    pto_agenda_entry_t *entry;
-    uint32_t entry_count;
-    uint32_t entry_room;
-    uint32_t entry_free;
     pto_agenda_bucket_t *bucket;
     uint32_t bucket_count;
     uint32_t bucket_room;

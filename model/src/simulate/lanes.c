@@ -11,35 +11,25 @@ static uint32_t in_lane(const pto_sim_t *sim, uint32_t rank, uint32_t lane) {
 
 static bool has_ended(const pto_sim_t *sim, uint32_t rank, uint32_t lane, int64_t instance) {
     const pto_proc_t *proc = &sim->proc[in_lane(sim, rank, lane)];
-    return proc->state == PTO_PROC_ENDED || proc->walk.instance > instance;
+    return proc->state == PTO_PROC_ENDED || proc->at->walk.instance > instance;
 }
 
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
-    pto_walk_after_t after = pto_walk_after(&proc->walk);
+    pto_walk_after_t after = pto_walk_after(&proc->at->walk);
     for (uint32_t lane = 0; lane < sim->lanes; lane++)
         if (lane != proc->lane && !has_ended(sim, rank, lane, after.fork - 1))
             return false;
     if (after.chunk >= 0 && !has_ended(sim, rank, proc->lane - 1, after.chunk))
         return false;
     return after.slot < 0 ||
-           has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->walk.lanes) - 1, after.slot);
+           has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1,
+                     after.slot);
 }
 
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
-    const pto_node_t *node = proc->walk.lanes < 0 ? NULL : pto_plan_node(sim->plan, proc->walk.lanes);
-    return node && node->kind == PTO_NODE_PIPELINE && proc->walk.k > node->from;
-}
-
-bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    while (pto_walk_next(&proc->walk)) {
-        if (proc->walk.lane == (int)proc->lane)
-            return true;
-        if (pto_walk_in_nccl(&proc->walk))
-            pto_walk_leave_collective(&proc->walk);
-    }
-    return false;
+    const pto_node_t *node = proc->at->walk.lanes < 0 ? NULL : pto_plan_node(sim->plan, proc->at->walk.lanes);
+    return node && node->kind == PTO_NODE_PIPELINE && proc->at->walk.k > node->from;
 }
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
@@ -52,32 +42,32 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 
 /* --- what lanes share ----------------------------------------------------------------------------------- */
 
-/* Whether `other` has what this one wants, or has waited for it longer; of two equals, the later lane is the
- * one with the older chunk. */
-static bool comes_before(const pto_proc_t *other, const pto_proc_t *proc) {
-    if (other->holds == proc->wants)
+/* Whether another lane of the rank has what this one wants, or has waited for it longer; of two equals, the
+ * later lane is the one with the older chunk. */
+static bool comes_before(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
+    const pto_local_t *theirs = &other.sim->local[other.rank], *own = &sim->local[rank];
+    if (theirs->holds == own->wants)
         return true;
-    return other->wants == proc->wants &&
-           (other->wants_s < proc->wants_s || (other->wants_s == proc->wants_s && other->lane > proc->lane));
+    bool later = other.sim->proc[other.rank].lane > sim->proc[rank].lane;
+    return theirs->wants == own->wants &&
+           (theirs->wants_s < own->wants_s || (theirs->wants_s == own->wants_s && later));
 }
 
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource) {
-    pto_proc_t *proc = &sim->proc[rank];
-    if (!proc->wants)
-        proc->wants_s = sim->now_s;
-    proc->wants = (int)resource + 1;
-    for (uint32_t i = 1; i < sim->all->lanes; i++) {
-        pto_sim_lane_t other = pto_sim_other_lane(sim, rank, i);
-        if (comes_before(&other.sim->proc[other.rank], proc))
+    pto_local_t *local = &sim->local[rank];
+    if (!local->wants)
+        local->wants_s = sim->now_s;
+    local->wants = (int)resource + 1;
+    for (uint32_t i = 1; i < sim->all->lanes; i++)
+        if (comes_before(pto_sim_other_lane(sim, rank, i), sim, rank))
             return false;
-    }
-    proc->holds = proc->wants;
-    proc->wants = 0;
+    local->holds = local->wants;
+    local->wants = 0;
     return true;
 }
 
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
-    sim->proc[rank].holds = 0;
+    sim->local[rank].holds = 0;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
 }
 
@@ -91,20 +81,4 @@ pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t 
     uint32_t rank = all->member[(int64_t)call * all->ranks + job_rank];
     pto_sim_t *owner = pto_sim_owner(sim, &rank);
     return (pto_sim_lane_t){owner, rank + (lane - all->first_lane[call]) * owner->ranks};
-}
-
-pto_sim_lane_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further) {
-    const pto_proc_t *proc = &sim->proc[rank];
-    uint32_t own = proc->lane + (sim->all->owner ? sim->all->first_lane[sim->call] : 0);
-    return pto_sim_lane_at(sim, pto_sim_place(sim, proc->rank), (own + further) % sim->all->lanes);
-}
-
-bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends) {
-    for (uint32_t i = 0; i < sim->all->lanes; i++) {
-        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
-        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
-        if (sends ? proc->out.message : proc->in.message)
-            return true;
-    }
-    return false;
 }

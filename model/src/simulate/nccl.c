@@ -22,8 +22,7 @@ static void start(pto_sim_t *sim, const pto_node_t *node) {
 
 void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    const pto_node_t *node = pto_plan_node(sim->plan, proc->walk.collective);
-    pto_walk_leave_collective(&proc->walk);
+    const pto_node_t *node = pto_plan_node(sim->plan, proc->at->walk.collective);
     if (pto_collective_member(sim->plan, node, rank) < 0)
         return;
     proc->state = PTO_PROC_NCCL;
@@ -34,8 +33,8 @@ void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank) {
 
 void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    proc->local_waiting_s += sim->nccl_began_s - proc->stage_s;
-    proc->local_busy_s += sim->now_s - sim->nccl_began_s;
+    sim->local[rank].waiting_s += sim->nccl_began_s - proc->stage_s;
+    sim->local[rank].busy_s += sim->now_s - sim->nccl_began_s;
     proc->state = PTO_PROC_BETWEEN;
     if (!sim->options->visit || sim->now_s <= sim->nccl_began_s)
         return;

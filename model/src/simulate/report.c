@@ -26,7 +26,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
                        .node = proc->node,
                        .index = pto_sim_place(sim, proc->rank),
                        .lane = (int)proc->lane,
-                       .name = proc->walk.stage->name,
+                       .name = proc->at->walk.stage->name,
                        .peer_rank = peer_rank,
                        .bytes = bytes,
                        .start_s = start_s,
@@ -71,22 +71,37 @@ static void report_rank(const pto_sims_t *all, int64_t rank, pto_simulation_t *s
     for (uint32_t lane = 0; lane < all->lanes; lane++) {
         const pto_sim_lane_t at = pto_sim_lane_at(all->sim, rank, lane);
         const pto_proc_t *proc = &at.sim->proc[at.rank];
-        const double busy[] = {proc->out.busy_s, proc->in.busy_s, proc->local_busy_s};
-        const double waiting[] = {proc->out.waiting_s, proc->in.waiting_s, proc->local_waiting_s};
+        const pto_local_t *local = &at.sim->local[at.rank];
+        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, local->busy_s};
+        const double waiting[] = {proc->sending.waiting_s, proc->receiving.waiting_s, local->waiting_s};
         for (int i = 0; i < 3; i++) {
             busy_s[i] += busy[i];
             waiting_s[i] += waiting[i];
         }
-        if (proc->end_s > simulation->seconds) {
-            simulation->seconds = proc->end_s;
+        if (proc->stage_s > simulation->seconds) {
+            simulation->seconds = proc->stage_s;
             simulation->slowest_rank = rank;
         }
-        if (all->end_s && proc->end_s > all->end_s[at.sim->call])
-            all->end_s[at.sim->call] = proc->end_s;
+        if (all->end_s && proc->stage_s > all->end_s[at.sim->call])
+            all->end_s[at.sim->call] = proc->stage_s;
     }
     add_use(&simulation->use[PTO_RESOURCE_SEND], busy_s[0], waiting_s[0]);
     add_use(&simulation->use[PTO_RESOURCE_RECV], busy_s[1], waiting_s[1]);
     add_use(&simulation->use[PTO_RESOURCE_LOCAL], busy_s[2], waiting_s[2]);
+}
+
+/* One node stands for all: sums and counts are those of all nodes. */
+static void multiply(pto_simulation_t *simulation, int64_t nodes) {
+    simulation->ranks *= nodes;
+    simulation->messages *= nodes;
+    simulation->events *= nodes;
+    simulation->most_in_flight *= nodes;
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        pto_resource_use_t *use = &simulation->use[i];
+        use->count *= i == PTO_RESOURCE_FABRIC ? 1 : nodes;
+        use->busy_s *= (double)nodes;
+        use->waiting_s *= (double)nodes;
+    }
 }
 
 void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
@@ -98,12 +113,12 @@ void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
     }
     for (int64_t rank = 0; rank < all->ranks; rank++)
         report_rank(all, rank, simulation);
-    for (int64_t node = 0; node < sim->layout->nodes; node++) {
+    for (int64_t node = 0; node < sim->nodes; node++) {
         for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
-            int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->layout->nodes;
-            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind], link->busy_s,
-                    link->waiting_s / (double)users);
+            int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->nodes;
+            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
+                    pto_link_busy_s(sim, (pto_link_kind_t)kind, link), link->waiting_s / (double)users);
         }
     }
     for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
@@ -112,10 +127,11 @@ void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
             add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
                     engine->waiting_s / (double)sim->layout->procs_per_gpu);
         }
+    multiply(simulation, sim->layout->nodes / sim->nodes);
 }
 
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
-    const pto_walk_t *walk = &sim->proc[rank].walk;
+    const pto_walk_t *walk = &sim->proc[rank].at->walk;
     rank = sim->proc[rank].rank;
     if (sim->status == PTO_OK)
         sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",

@@ -13,7 +13,7 @@
 #include "simulate/simulate_internal.h"
 
 static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->layout->nodes : node];
+    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->nodes : node];
 }
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
@@ -96,15 +96,15 @@ static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flo
     pto_link_t *link = pto_link_of(sim, kind, node);
     uint32_t rank = flow.proc;
     pto_sim_t *owner = pto_sim_owner(sim, &rank);
-    pto_proc_t *proc = &owner->proc[rank];
+    pto_local_t *local = &owner->local[rank];
     if (flow.use != PTO_FLOW_COPY) {
         pto_sim_through(owner, kind, flow.use == PTO_FLOW_SEND, rank, flow.slowed ? link->at_s : 0);
         return;
     }
     link->waiting_s += flow.slowed ? pto_sim_excess(link->at_s, flow.alone_until_s) : 0;
-    if (--proc->copy_flows > 0 || !proc->copy_waits)
+    if (--local->copy_flows > 0 || !local->copy_waits)
         return;
-    proc->copy_waits = false;
+    local->copy_waits = false;
     link->waiting--;
     pto_sim_set(owner, rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
 }
@@ -171,22 +171,24 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
 }
 
 bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    if (proc->copy_flows > 0)
-        pto_link_advance(sim, PTO_LINK_ROUTES, proc->node);
-    if (proc->copy_flows == 0)
+    pto_local_t *local = &sim->local[rank];
+    int32_t node = sim->proc[rank].node;
+    if (local->copy_flows > 0)
+        pto_link_advance(sim, PTO_LINK_ROUTES, node);
+    if (local->copy_flows == 0)
         return true;
-    if (!proc->copy_waits)
-        pto_link_wait(sim, PTO_LINK_ROUTES, proc->node);
-    proc->copy_waits = true;
+    if (!local->copy_waits)
+        pto_link_wait(sim, PTO_LINK_ROUTES, node);
+    local->copy_waits = true;
     return false;
 }
 
 /* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
 static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
-    return pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){sim->proc[message->source].gpu, space},
-                           (pto_memory_t){sim->proc[message->target].gpu, space});
+    return pto_path_of_end(&sim->shared_links, sends,
+                           (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->source].rank), space},
+                           (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->target].rank), space});
 }
 
 static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto_message_t *message,
@@ -200,12 +202,9 @@ static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto
 
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
     bool off_node = message->level == PTO_LEVEL_OFF_NODE;
-    if (off_node ? sim->machine->fabric.levels == 0 : sim->shared_links.count == 0)
-        return false;
     pto_side_t *side = sends ? &sim->proc[rank].out : &sim->proc[rank].in;
-    pto_path_t path =
-        off_node ? path_between_nodes(sim, sends, message, &side->fabric) : path_within(sim, sends, message);
+    pto_path_t path = off_node ? path_between_nodes(sim, sends, message, &sim->fabric_path[2 * rank + !sends])
+                               : path_within(sim, sends, message);
     return pto_flow_begin(sim, off_node ? PTO_LINK_FABRIC : PTO_LINK_ROUTES,
-                          sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
-                          side->cost.bytes_s);
+                          sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes, side->bytes_s);
 }

@@ -5,11 +5,12 @@
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
+#include "simulate/size.h"
 
 /* --- signals -------------------------------------------------------------------------------------------- */
 
@@ -41,8 +42,8 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
     for (int64_t j = 0; j < peers && sim->status == PTO_OK; j++) {
         if (!pto_step_peer(sim->plan, j, action))
             continue;
-        uint32_t to = (uint32_t)action->peer_rank;
-        if (sim->proc[to].node != sim->proc[action->rank].node) {
+        uint32_t to = (uint32_t)pto_sim_stand_in(sim, action->peer_rank);
+        if (pto_sim_node(sim, action->peer_rank) != sim->proc[action->rank].node) {
             pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, to, "is signalled from another node");
             return;
         }
@@ -85,7 +86,6 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
 
 /* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
 static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
-    pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     double seconds = pto_sim_reduce_s(sim, action);
     if (seconds <= 0)
@@ -97,14 +97,15 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
             pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
                                   pto_slice_bytes(sim->plan, &step->target, action));
         pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
-        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
+        sim->local[rank].copy_flows +=
+            pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
     }
     return spend(sim, rank, seconds);
 }
 
 /* As price's: outside lanes and the library's collectives. */
 static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
-    const pto_walk_t *walk = &proc->walk;
+    const pto_walk_t *walk = &proc->at->walk;
     return walk->lanes < 0 &&
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
@@ -112,11 +113,12 @@ static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     const pto_step_t *step = action->step;
     bool streams = may_stream(sim, proc) && pto_step_streams(sim->plan, step);
     int64_t bytes;
     if (!streams)
-        proc->streams = false;
+        local->streams = false;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -124,9 +126,9 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
         bytes = pto_copy_bytes(sim->plan, action);
-        if (bytes > 0 && proc->walk.lanes < 0) {
-            proc->behind = streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
-            proc->streams = streams;
+        if (bytes > 0 && proc->at->walk.lanes < 0) {
+            local->behind = streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+            local->streams = streams;
         }
         if (bytes > 0 && begin_use(sim, rank, step))
             pto_engine_join(sim, rank, action, bytes);
@@ -160,61 +162,70 @@ static bool is_for_each_peer(const pto_step_t *step) {
 
 /* Begin a step, or its part for the next peers; false if none is left that takes time. */
 static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
-    pto_proc_t *proc = &sim->proc[rank];
-    proc->stage_s = sim->now_s;
+    pto_local_t *local = &sim->local[rank];
+    sim->proc[rank].stage_s = sim->now_s;
     if (!is_for_each_peer(action->step))
         return begin_local(sim, rank, action);
     int64_t peers = pto_step_peer_count(sim->plan, action);
-    while (proc->local_peer < peers)
-        if (pto_step_peer(sim->plan, proc->local_peer++, action) && begin_local(sim, rank, action))
+    while (local->local_peer < peers)
+        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, action))
             return true;
     return false;
 }
 
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 static bool run_local(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_t *stage = proc->walk.stage;
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    const pto_stage_t *stage = proc->at->walk.stage;
     int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
-    for (; proc->local_step < positions && sim->status == PTO_OK; proc->local_step++) {
-        const pto_step_t *step = local_step(sim, stage, proc->local_step);
+    for (; local->local_step < positions && sim->status == PTO_OK; local->local_step++) {
+        const pto_step_t *step = local_step(sim, stage, local->local_step);
         pto_action_t action;
-        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
             continue;
         if (begin_next(sim, rank, &action))
             return false;
-        proc->local_peer = 0;
+        local->local_peer = 0;
     }
     return sim->status == PTO_OK;
 }
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
-static void open_stage(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_t *stage = proc->walk.stage;
-    const pto_stage_view_t *view = pto_sim_stage(sim, proc);
-    for (int i = 0; i < stage->step_count && (view->signals_first || proc->streams); i++) {
+/* Raise the flags that come first; a message or a signal ends a stream of copies. */
+static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_t *stage = proc->at->walk.stage;
+    for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
-        bool signals = view->signals_first && step->kind == PTO_STEP_SIGNAL;
+        bool signals = proc->at->view->signals_first && step->kind == PTO_STEP_SIGNAL;
         pto_action_t action;
         if ((!signals && !pto_step_is_message(step)) ||
-            !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
+            !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
             continue;
-        proc->streams = false;
+        sim->local[rank].streams = false;
         if (signals)
             raise_flags(sim, &action);
     }
-    proc->local_step = 0;
-    proc->local_peer = 0;
+}
+
+/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
+static void open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_view_t *view = proc->at->view;
+    if (view->signals_first || (sim->has_locals && sim->local[rank].streams))
+        begin_at_once(sim, rank);
+    if (view->locals) {
+        pto_local_t *local = &sim->local[rank];
+        local->rank = proc->rank;
+        local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
+        local->local_step = 0;
+        local->local_peer = 0;
+    }
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)
         pto_sim_post(sim, rank);
-}
-
-static void close_side(pto_side_t *side, double stage_s) {
-    side->busy_s += side->stage_busy_s;
-    side->waiting_s += pto_sim_excess(side->stage_end_s, stage_s + side->stage_busy_s);
 }
 
 /* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
@@ -223,7 +234,7 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
     pto_sim_gate_t gate = PTO_SIM_PASSES;
     if (sim->lanes > 1 && !pto_sim_may_start(sim, rank))
         gate = PTO_SIM_UNKNOWN;
-    else if (proc->walk.branch >= 0)
+    else if (proc->at->walk.branch >= 0)
         gate = pto_sim_gate(sim, rank);
     proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
     return gate == PTO_SIM_PASSES;
@@ -238,10 +249,18 @@ static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
             return;
     for (uint32_t lane = 0; next && lane < next->lanes; lane++) {
         uint32_t other = first + lane * next->ranks;
+        if (next->proc[other].state != PTO_PROC_BETWEEN)
+            continue;
         next->proc[other].stage_s = sim->now_s;
-        if (next->proc[other].state == PTO_PROC_BETWEEN)
-            pto_sim_set(next, other, PTO_SLOT_RUN, sim->now_s);
+        pto_sim_set(next, other, PTO_SLOT_RUN, sim->now_s);
     }
+}
+
+static void end_rank(pto_sim_t *sim, uint32_t rank) {
+    sim->proc[rank].state = PTO_PROC_ENDED;
+    sim->proc[rank].stage_s = sim->now_s;
+    pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+    begin_next_plan(sim, rank);
 }
 
 /* Advance a rank as far as possible without time passing. */
@@ -249,18 +268,15 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
         if (proc->state == PTO_PROC_BETWEEN) {
-            if (proc->in_branch)
+            if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
                 pto_sim_leave_branch(sim, rank);
-            if (!pto_sim_next_stage(sim, rank)) {
-                proc->state = PTO_PROC_ENDED;
-                proc->end_s = sim->now_s;
-                pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-                begin_next_plan(sim, rank);
+            if (!pto_sim_next_stage(sim, proc)) {
+                end_rank(sim, rank);
                 return;
             }
             pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-            if (pto_walk_in_nccl(&proc->walk)) {
-                proc->streams = false;
+            if (pto_walk_in_nccl(&proc->at->walk)) {
+                sim->local[rank].streams = false;
                 pto_sim_nccl_enter(sim, rank);
                 continue;
             }
@@ -270,19 +286,16 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                     return;
                 continue;
             }
-            proc->behind = pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
-            open_stage(sim, rank);
+            open_stage(sim, rank, true);
         }
         if (proc->state == PTO_PROC_NCCL)
             return;
         if (proc->state == PTO_PROC_MESSAGES) {
             if (!pto_sim_messages_ended(proc))
                 return;
-            close_side(&proc->out, proc->stage_s);
-            close_side(&proc->in, proc->stage_s);
             proc->state = PTO_PROC_LOCAL;
         }
-        if (pto_sim_stage(sim, proc)->locals && !run_local(sim, rank))
+        if (proc->at->view->locals && !run_local(sim, rank))
             return;
         proc->state = PTO_PROC_BETWEEN;
     }
@@ -291,15 +304,14 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
 /* Other lanes let this one begin its stage, or its current step. */
 static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    proc->local_waiting_s += sim->now_s - proc->stage_s;
+    pto_local_t *local = &sim->local[rank];
+    local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK
-                                                                                        : PTO_BEHIND_NOTHING;
-        open_stage(sim, rank);
+        open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
-        if (is_for_each_peer(local_step(sim, proc->walk.stage, proc->local_step)))
-            proc->local_peer--; /* begin with the same peer again */
+        if (is_for_each_peer(local_step(sim, proc->at->walk.stage, local->local_step)))
+            local->local_peer--; /* begin with the same peer again */
     }
     pass(sim, rank);
 }
@@ -307,6 +319,7 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
 /* A rank's local step has ended, or its flags may all be raised now. */
 static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
     if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && enter_stage(sim, rank))) {
@@ -316,14 +329,15 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
     if (proc->state == PTO_PROC_LANE)
         return;
     if (proc->state == PTO_PROC_BETWEEN)
-        proc->local_waiting_s += sim->now_s - proc->stage_s;
+        local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_FLAGS) {
         double since_s = proc->stage_s;
-        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
         pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action) || !all_raised(sim, &action))
+        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) ||
+            !all_raised(sim, &action))
             return;
-        proc->local_waiting_s += sim->now_s - since_s;
+        local->waiting_s += sim->now_s - since_s;
         proc->state = PTO_PROC_LOCAL;
         proc->stage_s = sim->now_s;
         if (begin_local(sim, rank, &action))
@@ -332,16 +346,16 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
     if (proc->state == PTO_PROC_LOCAL) {
         if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
             return;
-        proc->local_busy_s += sim->now_s - proc->stage_s;
+        local->busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
-            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
-        if (proc->copy_bytes > 0)
+            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy_bytes, proc->stage_s);
+        if (local->copy_bytes > 0)
             pto_engine_leave(sim, rank);
-        if (proc->holds)
+        if (local->holds)
             pto_sim_give_resource(sim, rank);
-        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
         if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
-            proc->local_step++;
+            local->local_step++;
     }
     pass(sim, rank);
 }
@@ -400,7 +414,7 @@ static void find_stuck(pto_sim_t *sim) {
     uint32_t procs = sim->ranks * sim->lanes, stuck = procs;
     for (uint32_t rank = 0; rank < procs; rank++)
         if (sim->proc[rank].state != PTO_PROC_ENDED && sim->proc[rank].state != PTO_PROC_LANE &&
-            (stuck == procs || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
+            (stuck == procs || sim->proc[rank].at->walk.instance < sim->proc[stuck].at->walk.instance))
             stuck = rank;
     for (uint32_t rank = 0; rank < procs && stuck == procs; rank++)
         if (sim->proc[rank].state != PTO_PROC_ENDED)
@@ -455,7 +469,16 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err) {
-    pto_sim_t sim = pto_sim_of(plan, machine, &plan->request.layout, options, err);
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_sim_t sim = pto_sim_of(plan, machine, layout, options, err);
+    pto_status_t status = pto_simulate_check_size(plan, machine, sim.options, NULL, err);
+    if (status == PTO_OK)
+        status = pto_links_check(&sim.shared_links, err);
+    if (status != PTO_OK)
+        return status;
+    sim.nodes = layout->nodes / pto_simulate_nodes_of_one(plan, machine, sim.options);
+    sim.gpus = sim.nodes * layout->gpus_per_node;
+    sim.ranks = (uint32_t)sim.nodes * sim.ranks_per_node;
     pto_sims_t all = {.sim = &sim,
                       .count = 1,
                       .procs = sim.ranks * sim.lanes,
@@ -464,8 +487,5 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                       .lanes = sim.lanes,
                       .simulation = simulation};
     sim.all = &all;
-    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, NULL, err);
-    if (status == PTO_OK)
-        status = pto_links_check(&sim.shared_links, err);
-    return status == PTO_OK ? pto_sims_run(&all, err) : status;
+    return pto_sims_run(&all, err);
 }

@@ -1,7 +1,9 @@
 /* The state of the simulator, and the functions that its files share.
  *
  *     simulate.c  the ranks and their stages
+ *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
  *     messages.c  sending, matching, receiving
+ *     pool.c      records of messages in flight, their queues and heaps
  *     links.c     injection and ejection of nodes
  *     routes.c    links within nodes, and between them
  *     engines.c   copy engines of GPUs
@@ -10,6 +12,9 @@
  *     either.c    the choices of either nodes
  *     memory.c    what is allocated, and where ranks are
  *     at_once.c   several plans at once, on the processes of one job
+ *     size.c      how much of a plan is simulated
+ *     symmetry.c  plans in which one node stands for all
+ *     moves.c     what a rank sends and receives in its stage
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -35,12 +40,30 @@ typedef struct {
     double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
+/* The key of a cost: messages that agree in all of it cost the same. The step determines its stage. */
+typedef struct {
+    int64_t bytes;
+    unsigned step : 24;
+    unsigned level : 3;
+    unsigned in_lanes : 1;
+    unsigned known : 1; /* 0: an unused entry */
+    uint32_t moved;     /* by the side, earlier in its stage: see pto_side_t */
+} pto_cost_key_t;
+
+enum { PTO_KNOWN_COSTS_BITS = 8 };
+
+/* Costs computed lately, by a hash of their keys. */
+typedef struct {
+    pto_cost_key_t key;
+    pto_space_t space;
+    bool held_back;
+    pto_sim_cost_t cost;
+} pto_known_cost_t;
+
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many; */
-    int64_t k;     /* the cached values are for this iteration: */
-    int64_t bytes; /* -1: not computed yet */
-    int64_t peers;
+    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many */
+    bool by_index; /* ranks are the group's members in order, and peers are reached by shift or XOR */
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
 } pto_step_view_t;
@@ -66,25 +89,26 @@ typedef enum {
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-/* One message in flight, or held back until its receive is posted. 64 bytes, since there may be many. */
+enum { PTO_MESSAGE_STEP_BITS = 24, PTO_MESSAGE_STEP_MASK = (1 << PTO_MESSAGE_STEP_BITS) - 1 };
+
+/* One message in flight, or held back until its receive is posted. 40 bytes, since there may be many. */
 typedef struct {
-    double start_s;      /* when its sender began, or would have */
-    double through_s[2]; /* when injection and message rate of its sender's node let it through; INFINITY:
-                            unknown */
+    double start_s; /* when its sender began, or would have */
     int64_t bytes;
     uint32_t source;
     uint32_t target;
     uint32_t instance; /* of the stage */
     uint32_t next;     /* in a queue, or the left child in a heap */
     uint32_t right;
-    uint32_t step; /* the plan's step that sends it */
-    uint8_t space;
-    uint8_t level;
-    bool waits;   /* held back */
-    bool one_end; /* one of sender and receiver is done with it */
+    unsigned step : PTO_MESSAGE_STEP_BITS; /* the plan's step that sends it */
+    unsigned space : 2;
+    unsigned level : 3;
+    bool waits : 1;   /* held back */
+    bool one_end : 1; /* one of sender and receiver is done with it */
 } pto_message_t;
 
-_Static_assert(sizeof(pto_message_t) <= 64, "a message is to stay within 64 bytes");
+_Static_assert(sizeof(pto_cost_key_t) == 16, "a key has no padding");
+_Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 bytes");
 
 /* Messages by number, from 1; their addresses are stable. */
 typedef struct {
@@ -101,6 +125,53 @@ enum { PTO_POOL_BLOCK_BITS = 12 };
 static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t number) {
     return &pool->block[number >> PTO_POOL_BLOCK_BITS][number & ((1u << PTO_POOL_BLOCK_BITS) - 1)];
 }
+
+/* --- stages --------------------------------------------------------------------------------------------- */
+
+/* A step with messages, in one iteration. The numbers are those of all ranks, if its messages are alike. */
+typedef struct {
+    const pto_step_t *step;
+    const pto_step_view_t *view;
+    int64_t who_first; /* the members of its group that act */
+    int64_t who_stride;
+    int64_t who_until;
+    int64_t peer_first;
+    int64_t peer_stride;
+    int64_t peer_count;
+    int64_t bytes; /* -1: not computed yet, or not alike */
+    int64_t group_size;
+    bool sends;
+    bool receives;
+} pto_move_t;
+
+/* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
+typedef struct {
+    pto_walk_t walk;
+    const pto_stage_view_t *view;
+    pto_move_t *move; /* one for each step; zero for those without messages */
+} pto_passage_t;
+
+enum { PTO_PASSAGES_PER_BLOCK = 64 };
+
+/* Consecutive passages. A block is freed when all ranks are past it. */
+typedef struct {
+    uint32_t procs; /* that are in it */
+    int count;
+    pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
+    pto_move_t move[];
+} pto_passage_block_t;
+
+typedef struct {
+    pto_walk_t walk; /* the cursor that makes them */
+    pto_passage_t start;
+    pto_passage_block_t **block; /* NULL: freed */
+    int64_t block_count;
+    int64_t block_room;
+    int64_t oldest;    /* the first block that is not freed */
+    uint32_t starting; /* processes that are at `start` */
+    int most_steps;    /* of a stage */
+    bool ended;        /* no more can be made */
+} pto_passages_t;
 
 /* --- ranks ---------------------------------------------------------------------------------------------- */
 
@@ -120,51 +191,35 @@ typedef struct {
     uint32_t last;
 } pto_message_queue_t;
 
-/* One side, sending or receiving, of a rank. */
+/* One side, sending or receiving, of a rank: a cache line. */
 typedef struct {
-    uint32_t message;            /* the current message; 0: none */
-    pto_link_kind_t waits;       /* the link it waits for; PTO_LINKS_PER_NODE: none */
-    bool moved[PTO_LEVEL_COUNT]; /* whether it has moved a message of that distance in this stage */
+    uint32_t message; /* the current message; 0: none */
+    uint8_t waits;    /* the pto_link_kind_t that it waits for; PTO_LINKS_PER_NODE: none */
+    uint8_t moved;    /* a bit for each pto_level_t of which it has moved a message in this stage */
     double start_s;
-    pto_sim_cost_t cost; /* of the message, to this side */
-    pto_fabric_path_t fabric;
+    double alpha_s; /* of the message, to this side */
+    double bytes_s;
+    double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
+                            the message rate of its node. Receiving: its ejection, and the sender's injection
+                            once the sender is done with the message */
     double stage_busy_s;
-    double stage_end_s; /* of the stage's last message so far */
-    double busy_s;
-    double waiting_s;
     pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
 } pto_side_t;
 
+_Static_assert(sizeof(pto_side_t) == 64, "a side is to stay within a cache line");
+
 typedef struct {
-    pto_walk_t walk;
-    pto_proc_state_t state;
-    uint32_t rank; /* of the plan */
-    uint32_t lane;
+    double busy_s;
+    double waiting_s;
+} pto_side_use_t;
+
+/* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. */
+typedef struct {
+    uint32_t rank;
     bool in_branch; /* of an either node, whose current stage it passes */
     int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
     int wants;      /* the same for one that it waits for, */
     double wants_s; /* and since when */
-    int32_t node;
-    int32_t place_in_node;
-    int64_t gpu;    /* numbered across nodes */
-    double stage_s; /* when its messages were posted, or its current local step began */
-    double end_s;
-    /* The messages of the current stage. */
-    pto_action_t send; /* position of the next send: its step and its peer's ordinal */
-    int send_step;
-    bool sends_made_all;
-    int64_t send_next;
-    int64_t send_count;
-    int64_t sends_made;
-    int64_t sends_open; /* generated but not finished */
-    int64_t recvs_open;
-    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
-    uint32_t early;    /* heap of messages to later stages, held back or arrived */
-    pto_side_t out;
-    pto_side_t in;
-    pto_link_kind_t waits_sender; /* as `waits`, for a link of the sender of its received message */
-    double ejected_s;             /* when that message was through the ejection; INFINITY: unknown */
-    /* Local steps of the current stage. */
     int local_step;
     int64_t local_peer;  /* of a copy or reduction done for each peer: the next peer's number */
     pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
@@ -191,9 +246,37 @@ typedef struct {
     bool copy_in_kernel; /* by a kernel's threads */
     bool copy_waits;     /* only for its flows; */
     int copy_flows;      /* those that have not ended */
-    double local_busy_s;
-    double local_waiting_s;
+    double busy_s;
+    double waiting_s;
+} pto_local_t;
+
+/* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and
+ * one of the others. The last one is read and written when a stage or a side's messages end. */
+typedef struct {
+    _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
+    double stage_s;    /* when its messages were posted, its current local step began, or it ended */
+    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
+    int64_t send_next; /* the number of the next peer to send to, of send_count, */
+    int64_t send_count;
+    uint32_t send_me;  /* by the group's member with this index, */
+    int16_t send_step; /* in this step of the stage */
+    uint8_t state;     /* a pto_proc_state_t */
+    bool sends_made_all;
+    uint32_t sends_open; /* generated but not finished */
+    uint32_t recvs_open;
+    uint32_t rank; /* of the plan */
+    int32_t node;
+    pto_side_t out;
+    pto_side_t in;
+    int32_t place_in_node;
+    uint32_t lane;
+    uint32_t early;       /* heap of messages to later stages, held back or arrived */
+    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
+    pto_side_use_t sending;
+    pto_side_use_t receiving;
 } pto_proc_t;
+
+_Static_assert(sizeof(pto_proc_t) == 256, "a rank is to stay within four cache lines");
 
 /* --- shared resources ----------------------------------------------------------------------------------- */
 
@@ -293,9 +376,10 @@ typedef struct {
     uint32_t count;
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
-    uint32_t *owner; /* of each process, the number of its sim; NULL if there is only one */
+    pto_local_t *local; /* one per process */
+    uint32_t *owner;    /* of each process, the number of its sim; NULL if there is only one */
     int calls;
-    int64_t ranks;        /* of the job */
+    int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
     uint32_t *first_lane; /* of each call, among these */
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
@@ -315,14 +399,15 @@ typedef struct pto_sim {
     bool follows;         /* another: its ranks do not begin by themselves */
     const pto_simulate_options_t *options;
     double now_s;
-    uint32_t ranks;
+    int64_t nodes;  /* that are simulated: all, or one that stands for all */
+    uint32_t ranks; /* on these */
     uint32_t lanes; /* of each rank */
     uint32_t ranks_per_node;
     uint32_t first_link_slot;
     uint32_t first_gpu_slot;
     uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
     double nccl_began_s; /* when the last of them entered */
-    int64_t gpus;
+    int64_t gpus;        /* on these nodes */
     int64_t messages;
     int64_t events;
     pto_agenda_t *agenda;
@@ -340,6 +425,12 @@ typedef struct pto_sim {
     pto_stage_view_t *stage;  /* one per stage */
     int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either; /* one per either node */
+    pto_local_t *local;       /* one per rank and lane */
+    pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
+    pto_passages_t passages;
+    pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
+    bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message */
+    bool has_locals;                  /* any copies, reductions, signals or waits */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -388,9 +479,33 @@ static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO
 /* Record a failure, naming `rank` and its stage; only the first one counts. */
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what);
 
-static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return &sim->stage[proc->walk.stage - pto_plan_stage(sim->plan, 0)];
+/* The GPU of a rank of the plan, numbered across the job's nodes, and its node. */
+static inline int64_t pto_sim_gpu(const pto_sim_t *sim, int64_t rank) {
+    return pto_sim_place(sim, rank) / sim->layout->procs_per_gpu;
 }
+
+static inline int64_t pto_sim_node(const pto_sim_t *sim, int64_t rank) {
+    int64_t per_node = sim->layout->gpus_per_node * sim->layout->procs_per_gpu;
+    return per_node == 1 ? pto_sim_place(sim, rank) : pto_sim_place(sim, rank) / per_node;
+}
+
+/* The rank that stands for a rank of the plan. */
+static inline int64_t pto_sim_stand_in(const pto_sim_t *sim, int64_t rank) {
+    return sim->nodes < sim->layout->nodes ? rank % sim->ranks : rank;
+}
+
+/* --- symmetry.c ----------------------------------------------------------------------------------------- */
+
+/* Whether one node can stand for all. */
+bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine);
+
+/* --- passages.c ----------------------------------------------------------------------------------------- */
+
+/* Prepare for `procs` processes, all before the first stage. */
+void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
+void pto_passages_fini(pto_passages_t *passages);
+/* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
+bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 
 /* --- simulate.c ----------------------------------------------------------------------------------------- */
 
@@ -419,27 +534,26 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- simulate_costs.c ----------------------------------------------------------------------------------- */
 
-pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b);
-/* The cost of a message at one of its ends, `side`, which has moved others in this stage. */
-pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
-                                  const pto_message_t *message, pto_sim_cost_t *cost);
-/* Where the message of a process's current send is: if its ends are in two spaces, in the one where it costs
- * more, as in price. */
-pto_space_t pto_sim_message_space(const pto_sim_t *sim, const pto_proc_t *proc, pto_level_t level,
-                                  int64_t bytes);
-/* Whether the message starts only once its receive is posted. */
-bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes);
+/* The distance of a rank of the plan from a process. */
+pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+/* The cost of a message at one of its ends, whose process is in the passage and has moved other messages in
+ * that stage. It is valid until the next call. A failure sets sim->status. */
+const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
+                                             uint32_t step, pto_level_t level, int64_t bytes);
+/* Whether a link can never delay a message: ranks_per_node messages that share it take no longer than one
+ * takes alone. */
+bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* Seconds of a link's time per byte, or per message; 0: not limited. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
-double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
+double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind);
-pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
-double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
-double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
+pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_local_t *local);
+double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local);
+double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* What a queued copy takes of its rank's CPU. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
@@ -459,12 +573,56 @@ bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
 /* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
+
+/* --- moves.c -------------------------------------------------------------------------------------------- */
+
+/* Go to the next non-empty send of the rank's stage; false if there is none left. */
+bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
+/* Count the receives of the stage, and sum up what is expected. */
+void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc);
+/* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
+ * end shows that they are the same messages, in any order, without a list of them. */
+uint64_t pto_sim_message_digest(int64_t source, int64_t bytes);
+
+/* --- pool.c --------------------------------------------------------------------------------------------- */
+
+/* The number of an unused message; 0 when out of memory. */
+uint32_t pto_pool_take(pto_pool_t *pool);
 void pto_pool_fini(pto_pool_t *pool);
+
+static inline void pto_pool_give(pto_pool_t *pool, uint32_t number) {
+    pto_message_at(pool, number)->next = pool->free_first;
+    pool->free_first = number;
+    pool->in_flight--;
+}
+
+static inline void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {
+    pto_message_at(pool, number)->next = 0;
+    if (queue->first)
+        pto_message_at(pool, queue->last)->next = number;
+    else
+        queue->first = number;
+    queue->last = number;
+}
+
+/* The first message; 0: none. */
+static inline uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *queue) {
+    uint32_t number = queue->first;
+    if (number)
+        queue->first = pto_message_at(pool, number)->next;
+    return number;
+}
+
+/* Heaps by stage, time and source. The heap that is taken from must not be empty. */
+void pto_heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number);
+uint32_t pto_heap_take(pto_pool_t *pool, uint32_t *heap);
 
 /* --- simulate_links.c ----------------------------------------------------------------------------------- */
 
-/* Put a rank's message of `bytes` on a link of its node. */
-void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
+/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. Returns false if the
+ * link cannot delay it. */
+bool pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
+double pto_link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, const pto_link_t *link);
 /* Update a link for a job of `bytes` that begins now; schedule its next end as an event, if a side waits for
  * it; account for the period that ended with its last job. */
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
@@ -487,6 +645,12 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
 /* Put the message of a rank's sending or receiving side on the links that the side counts. Returns false if
  * there are none. */
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
+
+/* Whether messages of a distance are flows on links that routes.c shares. */
+static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
+    return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
+}
+
 /* Pending flows of a node, or of the fabric: the time when the first ends; update them to the present. */
 double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
@@ -495,8 +659,6 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
-/* Go to the lane's next stage; false if there is none. */
-bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank);
 /* Whether that stage belongs to a pipeline's second or a later chunk. */
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc);
 /* Whether the other lanes have come far enough for that stage. */
@@ -506,19 +668,34 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
 /* Take what a copy or reduction needs; false if another lane uses it. Give it back. */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
-/* Whether any lane of the rank sends, or receives, a message now. */
-bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends);
-
 /* A lane of a rank of the job, in whatever call. */
 typedef struct {
     pto_sim_t *sim;
     uint32_t rank;
 } pto_sim_lane_t;
 
-/* The one `further` lanes after this one, cyclically over all calls; there are sim->all->lanes. */
-pto_sim_lane_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further);
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
+
+/* The one `further` lanes after this one, cyclically over all calls; there are sim->all->lanes. */
+static inline pto_sim_lane_t pto_sim_other_lane(pto_sim_t *sim, uint32_t rank, uint32_t further) {
+    if (sim->all->lanes == 1)
+        return (pto_sim_lane_t){sim, rank};
+    const pto_proc_t *proc = &sim->proc[rank];
+    uint32_t own = proc->lane + (sim->all->owner ? sim->all->first_lane[sim->call] : 0);
+    return pto_sim_lane_at(sim, pto_sim_place(sim, proc->rank), (own + further) % sim->all->lanes);
+}
+
+/* Whether any lane of the rank sends, or receives, a message now. */
+static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
+    for (uint32_t i = 0; i < sim->all->lanes; i++) {
+        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
+        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
+        if (sends ? proc->out.message : proc->in.message)
+            return true;
+    }
+    return false;
+}
 
 /* --- simulate_engines.c --------------------------------------------------------------------------------- */
 

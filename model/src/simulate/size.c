@@ -1,35 +1,98 @@
-/* What a simulation walks, against its limit. */
+/* How much of a plan is simulated: all nodes, or one that stands for all, within a limit of work and memory.
+ */
+#include "simulate/size.h"
+
 #include <stdio.h>
 
-#include "plan/plan_internal.h"
-#include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "simulate/simulate_internal.h"
 
-pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, int64_t *used, pto_error_t *err) {
-    int64_t before = used ? *used : 0;
-    if (limit <= 0)
-        limit = PTO_SIMULATE_LIMIT;
-    int64_t ranks = pto_layout_rank_count(&plan->request.layout);
-    if (ranks > PTO_SIMULATE_RANKS_MAX)
-        return pto_error_set(
-            err, PTO_ERR_TOO_LARGE,
-            "%lld ranks are too many to simulate, which takes at most %d; `portolan predict` "
-            "prices any number",
-            (long long)ranks, PTO_SIMULATE_RANKS_MAX);
+/* A rank takes about a KiB. With this, the usual limit is about that of memory elsewhere, 1.5 GiB. */
+enum { WORK_PER_RANK = 64 };
+
+/* How much of a plan is simulated. */
+typedef struct {
+    int64_t alike; /* the number of nodes that one stands for; 1: all are simulated */
+    int64_t ranks;
+    int64_t messages;
+    int64_t stages; /* that the ranks pass, in all */
+} extent_t;
+
+static extent_t whole_of(const pto_plan_t *plan) {
     pto_plan_size_t size = pto_plan_size(plan);
-    int64_t most = size.messages > size.stages ? size.messages : size.stages;
-    if (most <= limit - before) {
+    return (extent_t){1, pto_layout_rank_count(&plan->request.layout), size.messages, size.stages};
+}
+
+static int64_t work_of(const extent_t *extent) {
+    return extent->messages > extent->stages ? extent->messages : extent->stages;
+}
+
+static int64_t limit_of(const pto_simulate_options_t *options) {
+    return options->limit > 0 ? options->limit : PTO_SIMULATE_LIMIT;
+}
+
+/* The most ranks that are simulated, for their memory: more only where the limit is raised. An agenda's slots
+ * have 32-bit numbers: see allocate. */
+static int64_t most_ranks(int64_t limit) {
+    int64_t most = (limit > PTO_SIMULATE_LIMIT ? limit : PTO_SIMULATE_LIMIT) / WORK_PER_RANK;
+    int64_t slots_per_rank = PTO_SLOTS_PER_RANK + 1 + PTO_LINKS_PER_NODE + 1;
+    return most < UINT32_MAX / slots_per_rank ? most : UINT32_MAX / slots_per_rank;
+}
+
+static bool ranks_fit(const pto_plan_t *plan, const extent_t *extent, int64_t limit) {
+    return extent->ranks <= most_ranks(limit) / pto_plan_lane_count(plan);
+}
+
+/* What is within the limit is simulated as a whole: where messages of several nodes arrive at one moment, the
+ * first rank's is received first, so that nodes which act alike can be served unlike. */
+static extent_t extent_of(const pto_plan_t *plan, const pto_machine_t *machine,
+                          const pto_simulate_options_t *options) {
+    extent_t whole = whole_of(plan);
+    bool fits = work_of(&whole) <= limit_of(options) && ranks_fit(plan, &whole, limit_of(options));
+    if (fits || !machine || options->visit || !pto_sim_nodes_act_alike(plan, machine))
+        return whole;
+    int64_t nodes = plan->request.layout.nodes;
+    return (extent_t){nodes, whole.ranks / nodes, whole.messages / nodes, whole.stages / nodes};
+}
+
+static pto_status_t too_many_ranks(const pto_plan_t *plan, const extent_t *extent, int64_t limit,
+                                   pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                         "%lld ranks are too many to simulate %s by %s one by one; the limit allows %lld "
+                         "(--limit raises it, `portolan predict` prices any number)",
+                         (long long)extent->ranks, plan->request.strategy->name,
+                         plan->request.algorithm->name,
+                         (long long)(most_ranks(limit) / pto_plan_lane_count(plan)));
+}
+
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
+                                     const pto_simulate_options_t *options, int64_t *used, pto_error_t *err) {
+    int64_t before = used ? *used : 0, limit = limit_of(options);
+    extent_t extent = extent_of(plan, machine, options);
+    if (!ranks_fit(plan, &extent, limit))
+        return too_many_ranks(plan, &extent, limit, err);
+    if (work_of(&extent) <= limit - before) {
         if (used)
-            *used += most;
+            *used += work_of(&extent);
         return PTO_OK;
     }
     char earlier[64] = "";
     if (before > 0)
         snprintf(earlier, sizeof earlier, ", of which other plans take %lld", (long long)before);
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
-                         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
-                         plan->request.strategy->name, plan->request.algorithm->name,
-                         (long long)size.messages, (long long)ranks, (long long)size.stages, (long long)limit,
-                         earlier);
+    return pto_error_set(
+        err, PTO_ERR_TOO_LARGE,
+        "%s by %s sends %lld messages%s and its %lld ranks pass %lld stages in all; the limit "
+        "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
+        plan->request.strategy->name, plan->request.algorithm->name, (long long)extent.messages,
+        extent.alike > 1 ? " a node" : "", (long long)extent.ranks, (long long)extent.stages,
+        (long long)limit, earlier);
+}
+
+int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
+                                  const pto_simulate_options_t *options) {
+    return extent_of(plan, machine, options).alike;
+}
+
+int64_t pto_simulate_most_procs(const pto_simulate_options_t *options) {
+    return most_ranks(limit_of(options));
 }

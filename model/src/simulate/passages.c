@@ -1,0 +1,143 @@
+/* The sequence of stages of a plan. All ranks pass the same one, so each stage of each iteration is a passage
+ * that they share, and what is the same for all of them is computed once. Passages exist from the first rank
+ * that reaches their block to the last one that leaves it. */
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
+    pto_passages_t *passages = &sim->passages;
+    pto_walk_begin(&passages->walk, sim->plan);
+    passages->start.walk = passages->walk;
+    for (int i = 0; i < sim->plan->stages.count; i++)
+        if (pto_plan_stage(sim->plan, i)->step_count > passages->most_steps)
+            passages->most_steps = pto_plan_stage(sim->plan, i)->step_count;
+    for (uint32_t i = 0; i < procs; i++) {
+        sim->proc[i].at = &passages->start;
+        passages->starting += sim->proc[i].state != PTO_PROC_ENDED;
+    }
+}
+
+void pto_passages_fini(pto_passages_t *passages) {
+    for (int64_t i = passages->oldest; i < passages->block_count; i++)
+        free(passages->block[i]);
+    free(passages->block);
+}
+
+/* --- making passages ------------------------------------------------------------------------------------ */
+
+static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
+    const pto_step_t *step = pto_plan_step(sim->plan, step_number);
+    const pto_peers_t *peers = &step->peers;
+    pto_action_t action = {.step = step, .k = k};
+    return (pto_move_t){.step = step,
+                        .sends = step->kind == PTO_STEP_SEND,
+                        .receives = step->kind == PTO_STEP_RECV,
+                        .view = &sim->view[step_number],
+                        .who_first = pto_expr_at(&step->who_first, k, 0, 0),
+                        .who_stride = pto_expr_at(&step->who_stride, k, 0, 0),
+                        .who_until = pto_expr_at(&step->who_until, k, 0, 0),
+                        .peer_first = pto_expr_at(&peers->first, k, 0, 0),
+                        .peer_stride = pto_expr_at(&peers->stride, k, 0, 0),
+                        .peer_count = pto_step_peer_count(sim->plan, &action),
+                        .bytes = -1,
+                        .group_size = pto_plan_group(sim->plan, step->group)->size};
+}
+
+static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
+    const pto_stage_t *stage = made->walk.stage;
+    made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
+    for (int i = 0; i < stage->step_count; i++)
+        made->move[i] = pto_step_is_message(pto_plan_step(sim->plan, stage->step_first + i))
+                            ? made_move(sim, stage->step_first + i, made->walk.k)
+                            : (pto_move_t){0};
+}
+
+/* Add an empty block; NULL when out of memory. */
+static pto_passage_block_t *add_block(pto_sim_t *sim) {
+    pto_passages_t *passages = &sim->passages;
+    size_t moves = (size_t)passages->most_steps * PTO_PASSAGES_PER_BLOCK;
+    if (passages->block_count == passages->block_room) {
+        int64_t room = passages->block_room > 0 ? 2 * passages->block_room : 16;
+        pto_passage_block_t **grown = realloc(passages->block, (size_t)room * sizeof(pto_passage_block_t *));
+        if (!grown)
+            return NULL;
+        passages->block = grown;
+        passages->block_room = room;
+    }
+    pto_passage_block_t *block = malloc(sizeof *block + moves * sizeof *block->move);
+    if (!block)
+        return NULL;
+    block->procs = 0;
+    block->count = 0;
+    for (int i = 0; i < PTO_PASSAGES_PER_BLOCK; i++)
+        block->passage[i].move = &block->move[i * passages->most_steps];
+    passages->block[passages->block_count++] = block;
+    return block;
+}
+
+/* Make the passage after the last one; NULL if there is none. */
+static const pto_passage_t *make_next(pto_sim_t *sim) {
+    pto_passages_t *passages = &sim->passages;
+    if (passages->walk.stage && pto_walk_in_nccl(&passages->walk))
+        pto_walk_leave_collective(&passages->walk);
+    passages->ended = passages->ended || !pto_walk_next(&passages->walk);
+    if (passages->ended)
+        return NULL;
+    pto_passage_block_t *block = passages->walk.instance % PTO_PASSAGES_PER_BLOCK > 0
+                                     ? passages->block[passages->block_count - 1]
+                                     : add_block(sim);
+    if (!block) {
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for stages");
+        return NULL;
+    }
+    pto_passage_t *made = &block->passage[block->count++];
+    made->walk = passages->walk;
+    make_passage(sim, made);
+    return made;
+}
+
+/* --- passing -------------------------------------------------------------------------------------------- */
+
+static void free_passed(pto_sim_t *sim) {
+    pto_passages_t *passages = &sim->passages;
+    while (passages->oldest < passages->block_count - 1 && passages->block[passages->oldest]->procs == 0) {
+        free(passages->block[passages->oldest]);
+        passages->block[passages->oldest++] = NULL;
+    }
+}
+
+static const pto_passage_t *next_of(pto_sim_t *sim, const pto_passage_t *at) {
+    const pto_passages_t *passages = &sim->passages;
+    int64_t number = at->walk.instance + 1;
+    if (number > passages->walk.instance || passages->block_count == 0)
+        return make_next(sim);
+    return &passages->block[number / PTO_PASSAGES_PER_BLOCK]->passage[number % PTO_PASSAGES_PER_BLOCK];
+}
+
+/* Count a process in the block that it has reached, and no longer in the one that it has left. */
+static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {
+    pto_passages_t *passages = &sim->passages;
+    int64_t from_block = proc->at->walk.instance / PTO_PASSAGES_PER_BLOCK;
+    int64_t to_block = to->walk.instance / PTO_PASSAGES_PER_BLOCK;
+    bool starts = proc->at == &passages->start;
+    proc->at = to;
+    if (!starts && from_block == to_block)
+        return;
+    passages->block[to_block]->procs++;
+    if (starts)
+        passages->starting--;
+    else
+        passages->block[from_block]->procs--;
+    if (passages->starting == 0)
+        free_passed(sim);
+}
+
+bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
+    const pto_passage_t *at = proc->at, *next;
+    while ((next = next_of(sim, at)) && next->walk.lane != (int)proc->lane)
+        at = next;
+    if (next || at != proc->at)
+        move_to(sim, proc, next ? next : at);
+    return next != NULL;
+}

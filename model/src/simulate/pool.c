@@ -1,0 +1,79 @@
+/* Records of messages in flight, with queues and heaps of them. */
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+/* --- the pool ------------------------------------------------------------------------------------------- */
+
+static bool pool_grow(pto_pool_t *pool) {
+    pto_message_t **grown = realloc(pool->block, (pool->block_count + 1) * sizeof *grown);
+    if (grown)
+        pool->block = grown;
+    pto_message_t *block = grown ? malloc(sizeof *block << PTO_POOL_BLOCK_BITS) : NULL;
+    if (block)
+        pool->block[pool->block_count++] = block;
+    return block != NULL;
+}
+
+uint32_t pto_pool_take(pto_pool_t *pool) {
+    uint32_t number = pool->free_first;
+    if (number) {
+        pool->free_first = pto_message_at(pool, number)->next;
+    } else {
+        number = ++pool->used;
+        if (number >> PTO_POOL_BLOCK_BITS >= pool->block_count && !pool_grow(pool))
+            return 0;
+    }
+    if (++pool->in_flight > pool->most_in_flight)
+        pool->most_in_flight = pool->in_flight;
+    return number;
+}
+
+void pto_pool_fini(pto_pool_t *pool) {
+    for (uint32_t i = 0; i < pool->block_count; i++)
+        free(pool->block[i]);
+    free(pool->block);
+}
+
+/* --- heaps by stage ------------------------------------------------------------------------- */
+
+static bool earlier(const pto_message_t *a, const pto_message_t *b) {
+    if (a->instance != b->instance)
+        return a->instance < b->instance;
+    return a->start_s < b->start_s || (a->start_s == b->start_s && a->source < b->source);
+}
+
+/* Skew heaps (Sleator and Tarjan 1986): union is the only operation needed, with logarithmic amortised
+ * cost. */
+static uint32_t heap_unite(pto_pool_t *pool, uint32_t a, uint32_t b) {
+    uint32_t root = 0;
+    uint32_t *place = &root;
+    while (a && b) {
+        if (earlier(pto_message_at(pool, b), pto_message_at(pool, a))) {
+            uint32_t other = a;
+            a = b;
+            b = other;
+        }
+        *place = a;
+        pto_message_t *message = pto_message_at(pool, a);
+        a = message->right;
+        message->right = message->next;
+        place = &message->next;
+    }
+    *place = a ? a : b;
+    return root;
+}
+
+void pto_heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number) {
+    pto_message_t *message = pto_message_at(pool, number);
+    message->next = 0;
+    message->right = 0;
+    *heap = heap_unite(pool, *heap, number);
+}
+
+uint32_t pto_heap_take(pto_pool_t *pool, uint32_t *heap) {
+    uint32_t number = *heap;
+    const pto_message_t *message = pto_message_at(pool, number);
+    *heap = heap_unite(pool, message->next, message->right);
+    return number;
+}

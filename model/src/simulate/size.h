@@ -1,0 +1,19 @@
+/* How much simulating a plan takes. */
+#ifndef PTO_SIMULATE_SIZE_H
+#define PTO_SIMULATE_SIZE_H
+
+#include "portolan/simulate.h"
+
+/* Check that simulating the plan is within the options' limit after others that took `*used` of it, and add
+ * to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
+                                     const pto_simulate_options_t *options, int64_t *used, pto_error_t *err);
+
+/* The number of nodes that one stands for; 1: all are simulated. */
+int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
+                                  const pto_simulate_options_t *options);
+
+/* The most processes that are simulated at once, for their memory. */
+int64_t pto_simulate_most_procs(const pto_simulate_options_t *options);
+
+#endif

@@ -1,0 +1,61 @@
+/* Plans in which all nodes act alike: numbering the nodes from another one on changes nothing. Every rank
+ * then does what the rank at its place on node 0 does, at the same time, and each message that arrives from
+ * another node is one that node 0 sends at that moment. So one node is simulated and stands for all. */
+#include "simulate/simulate_internal.h"
+
+static bool is_constant(const pto_expr_t *expr) {
+    return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
+}
+
+/* Whether all members of the step's groups act. */
+static bool all_act(const pto_step_t *step, const pto_group_t *group) {
+    return is_constant(&step->who_first) && is_constant(&step->who_stride) && is_constant(&step->who_until) &&
+           step->who_first.constant == 0 && step->who_stride.constant == 1 &&
+           step->who_until.constant >= group->size;
+}
+
+/* Whether the step does the same on all nodes: in groups within nodes it does, since these are numbered
+ * alike; in others all members act, and have peers at the same distances. */
+static bool has_no_first_node(const pto_plan_t *plan, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(plan, step->group);
+    pto_peers_kind_t peers = step->peers.kind;
+    if (peers == PTO_PEERS_CART || peers == PTO_PEERS_GRID)
+        return false;
+    if (pto_group_is_on_node(group->kind))
+        return true;
+    return group->fold == 0 && all_act(step, group) &&
+           (peers == PTO_PEERS_NONE || peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_TORUS);
+}
+
+/* Whether the slice has equally many bytes on all nodes: its blocks are equal, and their number does not
+ * depend on where the rank or its peer is. */
+static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
+           buffer->held_stride <= 1 && slice->parts == 0 && slice->cells == PTO_CELLS_NONE &&
+           slice->share == PTO_SHARE_ALL && !slice->first.peer && !slice->run.peer && !slice->stride.peer &&
+           !slice->until.peer;
+}
+
+static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {
+    bool has_source = step->kind == PTO_STEP_SEND || pto_step_is_local(step);
+    bool has_target = step->kind == PTO_STEP_RECV || pto_step_is_local(step);
+    return has_no_first_node(plan, step) && (!has_source || is_even(plan, &step->source)) &&
+           (!has_target || is_even(plan, &step->target));
+}
+
+bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine) {
+    const pto_request_t *request = &plan->request;
+    if (request->layout.nodes < 2 || machine->fabric.levels > 0 || pto_plan_has_tables(plan) ||
+        pto_plan_either_count(plan, plan->nodes.count) > 0)
+        return false;
+    for (int i = 0; i < plan->nodes.count; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL)
+            return false;
+    }
+    for (int i = 0; i < plan->steps.count; i++)
+        if (!step_is_alike(plan, pto_plan_step(plan, i)))
+            return false;
+    return true;
+}
