@@ -185,7 +185,8 @@ typedef struct {
     int64_t known_offset; /* and that offset, from which later ones continue */
 } pto_held_t;
 
-/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by. */
+/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by.
+ */
 extern _Thread_local int64_t pto_blocks_summed;
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
