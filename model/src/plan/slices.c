@@ -131,6 +131,8 @@ int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block) {
 /* Blocks of a table are contiguous, so a block's offset is the sum of the sizes before it. */
 static int64_t table_offset(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
+    if (holder->offsets)
+        return holder->offsets[block];
     if (buffer->cyclic == PTO_CYCLIC_NONE) {
         if (block < holder->known_block)
             holder->known_block = holder->known_offset = 0;
@@ -387,12 +389,20 @@ static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_he
 
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context) {
+    pto_slice_visit_by(plan, NULL, slice, action, visit, context);
+}
+
+void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, const pto_slice_t *slice,
+                        const pto_action_t *action, pto_range_visit_t visit, void *context) {
     pto_slice_t cells;
     if (slice->cells != PTO_CELLS_NONE) {
         cells = pto_slice_in_grid(plan, slice, action);
         slice = &cells;
     }
-    pto_held_t holder = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    int64_t rank = pto_slice_holder(plan, slice, action);
+    pto_held_t holder = pto_held_by(plan, slice->buffer, rank);
+    if (offsets && offsets->rank == rank)
+        holder.offsets = offsets->of[slice->buffer];
     merger_t merger = {.visit = visit, .context = context};
     bool uniform = is_uniform(slice, holder.buffer) && !slice->reversed;
     int64_t base = slice_base(slice, action, &holder);

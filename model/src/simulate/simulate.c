@@ -422,155 +422,6 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
-static void place_ranks(pto_sim_t *sim) {
-    for (uint32_t i = 0; i < sim->ranks * sim->lanes; i++) {
-        pto_proc_t *proc = &sim->proc[i];
-        uint32_t rank = i % sim->ranks;
-        proc->rank = rank;
-        proc->lane = i / sim->ranks;
-        proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
-        proc->gpu = pto_sim_place(sim, rank) / sim->layout->procs_per_gpu;
-        proc->node = (int32_t)(proc->gpu / sim->layout->gpus_per_node);
-        proc->out.waits = PTO_LINKS_PER_NODE;
-        proc->in.waits = PTO_LINKS_PER_NODE;
-        proc->waits_sender = PTO_LINKS_PER_NODE;
-        pto_walk_begin(&proc->walk, sim->plan);
-        if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu))
-            proc->state = PTO_PROC_ENDED;
-    }
-}
-
-/* Whether expressions are the same for all cores and peers. */
-static bool same_for_all(const pto_expr_t *const *expr, int count) {
-    for (int i = 0; i < count; i++)
-        if (expr[i]->core || expr[i]->peer)
-            return false;
-    return true;
-}
-
-static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
-    const pto_slice_t *slice = pto_message_slice(step);
-    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
-    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
-    const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
-    view->k = -1;
-    view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
-                  buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
-    if (step->kind != PTO_STEP_SEND)
-        return;
-    view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
-    view->rate_s = pto_sim_rate_s(sim, step);
-}
-
-static void view_plan(pto_sim_t *sim) {
-    for (int i = 0; i < sim->plan->stages.count; i++) {
-        const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
-        pto_stage_view_t *view = &sim->stage[i];
-        for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
-            const pto_step_t *step = pto_plan_step(sim->plan, j);
-            bool message = pto_step_is_message(step);
-            bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
-            view->sends = view->sends || step->kind == PTO_STEP_SEND;
-            view->messages = view->messages || message;
-            view->signals_first = view->signals_first || first;
-            view->locals = view->locals || (!message && !first);
-            if (message)
-                view_message_step(sim, step, &sim->view[j]);
-        }
-    }
-}
-
-/* What is shared in a node, and the links of a fabric. */
-static bool find_capacities(pto_sim_t *sim) {
-    const pto_fabric_t *fabric = &sim->machine->fabric;
-    int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
-    sim->first_fabric_link = sim->shared_links.count;
-    sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
-    if (!sim->capacity)
-        return false;
-    for (int i = 0; i < sim->first_fabric_link; i++)
-        sim->capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
-    for (int64_t i = 0; i < between; i++)
-        sim->capacity[sim->first_fabric_link + i].bytes_per_s =
-            1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
-    return true;
-}
-
-/* What is of one plan alone. */
-static bool allocate(pto_sim_t *sim) {
-    size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
-    sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
-    sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
-    sim->raised = calloc(flags + 1, sizeof *sim->raised);
-    sim->either =
-        calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    return sim->view && sim->stage && sim->raised && sim->either;
-}
-
-/* What all plans share, first in the one given. */
-static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
-    size_t nodes = (size_t)sim->layout->nodes;
-    size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
-    int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
-    sim->agenda = agenda;
-    sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
-    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
-    all->proc = calloc(all->procs, sizeof *all->proc);
-    sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links, sim->link_size);
-    sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
-    return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && sim->links &&
-           sim->engine && sim->line_s && sim->routes && find_capacities(sim);
-}
-
-/* All of it, and each plan's share in what the first one has. */
-static bool allocate_all(pto_sims_t *all, pto_agenda_t *agenda) {
-    bool complete = allocate_shared(all, all->sim, agenda);
-    uint32_t procs = 0;
-    for (uint32_t i = 0; i < all->count && complete; i++) {
-        pto_sim_t *sim = &all->sim[i];
-        sim->agenda = agenda;
-        sim->first_link_slot = all->sim->first_link_slot;
-        sim->first_gpu_slot = all->sim->first_gpu_slot;
-        sim->link_size = all->sim->link_size;
-        sim->links = all->sim->links;
-        sim->engine = all->sim->engine;
-        sim->line_s = all->sim->line_s;
-        sim->routes = all->sim->routes;
-        sim->capacity = all->sim->capacity;
-        sim->first_fabric_link = all->sim->first_fabric_link;
-        sim->first_proc = procs;
-        sim->proc = all->proc + procs;
-        procs += sim->ranks * sim->lanes;
-        complete = allocate(sim);
-    }
-    return complete;
-}
-
-static void release(pto_sims_t *all, pto_agenda_t *agenda) {
-    pto_sim_t *first = all->sim;
-    for (uint32_t i = 0; i < all->count; i++) {
-        pto_pool_fini(&all->sim[i].pool);
-        free(all->sim[i].view);
-        free(all->sim[i].stage);
-        free(all->sim[i].raised);
-        free(all->sim[i].either);
-    }
-    pto_agenda_fini(agenda);
-    free(all->proc);
-    free(first->links);
-    free(first->engine);
-    free(first->line_s);
-    for (int64_t node = 0; first->routes && node <= first->layout->nodes; node++)
-        free(first->routes[node].flow);
-    free(first->routes);
-    free(first->capacity);
-}
-
 static void begin(pto_sim_t *sim) {
     for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
         if (sim->proc[rank].state == PTO_PROC_BETWEEN)
@@ -580,13 +431,9 @@ static void begin(pto_sim_t *sim) {
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     pto_agenda_t agenda = {0};
     pto_status_t status = PTO_OK;
-    if (!allocate_all(all, &agenda)) {
-        release(all, &agenda);
+    if (!pto_sims_allocate(all, &agenda)) {
+        pto_sims_release(all, &agenda);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)all->procs);
-    }
-    for (uint32_t i = 0; i < all->count; i++) {
-        place_ranks(&all->sim[i]);
-        view_plan(&all->sim[i]);
     }
     for (uint32_t i = 0; i < all->count; i++)
         begin(&all->sim[i]);
@@ -601,7 +448,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
     if (status == PTO_OK)
         pto_sim_report(all, all->simulation);
-    release(all, &agenda);
+    pto_sims_release(all, &agenda);
     return status;
 }
 
