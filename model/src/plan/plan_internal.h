@@ -182,7 +182,8 @@ typedef struct {
     const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not known beforehand */
 } pto_held_t;
 
-/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by. */
+/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by.
+ */
 extern _Thread_local int64_t pto_blocks_summed;
 
 struct pto_offsets {
