@@ -40,7 +40,8 @@ static int longest_call(const pto_step_prediction_t *step) {
     int longest = -1;
     double longest_s = -1, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds) &&
+        if (pto_workload_is_call(&step->workload->call[i]) &&
+            pto_step_call_seconds(step, i, NULL, &seconds) &&
             seconds * (double)step->workload->call[i].times > longest_s) {
             longest = i;
             longest_s = seconds * (double)step->workload->call[i].times;
