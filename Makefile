@@ -89,7 +89,7 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 METER_SRC := $(wildcard validate/meter*.c)
 # Command-line parsing: of any program, and of those that read scenarios.
 ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c program_folder.c \
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
@@ -101,7 +101,8 @@ DROPIN_SRC := $(wildcard dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c tests/bench/bench_dropin.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
+	tests/bench/bench_dropin.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h and recording.h belong to libportolan-fit and libportolan-traces, which are not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include/portolan/*.h))
@@ -232,7 +233,7 @@ $(BUILD)/obj/gen/chakra.pb-c.o: $(CHAKRA_C) $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 $(DEPS_CPPFLAGS) -I$(<D) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA) -c $< -o $@
-$(BUILD)/obj/model/traces/chakra_et.o: | $(CHAKRA_C)
+$(BUILD)/obj/model/traces/chakra_et.o: $(CHAKRA_C)
 
 $(TRACES_LIB): $(call object,$(TRACES_SRC)) $(BUILD)/obj/gen/chakra.pb-c.o
 	$(call say,AR)
@@ -293,6 +294,9 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
+$(BUILD)/tests/test_rounds: $(call object,tests/mpi/test_rounds.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
 		$(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -310,6 +314,9 @@ $(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mp
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 # A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
@@ -374,11 +381,11 @@ demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@$(TEST) unit golden headers oracle
+	@$(TEST) unit golden headers oracle schema
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh install "$(DEPS)" build test check mpi map
+	@tools/deps.sh install "$(DEPS)" build test check mpi map page
 
 # --- single checks -------------------------------------------------------------------------------------------
 
@@ -413,6 +420,10 @@ check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) ## the same on 
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
 	done; echo "cluster: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
+.PHONY: check-report
+check-report: $(TOOL) ## compare pages of `portolan report` with the program's numbers in Chromium (without it: skipped)
+	@python3 -B tests/report/test_report.py $(TOOL) || [ $$? = 77 ]
+
 .PHONY: check-refits
 check-refits: $(TOOL) ## fit the machine files of Summit and Lassen again and compare (without their samples: skipped, exit 77)
 	@BUILD=$(BUILD) tests/refits.sh
@@ -442,7 +453,7 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
 		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
@@ -525,7 +536,7 @@ format-check: ## fail if clang-format would change a file
 LINT_NODES ?= 225000
 # cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
-lint: ## clang-tidy and cppcheck; both must be clean
+lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
 	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \

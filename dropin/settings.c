@@ -191,10 +191,9 @@ void drop_begin(void) {
     MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
     drop.began_s = drop_now_s();
-    pto_status_t status = pto_agree(MPI_COMM_WORLD, read_settings(&has_gpu, &err), &err);
+    pto_status_t status = read_settings(&has_gpu, &err);
+    status = pto_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
     mine = has_gpu;
-    if (status == PTO_OK)
-        status = pto_same_everywhere(MPI_COMM_WORLD, settings_digest(), &err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), &err);
     if (status == PTO_OK && !any)

@@ -239,6 +239,7 @@ typedef struct {
     pto_memory_handle_t handle;
     size_t offset_bytes; /* of a host buffer, in the segment */
     bool empty;          /* zero bytes: nothing to open */
+    bool failed;         /* of a process's first offer: it has none, since something failed */
 } offer_t;
 
 /* Flags and lines must be zero before other processes learn their address. */
@@ -300,14 +301,23 @@ static char *own_memory(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
 }
 
+/* The place of a buffer among what a process offers; -1: it is private. */
+static int offer_of(const pto_exec_t *exec, int buffer) {
+    return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
+}
+
+static int *reached_at(const pto_exec_t *exec, int number, int64_t rank) {
+    return &exec->reached_at[number * exec->flag_rows + exec->job.place_in_node[rank]];
+}
+
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     if (rank == exec->job.logical)
         return own_memory(exec, buffer);
-    const pto_reached_t *reached = exec->reached.item;
-    for (int i = 0; i < exec->reached.count; i++)
-        if (reached[i].buffer == buffer && reached[i].rank == rank)
-            return reached[i].at.memory;
-    return NULL;
+    if (!exec->reached_at || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
+        return NULL;
+    int number = offer_of(exec, buffer);
+    int at = number < 0 ? 0 : *reached_at(exec, number, rank);
+    return at ? ((const pto_reached_t *)exec->reached.item)[at - 1].at.memory : NULL;
 }
 
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
@@ -340,7 +350,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "ranks %lld and %lld share memory in the plan, but are on different nodes",
                              (long long)rank, (long long)exec->job.logical);
-    int number = buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
+    int number = offer_of(exec, buffer);
     const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
     if (offer->empty)
         return PTO_OK;
@@ -348,6 +358,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
     if (!reached)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
+    *reached_at(exec, number, rank) = exec->reached.count;
     if (buffer != KERNEL_FLAGS && arena_of(exec, buffer) == ARENA_SEGMENT) {
         reached->at.memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;
@@ -393,28 +404,25 @@ static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_err
     return status;
 }
 
-/* All processes of the node exchange what they offer. Collective; errors are agreed on by the whole job. */
-static pto_status_t exchange_offers(pto_exec_t *exec, offer_t *mine, offer_t *offers, pto_error_t *err) {
-    pto_status_t status = pto_agree(exec->job.comm, make_offers(exec, mine, err), err);
-    int bytes = exec->offer_count * (int)sizeof *offers;
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node), err);
-    if (status == PTO_OK)
-        status = take_offers(exec, offers, err);
-    return pto_agree(exec->job.comm, status, err);
-}
-
-static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
-    exec->offer_count = exec->shared_count + signals(exec, true);
+/* All processes of the node exchange what they offer. Collective. */
+static pto_status_t share(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     if (exec->offer_count == 0)
-        return PTO_OK;
-    size_t processes = (size_t)exec->flag_rows, count = (processes + 1) * (size_t)exec->offer_count;
-    offer_t *offers = calloc(count, sizeof *offers);
-    pto_status_t status = offers ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    status = pto_agree(exec->job.comm, status, err);
-    if (status == PTO_OK && offers)
-        status = exchange_offers(exec, offers + processes * (size_t)exec->offer_count, offers, err);
-    free(offers);
+        return status;
+    offer_t *offers = exec->offers, *mine = offers + (size_t)exec->flag_rows * (size_t)exec->offer_count;
+    int bytes = exec->offer_count * (int)sizeof *offers;
+    pto_error_t later;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = make_offers(exec, mine, err);
+    mine->failed = status != PTO_OK || exec->peer_failed;
+    pto_status_t told = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node),
+                                status == PTO_OK ? err : &later);
+    status = status == PTO_OK ? told : status;
+    for (int i = 0; i < exec->flag_rows; i++)
+        exec->peer_failed |= offers[i * exec->offer_count].failed;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = take_offers(exec, offers, err);
+    free(exec->offers);
+    exec->offers = NULL;
     return status;
 }
 
@@ -460,25 +468,36 @@ static pto_status_t plan_segment(pto_exec_t *exec, segment_t *segment, pto_error
     return status;
 }
 
-/* Every process maps the whole segment. */
-static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_error_t *err) {
-    int place = 0;
+static pto_status_t create_segment(pto_exec_t *exec, const segment_t *segment, pto_error_t *err) {
     pto_shared_handle_t *handle = &exec->segment_handle;
-    pto_status_t status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
-    if (status == PTO_OK && place == 0) {
-        status = pto_shared_create_sparse(segment->bytes, &exec->segment, handle, err);
-        exec->segment_own = status == PTO_OK;
-    }
+    pto_status_t status = pto_shared_create_sparse(segment->bytes, &exec->segment, handle, err);
+    exec->segment_own = status == PTO_OK;
+    return status == PTO_OK ? pto_shared_reserve(handle, 0, segment->flags_bytes, err) : status;
+}
+
+/* Every process maps the whole segment, which the first one creates. Collective. */
+static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_status_t status,
+                                pto_error_t *err) {
+    struct {
+        pto_shared_handle_t handle;
+        bool made;
+    } told = {.made = false};
+    pto_error_t later;
+    int place = 0;
+    pto_status_t found = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), status == PTO_OK ? err : &later);
+    status = status == PTO_OK ? found : status;
     if (status == PTO_OK && place == 0)
-        status = pto_shared_reserve(handle, 0, segment->flags_bytes, err);
-    status = pto_agree(exec->job.comm, status, err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Bcast(handle, (int)sizeof *handle, MPI_BYTE, 0, exec->job.node), err);
-    if (status == PTO_OK && place > 0)
-        status = pto_shared_open(handle, &exec->segment, err);
-    if (status == PTO_OK && segment->own_bytes > 0)
-        status = pto_shared_reserve(handle, segment->own_offset_bytes, segment->own_bytes, err);
-    return pto_agree(exec->job.comm, status, err);
+        status = create_segment(exec, segment, err);
+    told.handle = exec->segment_handle;
+    told.made = status == PTO_OK;
+    found = PTO_MPI(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, exec->job.node),
+                    status == PTO_OK ? err : &later);
+    status = status == PTO_OK ? found : status;
+    exec->peer_failed = !told.made;
+    if (status != PTO_OK || place == 0 || !told.made)
+        return status;
+    exec->segment_handle = told.handle;
+    return pto_shared_open(&exec->segment_handle, &exec->segment, err);
 }
 
 static bool shares_host_memory(const pto_exec_t *exec) {
@@ -488,26 +507,34 @@ static bool shares_host_memory(const pto_exec_t *exec) {
     return false;
 }
 
+static pto_status_t use_segment(pto_exec_t *exec, const segment_t *segment, bool buffers, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (segment->own_bytes > 0)
+        status =
+            pto_shared_reserve(&exec->segment_handle, segment->own_offset_bytes, segment->own_bytes, err);
+    if (status != PTO_OK || !buffers)
+        return status;
+    lay_out(exec, ARENA_SEGMENT, (char *)exec->segment + segment->own_offset_bytes);
+    if (!exec->device->pin)
+        return PTO_OK;
+    status = exec->device->pin(exec->segment, segment->bytes, err);
+    exec->segment_pinned = status == PTO_OK;
+    return status;
+}
+
 /* Collective. */
-static pto_status_t make_segment(pto_exec_t *exec, pto_error_t *err) {
+static pto_status_t make_segment(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     bool flags = signals(exec, false), buffers = shares_host_memory(exec);
+    pto_error_t later;
     segment_t segment;
     if (!flags && !buffers)
-        return PTO_OK;
+        return status;
     if (flags)
         exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) *
                                        pto_plan_flag_count(exec->plan) * exec->flag_rows);
-    pto_status_t status = pto_agree(exec->job.comm, plan_segment(exec, &segment, err), err);
-    if (status == PTO_OK)
-        status = map_segment(exec, &segment, err);
-    if (status != PTO_OK || !buffers)
-        return status;
-    lay_out(exec, ARENA_SEGMENT, (char *)exec->segment + segment.own_offset_bytes);
-    if (!exec->device->pin)
-        return PTO_OK;
-    status = exec->device->pin(exec->segment, segment.bytes, err);
-    exec->segment_pinned = status == PTO_OK;
-    return pto_agree(exec->job.comm, status, err);
+    pto_status_t planned = plan_segment(exec, &segment, status == PTO_OK ? err : &later);
+    status = map_segment(exec, &segment, status == PTO_OK ? planned : status, err);
+    return status == PTO_OK && !exec->peer_failed ? use_segment(exec, &segment, buffers, err) : status;
 }
 
 static void leave_segment(pto_exec_t *exec) {
@@ -519,7 +546,10 @@ static void leave_segment(pto_exec_t *exec) {
 
 /* --- all of it ----------------------------------------------------------------------------------------- */
 
-pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
+    exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
+    if (!exec->bound)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers");
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
         exec->bound[b].shared = -1;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
@@ -527,13 +557,22 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_erro
         if (node->kind == PTO_NODE_STAGE)
             note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
     }
-    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &exec->flag_rows), err);
+    exec->flag_rows = exec->job.node_size;
+    size_t processes = (size_t)exec->flag_rows, count = (size_t)(exec->shared_count + signals(exec, true));
+    exec->offers = calloc((processes + 1) * count + 1, sizeof(offer_t));
+    exec->reached_at = calloc(processes * count + 1, sizeof *exec->reached_at);
+    return exec->offers && exec->reached_at
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for what processes share");
+}
+
+pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
+                           pto_error_t *err) {
+    exec->offer_count = exec->shared_count + signals(exec, true);
     if (status == PTO_OK)
         status = bind_own(exec, in, out, err);
-    status = pto_agree(exec->job.comm, status, err);
-    if (status == PTO_OK)
-        status = make_segment(exec, err);
-    return status == PTO_OK ? share(exec, err) : status;
+    status = make_segment(exec, status, err);
+    return share(exec, status, err);
 }
 
 void pto_exec_unbind(pto_exec_t *exec) {
@@ -543,6 +582,8 @@ void pto_exec_unbind(pto_exec_t *exec) {
     free(exec->opened.item);
     free(exec->offered.item);
     free(exec->reached.item);
+    free(exec->reached_at);
+    free(exec->offers);
     /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);

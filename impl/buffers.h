@@ -4,8 +4,13 @@
 
 #include "executor.h"
 
-/* Collective: bind every buffer of the plan to memory, open other processes' buffers, create the flags. */
-pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
+/* Not collective: the memory that pto_exec_bind needs to take part. Errors must be agreed on. */
+pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err);
+/* Collective: bind every buffer of the plan to memory, open other processes' buffers, create the flags.
+ * `status` is what this process has come to so far: one that has failed takes part, and keeps its error.
+ * Errors, also those of others on the node, must be agreed on. */
+pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
+                           pto_error_t *err);
 void pto_exec_unbind(pto_exec_t *exec);
 
 /* Address of what another process exported. Every allocation is opened once. */

@@ -214,12 +214,13 @@ static bool needs_cpu(const pto_exec_t *exec) {
     return needs;
 }
 
-/* Collective: agree on whether all processes can queue runs, and whether all can enqueue them. */
-static pto_status_t agree_on_queueing(pto_exec_t *exec, pto_error_t *err) {
-    int mine[2] = {(int)queue_of(exec), needs_cpu(exec)}, most[2] = {0};
-    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, exec->job.comm), err);
-    exec->queue = (pto_queue_t)most[0];
-    exec->stream_ordered = !most[1];
+/* Collective: agree on the executor, on whether all processes can queue runs, and on whether all can enqueue
+ * them. */
+static pto_status_t agree_on_all(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+    int64_t least[2] = {-(int64_t)queue_of(exec), !needs_cpu(exec)};
+    status = pto_agree_least(exec->job.comm, status, least, 2, err);
+    exec->queue = (pto_queue_t)-least[0];
+    exec->stream_ordered = least[1] != 0;
     return status;
 }
 
@@ -353,17 +354,31 @@ static uint64_t digest(const pto_exec_t *exec) {
     return all;
 }
 
+static int by_counter(const void *one, const void *other) {
+    const pto_exec_signal_t *const *a = one, *const *b = other;
+    if ((*a)->counter != (*b)->counter)
+        return (*a)->counter < (*b)->counter ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
 /* Waits on one counter take its signals in turn: the i-th of m waits per run takes signals i, i + m, ... */
-static void number_waits(pto_exec_t *exec) {
+static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
     pto_exec_signal_t *signal = exec->signals.item;
-    for (int i = 0; i < exec->signals.count; i++) {
-        signal[i].stride = 0;
-        for (int j = 0; j < exec->signals.count; j++) {
-            bool same = signal[j].counter == signal[i].counter;
-            signal[i].stride += same;
-            signal[i].seen += same && j < i;
-        }
+    int count = exec->signals.count;
+    pto_exec_signal_t **sorted = calloc((size_t)count + 1, sizeof *sorted);
+    if (!sorted)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for signals");
+    for (int i = 0; i < count; i++)
+        sorted[i] = &signal[i];
+    qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), by_counter);
+    for (int first = 0, until; first < count; first = until) {
+        for (until = first; until < count && sorted[until]->counter == sorted[first]->counter; until++)
+            sorted[until]->seen += (uint64_t)(until - first);
+        for (int i = first; i < until; i++)
+            sorted[i]->stride = (uint64_t)(until - first);
     }
+    free(sorted);
+    return PTO_OK;
 }
 
 /* The lanes of an either node share a stream, so that what a stage marked `once` puts there precedes what the
@@ -392,37 +407,48 @@ static void set_op(pto_exec_t *exec, pto_op_t op) {
     exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
-static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+static pto_status_t build(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = pto_schedule_build(exec, err);
+    return status == PTO_OK ? number_waits(exec, err) : status;
+}
+
+/* What needs no other process. */
+static pto_status_t prepare_alone(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());
-    status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
-        status = pto_same_everywhere(exec->job.comm, digest(exec), err);
+        status = pto_job_allocate(&pto_plan_request(exec->plan)->layout, &exec->job, err);
     if (status == PTO_OK)
-        status = pto_agree(exec->job.comm, applicable(exec, err), err);
+        status = applicable(exec, err);
     if (status == PTO_OK)
-        status = pto_agree(exec->job.comm, create_streams(exec, err), err);
-    exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
+        status = create_streams(exec, err);
+    return status == PTO_OK ? pto_exec_prepare_binding(exec, err) : status;
+}
+
+/* A process that fails still takes part in what the others do together, so that all agree once, at the end.
+ */
+static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    pto_status_t status = pto_offsets_create(exec->plan, exec->job.logical, &exec->offsets, err);
+    status = pto_exec_bind(exec, in, out, status, err);
+    status = pto_library_prepare(exec, status, err);
+    status = pto_nccl_prepare(exec, status, err);
+    if (status == PTO_OK && !exec->peer_failed)
+        status = build(exec, err);
+    pto_offsets_destroy(exec->offsets);
+    exec->offsets = NULL;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = pto_kernels_make(exec, err);
+    return agree_on_all(exec, status, err);
+}
+
+static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    pto_status_t status = pto_agree_same(exec->job.comm, prepare_alone(exec, err), digest(exec), err);
     if (status == PTO_OK)
-        status = pto_agree(
-            exec->job.comm,
-            exec->bound ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers"), err);
+        status = pto_job_place(&pto_plan_request(exec->plan)->layout, &exec->options, &exec->job, err);
     if (status == PTO_OK)
         status = pto_kernels_agree(exec, err);
     if (status == PTO_OK)
-        status = pto_exec_bind(exec, in, out, err);
-    if (status == PTO_OK)
-        status = pto_library_prepare(exec, err);
-    if (status == PTO_OK)
-        status = pto_nccl_prepare(exec, err);
-    if (status == PTO_OK)
-        status = pto_agree(exec->job.comm, pto_schedule_build(exec, err), err);
-    if (status == PTO_OK)
-        status = pto_kernels_make(exec, err);
-    if (status == PTO_OK)
-        status = agree_on_queueing(exec, err);
-    if (status == PTO_OK)
-        number_waits(exec);
+        status = make_together(exec, in, out, err);
     atomic_store(&exec->watchdog.began_ns, 0);
     return status;
 }
@@ -449,8 +475,7 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
     }
     set_next(made, -1);
-    pto_status_t status =
-        pto_job_create(&pto_plan_request(plan)->layout, comm, &made->options, &made->job, err);
+    pto_status_t status = pto_job_create(comm, made->options.wait, &made->job, err);
     if (status != PTO_OK) {
         free(made->lane);
         free(made);

@@ -224,9 +224,12 @@ struct pto_exec {
     int64_t divisor; /* of the whole result at the end of a run; 0: none */
     pto_exec_options_t options;
     pto_job_t job;
-    pto_bound_t *bound; /* by buffer */
+    pto_bound_t *bound;     /* by buffer */
+    pto_offsets_t *offsets; /* of this process's blocks, while the executor is made */
     int shared_count;
     pto_vector_t reached;       /* pto_reached_t */
+    void *offers;               /* what the node's processes share, until it is open */
+    int *reached_at;            /* by offer and place in the node: 1 + index in `reached`; 0: not open here */
     pto_vector_t opened;        /* pto_opened_t */
     pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
     pto_vector_t registrations; /* by number (register.c) */
@@ -245,6 +248,7 @@ struct pto_exec {
     void *user_out;
     void *segment; /* one per node: flags, then the host buffers that its processes share */
     pto_shared_handle_t segment_handle;
+    bool peer_failed; /* while it is made: another process of the node, which will say so at the end */
     bool segment_own;
     bool segment_pinned;
     int flag_rows; /* processes on this node */

@@ -28,28 +28,48 @@ static pto_error_t own_error(pto_status_t status, int rank, const pto_error_t *e
     return named;
 }
 
-pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
-    int rank = 0;
+/* The lowest status of the lowest rank is the least of these: errors are negative. */
+#define RANKS_MAX ((int64_t)1 << 32)
+static int64_t key_of(pto_status_t status, int rank) { return (int64_t)status * RANKS_MAX + rank; }
+
+static pto_status_t share_error(MPI_Comm comm, int64_t key, int rank, pto_error_t *err) {
+    int failed = (int)(key & (RANKS_MAX - 1));
+    pto_status_t status = (pto_status_t)((key - failed) / RANKS_MAX);
     pto_error_t shared = {0};
-    pto_status_t failed = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
-    struct {
-        int status, rank;
-    } mine = {status, rank}, least = {0, 0};
-    if (failed == PTO_OK)
-        failed = PTO_MPI(MPI_Allreduce(&mine, &least, 1, MPI_2INT, MPI_MINLOC, comm), err);
-    if (failed != PTO_OK || least.status == PTO_OK)
-        return failed;
-    if (rank == least.rank && err)
-        shared = own_error((pto_status_t)least.status, rank, err);
-    failed = PTO_MPI(MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, least.rank, comm), err);
-    if (failed == PTO_OK && err)
+    if (rank == failed && err)
+        shared = own_error(status, rank, err);
+    pto_status_t told = PTO_MPI(MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, failed, comm), err);
+    if (told == PTO_OK && err)
         *err = shared;
-    return failed == PTO_OK ? (pto_status_t)least.status : failed;
+    return told == PTO_OK ? status : told;
 }
 
-pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err) {
-    uint64_t mine[2] = {number, ~number}, least[2];
-    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, comm), err);
+pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
+                             pto_error_t *err) {
+    int64_t mine[1 + PTO_AGREE_MAX] = {0}, least[1 + PTO_AGREE_MAX] = {0};
+    int rank = 0;
+    pto_status_t failed = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
+    mine[0] = key_of(status, rank);
+    for (int i = 0; i < count; i++)
+        mine[1 + i] = number[i];
+    if (failed == PTO_OK)
+        failed = PTO_MPI(MPI_Allreduce(mine, least, 1 + count, MPI_INT64_T, MPI_MIN, comm), err);
+    if (failed != PTO_OK)
+        return failed;
+    for (int i = 0; i < count; i++)
+        number[i] = least[1 + i];
+    return least[0] < 0 ? share_error(comm, least[0], rank, err) : PTO_OK;
+}
+
+pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
+    return pto_agree_least(comm, status, NULL, 0, err);
+}
+
+pto_status_t pto_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err) {
+    int64_t least[2]; /* of the numbers and of their complements, of which the least is that of the largest */
+    memcpy(&least[0], &number, sizeof number);
+    least[1] = ~least[0];
+    status = pto_agree_least(comm, status, least, 2, err);
     if (status != PTO_OK || least[0] == ~least[1])
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
@@ -60,56 +80,33 @@ pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *er
 
 /* --- who is who ---------------------------------------------------------------------------------------- */
 
-/* What each process reports about itself. */
-typedef struct {
-    int64_t logical;
-    int node;          /* lowest rank on its node */
-    int place_in_node; /* by rank */
-} who_t;
-
-/* Every real node must have as many processes as a node of the layout. */
-static pto_status_t by_nodes(const pto_layout_t *layout, const who_t *who, int rank, int size,
-                             int64_t *logical, pto_error_t *err) {
-    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
-    int64_t nodes_before = 0, on_mine = 0;
+/* Every real node must have as many processes as a node of the layout. All processes find the same error. */
+static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_who_t *who, int size, pto_error_t *err) {
+    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu, nodes = 0;
+    for (int i = 0; i < size; i++) /* a node's lowest rank comes first: number the nodes there */
+        if (who[i].node == i)
+            who[i].logical = per_node * nodes++;
     for (int i = 0; i < size; i++) {
-        nodes_before += i < who[rank].node && who[i].place_in_node == 0;
-        on_mine += who[i].node == who[rank].node;
+        if (who[i].processes != per_node)
+            return pto_error_set(
+                err, PTO_ERR_RANGE,
+                "the layout has %lld processes per node, but rank %d's node has %d; place them "
+                "by identity or table to emulate nodes",
+                (long long)per_node, i, who[i].processes);
+        if (who[i].node != i)
+            who[i].logical = who[who[i].node].logical + who[i].place_in_node;
     }
-    if (on_mine != per_node)
-        return pto_error_set(
-            err, PTO_ERR_RANGE,
-            "the layout has %lld processes per node, but rank %d's node has %lld; place them "
-            "by identity or table to emulate nodes",
-            (long long)per_node, rank, (long long)on_mine);
-    *logical = nodes_before * per_node + who[rank].place_in_node;
     return PTO_OK;
 }
 
-static pto_status_t place(const pto_layout_t *layout, const pto_exec_options_t *options, const who_t *who,
-                          int rank, int size, int64_t *logical, pto_error_t *err) {
-    switch (options->placement) {
-    case PTO_PLACEMENT_TABLE:
-        *logical = options->table[rank];
-        break;
-    case PTO_PLACEMENT_IDENTITY:
-        *logical = rank;
-        break;
-    case PTO_PLACEMENT_NODES:
-    case PTO_PLACEMENT_COUNT:
-        return by_nodes(layout, who, rank, size, logical, err);
-    }
-    if (*logical < 0 || *logical >= size)
-        return pto_error_set(err, PTO_ERR_RANGE, "the table places rank %d at %lld of %d", rank,
-                             (long long)*logical, size);
-    return PTO_OK;
-}
-
-static pto_status_t note_places(pto_job_t *job, const who_t *who, pto_error_t *err) {
+static pto_status_t note_places(pto_job_t *job, const pto_who_t *who, pto_error_t *err) {
     for (int i = 0; i < job->size; i++)
         job->mpi_of[i] = -1;
     for (int i = 0; i < job->size; i++) {
         int64_t logical = who[i].logical;
+        if (logical < 0 || logical >= job->size)
+            return pto_error_set(err, PTO_ERR_RANGE, "the table places rank %d at %lld of %d", i,
+                                 (long long)logical, job->size);
         if (job->mpi_of[logical] >= 0)
             return pto_error_set(err, PTO_ERR_RANGE, "ranks %d and %d are both placed at %lld",
                                  job->mpi_of[logical], i, (long long)logical);
@@ -120,38 +117,44 @@ static pto_status_t note_places(pto_job_t *job, const who_t *who, pto_error_t *e
     return PTO_OK;
 }
 
-static pto_status_t exchange_who(pto_job_t *job, who_t *who, pto_error_t *err) {
-    who_t mine = who[job->rank];
-    return PTO_MPI(
-        MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, who, (int)sizeof mine, MPI_BYTE, job->comm), err);
+/* The lowest rank on this process's node. */
+static pto_status_t first_on_node(const pto_job_t *job, int *first, pto_error_t *err) {
+    MPI_Group all = MPI_GROUP_NULL, node = MPI_GROUP_NULL;
+    pto_status_t status = PTO_MPI(MPI_Comm_group(job->comm, &all), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_group(job->node, &node), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Group_translate_ranks(node, 1, (const int[]){0}, all, first), err);
+    if (node != MPI_GROUP_NULL)
+        MPI_Group_free(&node);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
+    return status;
 }
 
-static pto_status_t find_places(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
-                                who_t *who, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    if (pto_layout_rank_count(layout) != job->size)
-        status = pto_error_set(err, PTO_ERR_RANGE, "the layout has %lld processes, the job %d",
-                               (long long)pto_layout_rank_count(layout), job->size);
-    status = pto_agree(job->comm, status, err);
+pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
+                           pto_error_t *err) {
+    pto_who_t *who = job->who, mine = {.logical = job->rank, .processes = job->node_size};
+    if (options->placement == PTO_PLACEMENT_TABLE)
+        mine.logical = options->table[job->rank];
+    pto_status_t status = PTO_MPI(MPI_Comm_rank(job->node, &mine.place_in_node), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(job->node, &who[job->rank].place_in_node), err);
-    who[job->rank].node = job->rank;
+        status = first_on_node(job, &mine.node, err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Bcast(&who[job->rank].node, 1, MPI_INT, 0, job->node), err);
+        status = PTO_MPI(
+            MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, who, (int)sizeof mine, MPI_BYTE, job->comm),
+            err);
+    if (status == PTO_OK && options->placement == PTO_PLACEMENT_NODES)
+        status = place_by_nodes(layout, who, job->size, err);
     if (status == PTO_OK)
-        status = exchange_who(job, who, err);
-    if (status != PTO_OK)
-        return status;
-    status = place(layout, options, who, job->rank, job->size, &who[job->rank].logical, err);
-    status = pto_agree(job->comm, status, err);
-    if (status == PTO_OK)
-        status = exchange_who(job, who, err);
-    return status == PTO_OK ? note_places(job, who, err) : status;
+        status = note_places(job, who, err);
+    job->logical = who[job->rank].logical;
+    free(job->who);
+    job->who = NULL;
+    return status;
 }
 
-pto_status_t pto_job_create(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
-                            pto_job_t *job, pto_error_t *err) {
-    *job = (pto_job_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL, .wait = options->wait};
+static pto_status_t make_comms(MPI_Comm comm, pto_job_t *job, pto_error_t *err) {
     pto_status_t status = PTO_MPI(MPI_Comm_dup(comm, &job->comm), err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Comm_set_errhandler(job->comm, MPI_ERRORS_RETURN), err);
@@ -162,32 +165,35 @@ pto_status_t pto_job_create(const pto_layout_t *layout, MPI_Comm comm, const pto
     if (status == PTO_OK)
         status = PTO_MPI(
             MPI_Comm_split_type(job->comm, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &job->node), err);
-    if (status != PTO_OK) {
+    return status == PTO_OK ? PTO_MPI(MPI_Comm_size(job->node, &job->node_size), err) : status;
+}
+
+pto_status_t pto_job_create(MPI_Comm comm, pto_wait_t wait, pto_job_t *job, pto_error_t *err) {
+    *job = (pto_job_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL, .wait = wait};
+    pto_status_t status = make_comms(comm, job, err);
+    if (status != PTO_OK)
         pto_job_free(job);
-        return status;
-    }
-    size_t size = (size_t)job->size;
-    who_t *who = calloc(size, sizeof *who);
-    int *numbers = calloc(3 * size, sizeof *numbers);
-    job->mpi_of = numbers;
-    if (!who || !numbers)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d processes", job->size);
-    status = pto_agree(job->comm, status, err);
-    if (status == PTO_OK && who && numbers) {
-        job->node_of = numbers + size;
-        job->place_in_node = numbers + 2 * size;
-        status = find_places(layout, options, job, who, err);
-    }
-    if (status == PTO_OK && who)
-        job->logical = who[job->rank].logical;
-    else
-        pto_job_free(job);
-    free(who);
     return status;
 }
 
+pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_error_t *err) {
+    size_t size = (size_t)job->size;
+    if (pto_layout_rank_count(layout) != job->size)
+        return pto_error_set(err, PTO_ERR_RANGE, "the layout has %lld processes, the job %d",
+                             (long long)pto_layout_rank_count(layout), job->size);
+    job->who = calloc(size, sizeof(pto_who_t));
+    job->mpi_of = calloc(3 * size, sizeof *job->mpi_of);
+    if (!job->who || !job->mpi_of)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d processes", job->size);
+    job->node_of = job->mpi_of + size;
+    job->place_in_node = job->mpi_of + 2 * size;
+    return PTO_OK;
+}
+
 void pto_job_free(pto_job_t *job) {
+    free(job->who);
     free(job->mpi_of);
+    job->who = NULL;
     job->mpi_of = NULL;
     if (job->node != MPI_COMM_NULL)
         MPI_Comm_free(&job->node);
@@ -199,12 +205,17 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
                             int64_t *logical_rank, pto_error_t *err) {
     static const pto_exec_options_t defaults;
     pto_job_t job;
-    pto_status_t status = pto_job_create(layout, comm, options ? options : &defaults, &job, err);
+    options = options ? options : &defaults;
+    pto_status_t status = pto_job_create(comm, options->wait, &job, err);
     if (status != PTO_OK)
         return status;
-    *logical_rank = job.logical;
+    status = pto_agree(job.comm, pto_job_allocate(layout, &job, err), err);
+    if (status == PTO_OK)
+        status = pto_job_place(layout, options, &job, err);
+    if (status == PTO_OK)
+        *logical_rank = job.logical;
     pto_job_free(&job);
-    return PTO_OK;
+    return status;
 }
 
 /* Naps that double bound both what a short wait loses and the CPU time of a long one. */

@@ -4,6 +4,14 @@
 
 #include "portolan/exec.h"
 
+/* What each process reports about itself. */
+typedef struct {
+    int64_t logical;   /* if the caller places processes */
+    int node;          /* lowest rank on its node */
+    int place_in_node; /* by rank */
+    int processes;     /* on its node */
+} pto_who_t;
+
 /* The mapping between logical ranks, MPI ranks and nodes; filled on every process. */
 typedef struct {
     MPI_Comm comm; /* our duplicate */
@@ -14,6 +22,8 @@ typedef struct {
     int *mpi_of;        /* by logical rank */
     int *node_of;       /* by logical rank: the lowest MPI rank on its real node */
     int *place_in_node; /* by logical rank: rank in its `node` */
+    int node_size;
+    pto_who_t *who; /* by rank, until all are placed */
     pto_wait_t wait;
 } pto_job_t;
 
@@ -25,13 +35,23 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
  * them. */
 pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err);
 
-/* Collective. The caller frees the job. */
-pto_status_t pto_job_create(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
-                            pto_job_t *job, pto_error_t *err);
-void pto_job_free(pto_job_t *job);
+/* pto_agree, and in the same message the least of each of `count` numbers, which replaces the process's own.
+ */
+enum { PTO_AGREE_MAX = 4 };
+pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
+                             pto_error_t *err);
 
-/* Collective: PTO_ERR_RANGE if processes passed different numbers. */
-pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err);
+/* pto_agree, and in the same message: PTO_ERR_RANGE if processes passed different numbers. */
+pto_status_t pto_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err);
+
+/* Making a job, in three steps. Collective: the communicators and sizes. The caller frees the job. */
+pto_status_t pto_job_create(MPI_Comm comm, pto_wait_t wait, pto_job_t *job, pto_error_t *err);
+/* Not collective: the memory for the next step. Errors must be agreed on. */
+pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_error_t *err);
+/* Collective: who is where. Fails on all processes or on none. */
+pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
+                           pto_error_t *err);
+void pto_job_free(pto_job_t *job);
 
 /* One turn of a wait loop: the first turns spin, later ones let MPI and other processes make progress, or
  * sleep. `*spins` counts them, from 0. */

@@ -76,14 +76,11 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && blocks < 1)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
-    status = pto_agree(exec->job.comm, status, err);
+    int64_t least[3] = {blocks, -most_bytes(exec), PTO_LINES_ANY};
+    if (kernels)
+        least[2] = pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max);
+    status = pto_agree_least(exec->job.comm, status, least, 3, err);
     if (status != PTO_OK || !kernels)
-        return status;
-    int64_t mine[3] = {blocks, -most_bytes(exec),
-                       pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max)},
-            least[3];
-    status = PTO_MPI(MPI_Allreduce(mine, least, 3, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
-    if (status != PTO_OK)
         return status;
     exec->lines = least[2] == PTO_LINES_ANY ? PTO_LINES_NONE : (int)least[2];
     exec->kernel_blocks = (int)pieces(-least[1], kernels->block_bytes, least[0]);
@@ -128,12 +125,10 @@ static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_
 }
 
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err) {
-    if (!has_kernels(exec->plan))
-        return PTO_OK;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
         status = make(exec, (pto_exec_kernel_t *)exec->kernels.item + i, err);
-    return pto_agree(exec->job.comm, status, err);
+    return status;
 }
 
 void pto_kernels_free(pto_exec_t *exec) {

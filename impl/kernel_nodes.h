@@ -6,7 +6,7 @@
 
 /* Collective: agree on the number of blocks and on the buffer in line format, if the plan has kernels. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
-/* Collective: create the kernels on the device. */
+/* Create the kernels on the device. */
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);
 void pto_kernels_free(pto_exec_t *exec);
 /* Whether an enqueued run waited for longer than the time-out, and ended without right results. */

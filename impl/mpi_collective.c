@@ -24,7 +24,7 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
     pto_action_t action = {.rank = exec->job.logical, .peer = peer};
     action.core = action.rank % pto_plan_request(exec->plan)->layout.procs_per_gpu;
     pto_nccl_block_t block = {0};
-    pto_slice_visit(exec->plan, slice, &action, note_block, &block);
+    pto_slice_visit_by(exec->plan, exec->offsets, slice, &action, note_block, &block);
     return block;
 }
 
@@ -197,33 +197,37 @@ pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *me
     pto_status_t status = PTO_MPI(MPI_Comm_split(exec->job.comm, member->acts ? (int)color : MPI_UNDEFINED,
                                                  member->acts ? member->index : 0, comm),
                                   err);
-    return pto_agree(exec->job.comm, status, err);
+    return status;
 }
 
-static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
+/* Neighbors are connected only if all processes know theirs. */
+static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
     pto_library_call_t *call = pto_vector_add(&exec->calls, sizeof *call);
-    pto_status_t status = PTO_OK;
-    if (!call) {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    } else {
+    MPI_Comm comm = MPI_COMM_NULL;
+    pto_error_t later;
+    if (call)
         call->comm = MPI_COMM_NULL;
-        if (member.acts)
-            status = fill_call(exec, member.node, member.group->size, call, err);
-    }
+    else if (status == PTO_OK)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK && !exec->peer_failed && call && member.acts)
+        status = fill_call(exec, member.node, member.group->size, call, err);
+    pto_status_t split = pto_members_comm(exec, &member, &comm, status == PTO_OK ? err : &later);
+    status = status == PTO_OK ? split : status;
+    if (call)
+        call->comm = comm;
+    else if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+    if (member.node->collective != PTO_COLLECTIVE_HALO)
+        return status;
     status = pto_agree(exec->job.comm, status, err);
-    if (status == PTO_OK)
-        status = pto_members_comm(exec, &member, &call->comm, err);
-    if (status == PTO_OK && call && call->neighbors)
-        status = connect_neighbors(call, err);
-    return pto_agree(exec->job.comm, status, err);
+    return status == PTO_OK && call && call->neighbors ? connect_neighbors(call, err) : status;
 }
 
-pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
+pto_status_t pto_library_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+    for (int n = 0; n < pto_plan_node_count(exec->plan); n++)
         if (pto_runs_by_library(exec, pto_plan_node(exec->plan, n)))
-            status = prepare_one(exec, n, err);
+            status = prepare_one(exec, n, status, err);
     return status;
 }
 

@@ -4,8 +4,9 @@
 
 #include "executor.h"
 
-/* Collective: prepare the library calls, one for each collective node that MPI runs. */
-pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);
+/* Collective: prepare the library calls, one for each collective node that MPI runs. `status` is what this
+ * process has come to so far: one that has failed takes part, and keeps its error. */
+pto_status_t pto_library_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
 void pto_library_free(pto_exec_t *exec);
 

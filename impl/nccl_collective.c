@@ -90,7 +90,7 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !part)
         return status;
-    status = pto_members_comm(exec, &member, &part->comm, err);
+    status = pto_agree(exec->job.comm, pto_members_comm(exec, &member, &part->comm, err), err);
     if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
     status = pto_agree(exec->job.comm, status, err);
@@ -102,10 +102,12 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     return status;
 }
 
-pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_error_t *err) {
+pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     if (!pto_plan_uses_nccl(exec->plan))
-        return PTO_OK;
-    pto_status_t status = pto_agree(exec->job.comm, available(exec, err), err);
+        return status;
+    if (status == PTO_OK)
+        status = available(exec, err);
+    status = pto_agree(exec->job.comm, status, err);
     for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
         if (pto_runs_by_nccl(pto_plan_node(exec->plan, n)))
             status = prepare_one(exec, n, err);

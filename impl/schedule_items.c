@@ -34,7 +34,7 @@ pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
-    pto_slice_visit(exec->plan, slice, action, note_range, ranges);
+    pto_slice_visit_by(exec->plan, exec->offsets, slice, action, note_range, ranges);
     return ranges->failed ? pto_schedule_out_of_memory(err) : PTO_OK;
 }
 

@@ -15,6 +15,14 @@ function make(name, attributes, ...children) {
   return element;
 }
 
+/* A step's calls have the machine that their communicators have, with some parameters a number of times as large. */
+for (const panel of data.panels)
+  for (const row of panel.rows)
+    if (row.calls) {
+      row.cells = row.calls.map(call => call.cells.map(cell => ({...cell, v: call.v})));
+      row.picks = row.cells.map(cells => cells.reduce((best, cell) => (cell.r === undefined && (!best || cell.s < best.s) ? cell : best), null)?.i ?? -1);
+    }
+
 /* --- numbers ------------------------------------------------------------------------------------------------- */
 
 /* Three digits, as the program's tables print them. */
@@ -94,7 +102,6 @@ function priceOf(cell, values) {
   return price;
 }
 
-/* A cell of a call has the machine that its communicator has, with some parameters a number of times as large. */
 const scaled = (cell, values) => (cell.v ? values.map((value, i) => value * cell.v[i]) : values);
 
 let prices; /* of the panel, by row, column and position in the cell list */
@@ -177,7 +184,7 @@ function drawMap() {
     const label = make("th", {scope: "row", role: "rowheader"}, rowLabel(panel, r).replace(", ", ""));
     const cells = row.cells ? row.cells.map((_, column) => mapCell(r, column))
                             : [make("td", {class: "none", colspan: panel.values.length, role: "gridcell"}, row.reason)];
-    return make("tr", {role: "row", class: row.nodes === panel.own ? "own" : null}, label, ...cells);
+    return make("tr", {role: "row", class: row.nodes === panel.own && panel.rows.length > 1 ? "own" : null}, label, ...cells);
   });
   const hadFocus = byId("map").contains(document.activeElement);
   byId("map").replaceChildren(make("caption", {class: "unseen"}, `The cheapest strategy of ${panel.title}`),
@@ -405,7 +412,7 @@ function explain() {
   const hasMeasured = (panel.rows[state.row].measured || []).length > 0;
   const best = listed.length && listed[0].price ? listed[0].price.seconds : 0;
   byId("point-title").textContent = `${rowLabel(panel, state.row)}${xText(panel, state.column)}`;
-  const heads = ["Strategy", "Time", changed ? "As it is" : null, "To the cheapest", "95 percent interval", hasMeasured ? "Measured (median)" : null, "Plan"];
+  const heads = ["Strategy", "Time", changed ? "As it is" : null, "To the cheapest", "95 percent interval", hasMeasured ? data.command[0] === "score" ? "Measured" : "Measured (median)" : null, "Plan"];
   byId("strategies").replaceChildren(
     make("caption", {class: "unseen"}, "Strategies at this point, the cheapest first"),
     make("thead", {}, make("tr", {}, ...heads.filter(head => head !== null).map((head, i, all) => make("th", {scope: "col", class: i > 0 && i < all.length - 1 ? "n" : null}, head)))),
@@ -429,16 +436,15 @@ function placeText(param) {
 /* Stage, parameter and count of each addend of the price. */
 function termRow(cell, at) {
   const [stage, index, count] = cell.t.slice(at, at + 3), param = data.params[index];
-  const times = cell.k && cell.k[index] !== undefined ? cell.k[index] : 1;
   if (param.value === undefined)
     return make("tr", {}, make("td", {class: "n"}, "-"), make("td", {}), make("td", {}, data.stages[stage]), make("td", {class: "n"}, short(count)),
       make("td", {}, make("code", {}, param.key)), make("td", {colspan: 2}, "not in the machine file, not priced"));
-  const value = param.value * times, seconds = count * value, share = cell.s > 0 ? seconds / cell.s : 0;
+  const value = param.value, seconds = count * value, share = cell.s > 0 ? seconds / cell.s : 0;
   return make("tr", {}, make("td", {class: "n", "data-seconds": seconds}, (seconds * 1e6).toFixed(3)),
     make("td", {class: "n"}, `${(100 * share).toFixed(1)}% `, make("span", {class: "bar", "aria-hidden": "true", style: `width:${Math.max(0, 4 * share).toFixed(2)}em`})),
     make("td", {}, data.stages[stage]), make("td", {class: "n"}, short(count)),
     make("td", {}, make("code", {}, param.key), param.flagged !== undefined ? make("span", {class: "flagged", title: param.flagged}, " flagged") : null),
-    make("td", {class: "n"}, short(value) + (times !== 1 ? ` (${times} x)` : "")), make("td", {}, placeText(param)));
+    make("td", {class: "n"}, short(value)), make("td", {}, placeText(param)));
 }
 
 function explainTerms(item, changed) {

@@ -6,7 +6,7 @@ Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is comp
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
 test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old; areas under
-MPI then run all of their tests for each mutant. Areas: model, strategies, fit, impl, calibrate, validate.
+MPI then run all of their tests for each mutant. Areas: model, strategies, fit, traces, impl, calibrate, validate.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ AREAS = {
     "model": ["model/src"],
     "strategies": ["model/strategies", "model/algorithms"],
     "fit": ["model/fit"],
+    "traces": ["model/traces"],
     "impl": ["impl"],
     "calibrate": ["calibrate"],
     "validate": ["validate"],

@@ -6,6 +6,7 @@
 #            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
+#   schema   what commands print as JSON against docs/portolan.schema.json
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
 #   golden-update  rewrite the NAME.out files and those lines of the documents
@@ -219,6 +220,19 @@ check_oracle() {
     fi
 }
 
+# Skipped (77) without the package that knows JSON schemas.
+check_schema() {
+    local status=0
+    PYTHONDONTWRITEBYTECODE=1 timeout 300 python3 tests/schema.py "$BUILD/portolan" >"$scratch/log" 2>&1 || status=$?
+    if [ "$status" -eq 77 ]; then cat "$scratch/log"; fi
+    if [ "$status" -eq 0 ] || [ "$status" -eq 77 ]; then
+        pass
+    else
+        fail "tests/schema.py"
+        sed 's/^/    /' "$scratch/log"
+    fi
+}
+
 # Detects leaks, too, except what the MPI library and its helpers keep until the process ends.
 check_exec() { # PROCESSES ARGUMENT...
     local processes=$1
@@ -251,6 +265,7 @@ for kind in "$@"; do
     golden-update) update_golden ;;
     headers) run_headers ;;
     oracle) queue check_oracle ;;
+    schema) queue check_schema ;;
     exec) run_exec ;;
     *)
         echo "test.sh: unknown kind: $kind" >&2

@@ -172,6 +172,7 @@ static void print_json_name(const char *key, const pto_predictions_t *prediction
 
 static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_json_start(stdout, predictions->machine);
+    pto_print_json_question(stdout, predictions);
     printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
     if (predictions->by != PTO_BY_TIME)
         printf("\"by\": \"%s\", ", pto_by_name(predictions->by));

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "option_apply.h"
@@ -48,6 +50,7 @@ typedef struct {
     pto_options_t options;
     pto_recording_options_t trace;
     int64_t top;
+    double begin_s, shown_s; /* of reading, and of what was last shown of it */
 } replay_t;
 
 static const char *collective_at(int i) {
@@ -80,6 +83,8 @@ static const pto_option_t replay_options[] = {
     {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
      .word_at = collective_at},
     {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
+    {"progress", NULL, "show progress even if standard error is not a terminal",
+     STORE(FLAG, options.progress)},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 
@@ -340,6 +345,51 @@ static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
     return PTO_OK;
 }
 
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A line on standard error from the second second on, which the next one overwrites. */
+static void show_progress(void *context, double part) {
+    enum { QUIET_S = 2 };
+    replay_t *replay = context;
+    double now = now_s(), passed_s = now - replay->begin_s;
+    if (passed_s < QUIET_S || now - replay->shown_s < 0.5 || part <= 0)
+        return;
+    fprintf(stderr, "\r\033[Kread %.0f%%, about %.0f s left", 100 * part, passed_s * (1 - part) / part);
+    fflush(stderr);
+    replay->shown_s = now;
+}
+
+static bool shows_progress(const replay_t *replay) {
+    return replay->options.progress || isatty(STDERR_FILENO) == 1;
+}
+
+static pto_status_t read_file(replay_t *replay, const char *path, pto_recording_t *trace, pto_error_t *err) {
+    replay->begin_s = now_s();
+    replay->trace.context = replay;
+    if (shows_progress(replay))
+        replay->trace.progress = show_progress;
+    pto_status_t status = pto_recording_read(path, &replay->trace, trace, err);
+    if (replay->shown_s > 0)
+        fputs("\r\033[K", stderr);
+    return status;
+}
+
+static pto_status_t predict(const replay_t *replay, const pto_workload_t *workload,
+                            pto_step_prediction_t *step, pto_error_t *err) {
+    enum { LONG = 100 }; /* takes more than about two seconds */
+    const bool shown = workload->call_count > LONG && shows_progress(replay);
+    if (shown)
+        fprintf(stderr, "\r\033[Kpredicting %d kinds of calls", workload->call_count);
+    pto_status_t status = pto_step_predict(workload, replay->options.machine, step, err);
+    if (shown)
+        fputs("\r\033[K", stderr);
+    return status;
+}
+
 static void print_replayed(replayed_t *replayed) {
     const pto_format_t format = replayed->replay->options.format;
     if (format == PTO_FORMAT_CSV)
@@ -360,11 +410,11 @@ static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *
     if (status == PTO_OK)
         status = complete_places(replay, err);
     if (status == PTO_OK)
-        status = pto_recording_read(path, &replay->trace, &replayed.trace, err);
+        status = read_file(replay, path, &replayed.trace, err);
     if (status == PTO_OK)
         status = pto_recording_workload(&replayed.trace, replay->options.machine, &workload, err);
     if (status == PTO_OK)
-        status = pto_step_predict(&workload, replay->options.machine, &replayed.step, err);
+        status = predict(replay, &workload, &replayed.step, err);
     if (status == PTO_OK)
         print_replayed(&replayed);
     pto_step_fini(&replayed.step);

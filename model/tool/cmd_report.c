@@ -2,15 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "command.h"
 #include "option_apply.h"
 #include "portolan/version.h"
 #include "report.h"
-#include "scenario/check.h"
+#include "step_table.h"
 #include "table.h"
 
 static const char usage[] =
-    "usage: portolan report [SCENARIO.yaml] --out REPORT.html [OPTIONS]\n"
+    "usage: portolan report [SCENARIO.yaml | WORKLOAD.yaml] --out REPORT.html [OPTIONS]\n"
     "       portolan report --machine MACHINE COLLECTIVES.csv [MORE.csv ...] --out REPORT.html\n"
     "\n"
     "Writes a page for a browser: which strategy is the cheapest at which size on how many nodes, each\n"
@@ -27,6 +28,10 @@ static const char usage[] =
     "\n"
     "  portolan report --machine h200-x4 validate/results/h200-x4/collectives.csv --out measured.html\n"
     "\n"
+    "With a workload, the calls of its step:\n"
+    "\n"
+    "  portolan report scenarios/workloads/llm-training.yaml --out step.html\n"
+    "\n"
     "--rows names the numbers of nodes to compare; by default a quarter to four times those of the "
     "scenario.\n";
 
@@ -36,7 +41,9 @@ typedef struct {
     pto_series_t rows; /* numbers of nodes; none: some around the scenario's */
     int sliders;
     const pto_arguments_t *given;
-    const pto_collectives_t *collectives; /* NULL: a scenario */
+    /* What the page is of; both NULL: the scenario. */
+    const pto_collectives_t *collectives;
+    const pto_step_prediction_t *step;
 } arguments_t;
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
@@ -69,19 +76,22 @@ static void print_text(FILE *stream, const char *key, const char *text) {
         fputs("null", stream);
 }
 
-static void print_question(FILE *stream, const pto_options_t *options, const pto_collectives_t *collectives) {
+static void print_question(FILE *stream, const arguments_t *arguments) {
+    const pto_options_t *options = &arguments->shared;
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
     const pto_machine_t *machine = options->machine;
     fprintf(stream, "{\"version\":\"%s\"", PTO_VERSION_TEXT);
-    print_text(stream, "title", collectives ? "measured and predicted" : scenario->name);
-    print_text(stream, "scenario", scenario->path);
+    print_text(stream, "title",
+               arguments->collectives ? "measured and predicted"
+               : arguments->step      ? arguments->step->workload->name
+                                      : scenario->name);
     print_text(stream, "machine", pto_machine_name(machine));
     print_text(stream, "file", pto_machine_path(machine));
     print_text(stream, "source", pto_machine_source(machine));
     print_text(stream, "model", pto_machine_model(machine));
     print_text(stream, "what_if", pto_machine_what_if(machine));
-    if (collectives)
+    if (arguments->collectives || arguments->step)
         return;
     fprintf(stream, ",\n\"collective\":\"%s\",\"gpus_per_node\":%lld,\"procs_per_gpu\":%lld",
             pto_collective_name(scenario->collective), (long long)layout->gpus_per_node,
@@ -128,16 +138,27 @@ static pto_status_t print_scenario(pto_report_t *report, arguments_t *arguments,
     return pto_report_panel(report, &panel, err);
 }
 
+static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, pto_error_t *err) {
+    if (arguments->collectives)
+        return pto_report_score(report, arguments->collectives, arguments->sliders, err);
+    if (arguments->step)
+        return pto_report_step(report, arguments->step, arguments->sliders, err);
+    return print_scenario(report, arguments, err);
+}
+
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
-    const pto_collectives_t *collectives = arguments->collectives;
     pto_report_t report = {.stream = stream, .machine = arguments->shared.machine};
-    print_question(stream, &arguments->shared, collectives);
-    print_command(stream, arguments->given, collectives ? "score" : "predict");
-    if (collectives)
-        pto_report_fitted(stream, report.machine, collectives);
+    print_question(stream, arguments);
+    print_command(stream, arguments->given,
+                  arguments->collectives ? "score"
+                  : arguments->step      ? "step"
+                                         : "predict");
+    if (arguments->collectives)
+        pto_report_fitted(stream, report.machine, arguments->collectives);
+    if (arguments->step)
+        pto_report_step_total(stream, arguments->step);
     fputs(",\n\"panels\":[", stream);
-    pto_status_t status = collectives ? pto_report_score(&report, collectives, arguments->sliders, err)
-                                      : print_scenario(&report, arguments, err);
+    pto_status_t status = print_panels(&report, arguments, err);
     fputs("]", stream);
     if (status == PTO_OK)
         status = pto_report_tables(&report, err);
@@ -163,9 +184,10 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
     pto_options_t *options = &arguments->shared;
     pto_status_t status = PTO_OK;
-    if (!arguments->collectives)
+    bool of_scenario = !arguments->collectives && !arguments->step;
+    if (of_scenario)
         status = pto_report_rows(&options->scenario, &arguments->rows, err);
-    if (status == PTO_OK && !arguments->collectives)
+    if (status == PTO_OK && of_scenario)
         status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
     if (status == PTO_OK)
         status = print_data(arguments, stream, err);
@@ -190,29 +212,76 @@ static int read_files(arguments_t *arguments, pto_collectives_t *collectives) {
     return code;
 }
 
+static int make_page(arguments_t *arguments) {
+    pto_error_t err = {0};
+    return make(arguments, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+}
+
+static int report_measured(arguments_t *arguments) {
+    pto_collectives_t collectives = {0};
+    int code = read_files(arguments, &collectives);
+    if (code < 0)
+        code = make_page(arguments);
+    pto_collectives_fini(&collectives);
+    return code;
+}
+
+static int report_step(arguments_t *arguments) {
+    pto_workload_t workload;
+    pto_step_prediction_t step = {0};
+    pto_error_t err = {0};
+    pto_scenario_init(&arguments->shared.scenario);
+    int code = pto_options_apply(arguments->given, arguments);
+    if (code < 0 && pto_workload_read(arguments->given->operand[0], &workload, &err) != PTO_OK)
+        code = pto_report_error(&err);
+    if (code >= 0)
+        return code;
+    if (pto_step_open(&arguments->shared, &workload, &step, &err) == PTO_OK) {
+        arguments->step = &step;
+        code = make_page(arguments);
+        pto_step_fini(&step);
+    } else {
+        code = pto_report_error(&err);
+    }
+    pto_workload_fini(&workload);
+    return code;
+}
+
+static int report_scenario(arguments_t *arguments) {
+    int code = pto_options_finish(arguments->given, &arguments->shared);
+    if (code >= 0) {
+        arguments->shared = (pto_options_t){.out = NULL}; /* freed */
+        return code;
+    }
+    return make_page(arguments);
+}
+
 static bool is_measured(const char *path) {
     size_t length = strlen(path);
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
+/* Whether a file is a workload: a line begins with its key. A file that cannot be read is left to others. */
+static bool is_workload(const char *path) {
+    enum { WORKLOAD_BYTES_MAX = 1 << 22 };
+    char *text = NULL;
+    size_t size = 0;
+    if (pto_text_read(path, WORKLOAD_BYTES_MAX, &text, &size, NULL) != PTO_OK)
+        return false;
+    bool found = strncmp(text, "workload:", strlen("workload:")) == 0 || strstr(text, "\nworkload:") != NULL;
+    free(text);
+    return found;
+}
+
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.given = given};
-    pto_collectives_t collectives = {0};
-    pto_error_t err = {0};
-    bool measured = given->operand_count > 0 && is_measured(given->operand[0]);
-    int code = -1;
+    const char *path = given->operand_count > 0 ? given->operand[0] : NULL;
     if (!pto_arguments_text(given, "out"))
         return pto_usage_error(&syntax, "no page to write is named (--out)");
-    if (!measured)
-        code = pto_options_finish(given, &arguments.shared);
-    if (code >= 0)
-        return code;
-    if (measured)
-        code = read_files(&arguments, &collectives);
-    if (code < 0)
-        code = make(&arguments, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    int code = path && is_measured(path)                                ? report_measured(&arguments)
+               : path && given->operand_count == 1 && is_workload(path) ? report_step(&arguments)
+                                                                        : report_scenario(&arguments);
     pto_series_fini(&arguments.rows);
-    pto_collectives_fini(&collectives);
     pto_options_fini(&arguments.shared);
     return code;
 }

@@ -250,9 +250,9 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
                             const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     if (score->cell_count == 0)
         return no_cells(score, err);
-    pto_status_t status = pto_check_amount(&arguments->shared.scenario, "predicting these cells takes the work of",
-                                           pto_score_work(score, machine),
-                                           arguments->print.leave_one_out ? PTO_FIT_PRICES : 1, err);
+    pto_status_t status = pto_check_amount(
+        &arguments->shared.scenario, "predicting these cells takes the work of",
+        pto_score_work(score, machine), arguments->print.leave_one_out ? PTO_FIT_PRICES : 1, err);
     if (status != PTO_OK)
         return status;
     if (arguments->print.leave_one_out)

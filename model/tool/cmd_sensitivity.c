@@ -150,6 +150,7 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
                pto_sweep_kind_name(predictions->sweep));
     } else {
         pto_print_json_start(stdout, predictions->machine);
+        pto_print_json_question(stdout, predictions);
         printf(", \"points\": [");
     }
 }

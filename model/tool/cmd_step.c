@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "step_table.h"
 #include "table.h"
+#include "workload_options.h"
 
 static const char usage[] =
     "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"
@@ -45,9 +46,13 @@ static const char usage[] =
     "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n"
     "Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, {NULL, pto_machine_options},
-                                               {NULL, pto_step_options},        {NULL, pto_work_options},
-                                               {NULL, pto_change_options},      {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
+                                               {NULL, pto_machine_options},
+                                               {NULL, pto_workload_options},
+                                               {NULL, pto_step_options},
+                                               {NULL, pto_work_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -218,71 +223,6 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* The layout is changed by options and what-ifs as that of a scenario. */
-static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
-    pto_scenario_t *scenario = &options->scenario;
-    pto_layout_t *layout = &scenario->layout;
-    pto_series_t one;
-    scenario->collective = PTO_COLLECTIVE_BROADCAST;
-    if (layout->gpus_per_node == 0)
-        layout->gpus_per_node = workload->layout.gpus_per_node;
-    if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = workload->layout.procs_per_gpu;
-    if (scenario->nodes.count > 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
-    pto_status_t status = pto_series_one(1, &scenario->bytes, err);
-    if (status != PTO_OK || scenario->nodes.count > 0)
-        return status;
-    layout->nodes = workload->layout.nodes;
-    status = pto_series_one(layout->nodes, &one, err);
-    if (status == PTO_OK)
-        scenario->nodes = one;
-    return status;
-}
-
-static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
-    pto_scenario_t *scenario = &options->scenario;
-    pto_status_t status = PTO_OK;
-    if (!scenario->machine_path && !workload->machine_path)
-        return pto_error_set_at(err, PTO_ERR_KEY, workload->path, 1, 1,
-                                "no machine is named: add `machine: NAME`, or give --machine");
-    if (!scenario->machine_path) {
-        scenario->machine_path = workload->machine_path;
-        scenario->place[PTO_FIELD_MACHINE] = workload->machine_place;
-        workload->machine_path = NULL;
-        status = pto_options_find_machine(scenario, workload->path, err);
-    }
-    if (status == PTO_OK)
-        status = pto_machine_open(scenario->machine_path, &options->machine, err);
-    if (status == PTO_OK)
-        status = take_layout(options, workload, err);
-    if (status == PTO_OK)
-        status = pto_options_change(options, err);
-    workload->layout.nodes = scenario->layout.nodes;
-    workload->layout.gpus_per_node = scenario->layout.gpus_per_node;
-    workload->layout.procs_per_gpu = scenario->layout.procs_per_gpu;
-    return status;
-}
-
-/* Every call takes one of the strategies that --strategy names. */
-static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
-    for (int i = 0; i < workload->call_count; i++) {
-        pto_scenario_t *scenario = &workload->call[i].scenario;
-        char **made = calloc((size_t)from->strategy_count, sizeof *made);
-        bool complete = made != NULL;
-        for (int s = 0; s < from->strategy_count && complete; s++)
-            complete = (made[s] = strdup(from->strategy[s])) != NULL;
-        for (int s = 0; s < scenario->strategy_count; s++)
-            free(scenario->strategy[s]);
-        free(scenario->strategy);
-        scenario->strategy = made;
-        scenario->strategy_count = made ? from->strategy_count : 0;
-        if (!complete)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    }
-    return PTO_OK;
-}
-
 /* --- simulations ---------------------------------------------------------------------------------------- */
 
 static void fini_simulations(simulations_t *simulations) {
@@ -326,15 +266,15 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
     return status;
 }
 
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err) {
+    pto_status_t status = pto_options_bind_workload(options, workload, NULL, NULL, err);
+    return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
+}
+
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_step_prediction_t step;
-    pto_status_t status = open_machine(options, workload, err);
-    if (status == PTO_OK && options->has_strategies)
-        status = give_strategies(&options->scenario, workload, err);
-    if (status == PTO_OK)
-        status = pto_workload_bind(workload, options->machine, err);
-    if (status == PTO_OK)
-        status = pto_step_predict(workload, options->machine, &step, err);
+    pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
     status = print(&step, options, err);

@@ -32,6 +32,6 @@ extern const pto_command_t pto_command_list, pto_command_predict, pto_command_pi
     pto_command_check, pto_command_fit, pto_command_sensitivity, pto_command_score, pto_command_simulate,
     pto_command_topology, pto_command_traffic, pto_command_completion, pto_command_tune, pto_command_map,
     pto_command_export, pto_command_start, pto_command_step, pto_command_replay, pto_command_machine,
-    pto_command_report;
+    pto_command_upgrade, pto_command_report;
 
 #endif

@@ -176,13 +176,16 @@ const pto_option_t pto_export_options[] = {
      .apply = pto_option_apply_bytes},
     {.name = NULL}};
 
-const pto_option_t pto_step_options[] = {
+const pto_option_t pto_workload_options[] = {
     {"nodes", "N", "nodes; a size of 0 in the grid follows", .apply = pto_option_apply_nodes},
     {"gpus-per-node", "N", "GPUs used per node", STORE(COUNT, scenario.layout.gpus_per_node)},
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at},
+    {.name = NULL}};
+
+const pto_option_t pto_step_options[] = {
     ALL_COLUMNS,
     {"simulate", NULL, "simulate the cheapest mix and the strategies named, with all that run at once",
      STORE(FLAG, simulate)},

@@ -37,7 +37,8 @@ typedef struct {
     bool all;
     pto_bandwidth_t bandwidth; /* of tables, instead of times */
     bool progress;
-    bool simulate; /* step: besides prices */
+    bool simulate;        /* step: besides prices */
+    const char *upgrades; /* upgrade: a file, borrowed from argv; NULL: the standard ones */
     bool unroll;
     int64_t rank;
     /* map: lists of names, and files, borrowed from argv; NULL: not given */

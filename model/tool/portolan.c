@@ -7,6 +7,7 @@
 #include "command.h"
 #include "portolan/output.h"
 #include "portolan/version.h"
+#include "topics.h"
 
 static void print_usage(FILE *stream) {
     fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n"
@@ -19,7 +20,12 @@ static void print_usage(FILE *stream) {
     for (int i = 0; pto_command_at(i); i++)
         fprintf(stream, "  %-11s %s\n", pto_command_at(i)->name, pto_command_at(i)->summary);
     fputs("\n"
-          "`portolan COMMAND --help` or `portolan help COMMAND` explains each.\n"
+          "`portolan COMMAND --help` or `portolan help COMMAND` explains each. `portolan help TOPIC` "
+          "answers:\n",
+          stream);
+    for (int i = 0; pto_topic_at(i); i++)
+        fprintf(stream, "  %-11s %s\n", pto_topic_at(i)->name, pto_topic_at(i)->summary);
+    fputs(""
           "\n"
           "example:\n"
           "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
@@ -38,9 +44,14 @@ static int run_command(const char *name, int argc, char **argv) {
     return PTO_EXIT_USAGE;
 }
 
-/* `portolan help COMMAND` means `portolan COMMAND --help`. */
+/* `portolan help COMMAND` means `portolan COMMAND --help`; topics are no commands. */
 static int help_on(char *name) {
     static char help[] = "--help";
+    const pto_topic_t *topic = pto_topic_find(name);
+    if (topic) {
+        fputs(topic->text, stdout);
+        return PTO_EXIT_OK;
+    }
     char *argv[] = {name, help, NULL};
     return run_command(name, 2, argv);
 }

@@ -7,6 +7,7 @@
 #include "plot_points.h"
 #include "portolan/collectives.h"
 #include "portolan/pick.h"
+#include "portolan/step.h"
 #include "price/formula.h"
 
 /* Sliders vary a parameter down and up by at most this factor. */
@@ -36,7 +37,8 @@ typedef struct {
 
 void pto_report_fini(pto_report_t *report);
 
-/* Choose up to `count` parameters, by what they do to the picks of the predictions. Errors: those of
+/* Choose up to `count` parameters, by what they do to the picks of the predictions, which may be of a machine
+ * that has the same parameters with other values. Errors: those of
  * pto_sensitivity. */
 pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,
                                        pto_error_t *err);
@@ -75,6 +77,12 @@ pto_status_t pto_report_rows(const pto_scenario_t *scenario, pto_series_t *rows,
  * pto_report_panel; PTO_ERR_NOT_APPLICABLE if there is nothing to compare. */
 pto_status_t pto_report_score(pto_report_t *report, const pto_collectives_t *collectives, int sliders,
                               pto_error_t *err);
+/* The calls of a step, which must outlive the report. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
+                             pto_error_t *err);
+/* A note on what the step takes as a whole. */
+void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step);
+
 /* A note on which of them the machine's terms were fitted to, if any were. */
 void pto_report_fitted(FILE *stream, const pto_machine_t *machine, const pto_collectives_t *collectives);
 

@@ -286,7 +286,8 @@ static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
             simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
     for (int i = 0; i < workload->call_count; i++) {
         double seconds;
-        if (!pto_workload_is_call(&step->workload->call[i]) || !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
+        if (!pto_workload_is_call(&step->workload->call[i]) ||
+            !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
             continue;
         snprintf(name, sizeof name, "%s%s", is_at_once(workload, i) ? "+ " : "",
                  pto_workload_call_name(&workload->call[i]));

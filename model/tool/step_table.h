@@ -22,4 +22,9 @@ void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
 
+/* Open the machine of a workload, change both as the options say, and predict it. The step borrows from both.
+ * Errors: those of pto_options_bind_workload and pto_step_predict. */
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err);
+
 #endif

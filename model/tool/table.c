@@ -6,6 +6,7 @@
 
 #include "portolan/strategy.h"
 #include "portolan/units.h"
+#include "portolan/version.h"
 #include "terminal.h"
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
@@ -78,8 +79,12 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
 void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *what_if = pto_machine_what_if(machine), *notes = what_if;
-    fputs("{\"machine\": ", stream);
+    char digest[PTO_MACHINE_DIGEST_MAX];
+    fprintf(stream, "{\"portolan\": \"%s\", \"machine\": ", pto_version());
     pto_print_json_string(stream, pto_machine_name(machine));
+    fputs(", \"machine_file\": ", stream);
+    pto_print_json_string(stream, pto_file_name(pto_machine_path(machine)));
+    fprintf(stream, ", \"machine_digest\": \"%s\"", pto_machine_digest(machine, digest));
     if (model) {
         fputs(", \"model\": ", stream);
         pto_print_json_string(stream, model);
@@ -156,9 +161,8 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 
 enum { UNPRICED_MAX = 32 };
 
-/* Parameters that plans use and the machine file lacks. */
-void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
-    const char *key[UNPRICED_MAX];
+/* Parameters that plans use and the machine file lacks; returns their number. */
+static int find_unpriced(const pto_predictions_t *predictions, const char *key[UNPRICED_MAX]) {
     int count = 0;
     int64_t cells = predictions->point_count * predictions->strategy_count;
     for (int64_t cell = 0; cell < cells; cell++) {
@@ -172,7 +176,30 @@ void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
                 key[count++] = term->key;
         }
     }
+    return count;
+}
+
+void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
+    const char *key[UNPRICED_MAX];
+    int count = find_unpriced(predictions, key);
     pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
+}
+
+void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
+    const char *key[UNPRICED_MAX];
+    const pto_layout_t *layout = &predictions->scenario->layout;
+    int count = find_unpriced(predictions, key);
+    fprintf(stream, ", \"collective\": \"%s\", \"layout\": {",
+            pto_collective_name(predictions->scenario->collective));
+    if (predictions->sweep != PTO_SWEEP_NODES)
+        fprintf(stream, "\"nodes\": %lld, ", (long long)layout->nodes);
+    fprintf(stream,
+            "\"gpus_per_node\": %lld, \"procs_per_gpu\": %lld, \"owners_per_gpu\": %lld}, \"not_priced\": [",
+            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
+            (long long)layout->owners_per_gpu);
+    for (int i = 0; i < count; i++)
+        fprintf(stream, "%s\"%s\"", i ? ", " : "", key[i]);
+    fputc(']', stream);
 }
 
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
@@ -299,8 +326,8 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context) {
     pto_print_json_start(stream, predictions->machine);
-    fprintf(stream, ", \"collective\": \"%s\", \"%s\": [",
-            pto_collective_name(predictions->scenario->collective), name);
+    pto_print_json_question(stream, predictions);
+    fprintf(stream, ", \"%s\": [", name);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
         fprintf(stream, "%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",

@@ -17,8 +17,13 @@ void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 /* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 
-/* The start of a JSON object: its brace, the machine's name and its changes. */
+/* The start of a JSON object: its brace, portolan's version, the machine and its changes.
+ * docs/portolan.schema.json describes all objects. */
 void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
+
+/* After it, what was asked: the collective, the layout (without the nodes if these are swept), and the
+ * parameters that plans use and the machine lacks. */
+void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions);
 
 /* A whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that applies to
  * those that every command has: the point, the strategy, the algorithm and the seconds. */

@@ -74,10 +74,11 @@ static pto_status_t count_call(pto_recording_reader_t *reader, int r, char *cons
         !read_three(field[routines[r].communicator], communicator))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "%s: not a count, a type and a communicator",
                                   field[0]);
-    char *end;
-    begin_us = strtod(field[1], &end);
-    end_us = strtod(field[fields - 1], &end);
-    if (!(begin_us >= 0) || !(end_us >= begin_us) || !(end_us < 1e18))
+    char *begin_end, *end_end;
+    begin_us = strtod(field[1], &begin_end);
+    end_us = strtod(field[fields - 1], &end_end);
+    if (begin_end == field[1] || *begin_end != '\0' || *end_end != '\0' || !(begin_us >= 0) ||
+        !(end_us >= begin_us) || !(end_us < 1e18))
         return pto_recording_fail(reader, PTO_ERR_RANGE, "%s: not two times in their order", field[0]);
     if (!(type[1] >= 0 && type[1] < 1e9 && communicator[1] >= 0 && communicator[2] >= 1 &&
           communicator[2] < 1e9 && communicator[1] < communicator[2] && (double)count < 1e18))

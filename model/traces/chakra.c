@@ -24,8 +24,8 @@ static pto_collective_t collective_of(double type) {
         PTO_COLLECTIVE_GATHER,    PTO_COLLECTIVE_SCATTER,        PTO_COLLECTIVE_BROADCAST,
         PTO_COLLECTIVE_ALLTOALL,  PTO_COLLECTIVE_REDUCE_SCATTER, PTO_COLLECTIVE_REDUCE_SCATTER,
     };
-    return type >= 0 && type < (double)(sizeof known / sizeof *known) ? known[(int)type]
-                                                                      : PTO_COLLECTIVE_COUNT;
+    const int count = (int)(sizeof known / sizeof *known);
+    return type >= 0 && type < count ? known[(int)type] : PTO_COLLECTIVE_COUNT;
 }
 
 void pto_chakra_set(pto_chakra_node_t *node, const char *attribute, double number, const char *text) {

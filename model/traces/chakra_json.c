@@ -37,8 +37,9 @@ pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t 
     node.type = (int)number_of(json_object_get(object, "NodeType"));
     node.name = text_of(object, "Name");
     node.micros = micros_of(json_object_get(object, "runtime"));
-    json_object_foreach((json_t *)object, key, value)
+    json_object_foreach((json_t *)object, key, value) {
         pto_chakra_set(&node, key, number_of(value), json_string_value(value));
+    }
     return pto_chakra_count(reader, &node);
 }
 
@@ -66,8 +67,10 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
     json_array_foreach(json_object_get(record, "attr"), i, attribute) {
         const char *name = text_of(attribute, "name"), *key;
         json_t *value;
-        json_object_foreach((json_t *)attribute, key, value) if (strcmp(key, "name") != 0)
-            pto_chakra_set(&node, name, number_of(value), NULL);
+        json_object_foreach((json_t *)attribute, key, value) {
+            if (strcmp(key, "name") != 0)
+                pto_chakra_set(&node, name, number_of(value), NULL);
+        }
     }
     return status == PTO_OK ? pto_chakra_count(reader, &node) : status;
 }
@@ -85,17 +88,19 @@ static double tensor_bytes(const json_t *value, int depth) {
         double elements = number_of(json_array_get(value, 3)), each = number_of(json_array_get(value, 4));
         return elements > 0 && each > 0 ? elements * each : 0;
     }
-    if (depth < DEPTH_MAX)
-        json_array_foreach(value, i, element) bytes += tensor_bytes(element, depth + 1);
+    if (depth == DEPTH_MAX)
+        return 0;
+    json_array_foreach(value, i, element) { bytes += tensor_bytes(element, depth + 1); }
     return bytes;
 }
 
 static const json_t *attribute_of(const json_t *node, const char *name) {
     const json_t *attribute;
     size_t i;
-    json_array_foreach(json_object_get(node, "attrs"), i,
-                       attribute) if (strcmp(text_of(attribute, "name"), name) ==
-                                      0) return json_object_get(attribute, "value");
+    json_array_foreach(json_object_get(node, "attrs"), i, attribute) {
+        if (strcmp(text_of(attribute, "name"), name) == 0)
+            return json_object_get(attribute, "value");
+    }
     return NULL;
 }
 
@@ -112,7 +117,10 @@ pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node
         return pto_recording_fail(reader, PTO_ERR_TYPE, "a node is not an object");
     if (strcmp(text_of(node, "name"), "record_param_comms") != 0)
         return PTO_OK;
-    json_array_foreach(inputs, i, value) if (!name && json_is_string(value)) name = json_string_value(value);
+    json_array_foreach(inputs, i, value) {
+        if (!name)
+            name = json_string_value(value);
+    }
     if (!name || strcmp(name, "wait") == 0)
         return PTO_OK;
     if (procs < 0 && last > 0)

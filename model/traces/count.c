@@ -121,7 +121,6 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
     }
     if (call->collective == PTO_COLLECTIVE_PAIR) {
         kind.procs = 2;
-        kind.communicator = -1;
         kind.call.distance = distance_of(options, call->rank, call->peer);
     }
     if (call->input_bytes <= 0 && call->output_bytes <= 0) {

@@ -102,7 +102,7 @@ static pto_status_t remember_operator(pto_recording_reader_t *reader, const json
     double bytes = type ? pto_recording_element_bytes(type) : 0;
     const pto_collective_t collective = pto_recording_collective(name);
     size_t i;
-    json_array_foreach(dims, i, dim) bytes *= json_number_value(dim);
+    json_array_foreach(dims, i, dim) { bytes *= json_number_value(dim); }
     if (collective == PTO_COLLECTIVE_COUNT || !(bytes > 0 && bytes < 1e15))
         return PTO_OK;
     pto_launch_t launch = {whole_of(args, "External id"), collective, bytes};
@@ -152,7 +152,7 @@ pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *even
         return PTO_OK;
     if (*collective != '\0' && (is_kernel || strcmp(name, "record_param_comms") == 0))
         return count_call(reader, event, args, collective, !is_kernel);
-    if (pto_text_begins(name, "symm_mem::") && strcmp(category, "cpu_op") == 0)
+    if (pto_text_begins(name, "symm_mem::"))
         return remember_operator(reader, event, args);
     if (!is_kernel || !communicates(name))
         return PTO_OK;

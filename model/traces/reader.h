@@ -146,7 +146,7 @@ pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);
 /* A node of `workload_graph`, of the `nodes` of PyTorch's execution trace, and of a protobuf in JSON. */
-pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *node);
+pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *object);
 pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node);
 pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *record);
 /* Chakra in protobuf. */

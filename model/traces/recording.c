@@ -385,6 +385,8 @@ pto_status_t pto_recording_read(const char *path, const pto_recording_options_t 
     pto_source_t *source = calloc(1, sizeof *source);
     if (!source)
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    source->progress = options->progress;
+    source->context = options->context;
     pto_status_t status = pto_source_open(source, path, err);
     if (status == PTO_OK)
         status = read_source(source, path, options, trace, err);

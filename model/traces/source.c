@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void fail(pto_source_t *source, pto_status_t status, const char *reason) {
     source->status = status;
@@ -12,6 +13,7 @@ static void fail(pto_source_t *source, pto_status_t status, const char *reason) 
 }
 
 pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t *err) {
+    struct stat info;
     errno = 0;
     source->line = 1;
     source->column = 1;
@@ -20,6 +22,8 @@ pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot open: %s",
                                 strerror(errno ? errno : ENOMEM));
     gzbuffer(source->file, PTO_SOURCE_BUFFER);
+    if (stat(path, &info) == 0)
+        source->file_bytes = (double)info.st_size;
     return PTO_OK;
 }
 
@@ -63,6 +67,8 @@ size_t pto_source_fill(pto_source_t *source) {
     if (source->at == source->end && source->status == PTO_OK) {
         source->at = 0;
         source->end = read_some(source);
+        if (source->progress && source->file && source->file_bytes > 0)
+            source->progress(source->context, (double)gzoffset(source->file) / source->file_bytes);
     }
     return source->end - source->at;
 }

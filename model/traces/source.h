@@ -24,6 +24,9 @@ typedef struct {
     int64_t offset; /* bytes before the next one */
     char *text;     /* of the last line */
     size_t text_room;
+    double file_bytes;                            /* compressed, if it is; 0: unknown */
+    void (*progress)(void *context, double part); /* NULL: none; called when the buffer is filled */
+    void *context;
     unsigned char buffer[PTO_SOURCE_BUFFER];
 } pto_source_t;
 

@@ -32,12 +32,15 @@ test_exec=$BUILD/tests/test_exec
 test_stale=$BUILD/tests/test_stale
 test_nccl=$BUILD/tests/test_nccl
 test_streams=$BUILD/tests/test_streams
+test_register=$BUILD/tests/test_register
 validate=$BUILD/portolan-validate
-make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$test_streams" "$validate" || exit 1
+make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$test_streams" "$test_register" \
+    "$validate" || exit 1
 test_exec=$(readlink -f "$test_exec")
 test_stale=$(readlink -f "$test_stale")
 test_nccl=$(readlink -f "$test_nccl")
 test_streams=$(readlink -f "$test_streams")
+test_register=$(readlink -f "$test_register")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -208,6 +211,7 @@ collect
 spawn "$STALE_RUNS runs of each plan in graphs are right" two_gpus run 300 "$GPUS" "$test_streams" replays "$STALE_RUNS" \
     "$SEED" "$DEVICE"
 collect
+spawn "memory is registered by all or by none" two_gpus run 60 "$GPUS" "$test_register" "$DEVICE"
 spawn "an enqueued run that waits for nobody ends with an error" two_gpus run 30 "$GPUS" "$test_streams" absent 0 0 "$DEVICE"
 collect
 spawn "compute-sanitizer memcheck" sanitizer memcheck

@@ -47,7 +47,7 @@ last=${n:-2}
 check "with agreement by messages" \
     takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
 if ! is_mpich; then
-    check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
     check "GPUs with different numbers of processes" under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
 fi
 check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 "$program" random "$calls" "$seed"

@@ -9,8 +9,9 @@ needs mpirun
 test_exec=$build/tests/test_exec
 validate=$build/portolan-validate
 test_streams=$build/tests/test_streams
+test_register=$build/tests/test_register
 example=$build/tests/example_allreduce
-built "$test_exec" "$test_streams" "$validate" "$example"
+built "$test_exec" "$test_streams" "$test_register" "$validate" "$example"
 
 run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
 # Under SECONDS, and not with success: within LIMIT COMMAND...
@@ -42,6 +43,9 @@ for processes in 2 3; do
     check "and so are runs of each plan in graphs" run $processes "$test_streams" replays "${REPEATS:-1000}" "$seed"
 done
 check "messages are not enqueued" run 2 "$test_streams" refusals
+for processes in 2 3; do
+    check "memory is registered by all of $processes or by none, and closed" run $processes "$test_register"
+done
 check "an enqueued run that waits for nobody ends with an error" run 3 "$test_streams" absent
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals

@@ -3,7 +3,7 @@
  *
  *   mpirun -n N test_streams random COUNT [SEED [DEVICE]]   COUNT random programs; each process has a GPU
  *   mpirun -n N test_streams replays COUNT [SEED [DEVICE]]  COUNT runs of each plan, in graphs of 100
- *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued or registered is refused
+ *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued is refused
  *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out
  *
  * The input of each run is a row of a table on the device, which the stream changes after the run; the stream
@@ -520,57 +520,6 @@ static void check_refusals(const pto_device_t *device) {
     MUST(NULL, device->release(data, &err));
 }
 
-#define REFUSED(call, wanted, reason)                                                                        \
-    do {                                                                                                     \
-        err.message[0] = '\0';                                                                               \
-        if ((call) != (wanted) || !strstr(err.message, (reason)))                                            \
-            die(NULL, err.message[0] ? err.message : "what should be refused is not: " reason);              \
-    } while (0)
-
-/* The last process errs, and all get its error; nothing is registered then. */
-static void check_registrations(const pto_device_t *device) {
-    static const kind_t kind = {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE};
-    enum { COUNT = 100, PIECES = 6 };
-    const size_t bytes = COUNT * sizeof(uint32_t);
-    const bool errs = rank == size - 1;
-    pto_plan_t *plan = plan_of(&kind, COUNT, NULL);
-    pto_exec_t *exec = NULL;
-    void *memory = NULL, *stream = NULL, *strange = malloc(bytes);
-    int number = -1, other = -1;
-    MUST(NULL, device->stream_create(&stream, &err));
-    MUST(NULL, device->allocate(PIECES * bytes, &memory, &err));
-    uint32_t *piece[PIECES];
-    for (int i = 0; i < PIECES; i++)
-        piece[i] = (uint32_t *)memory + (size_t)i * COUNT;
-    MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, piece[0], piece[1], PTO_OP_SUM, &options, &exec,
-                               &err));
-    REFUSED(pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err), PTO_ERR_RANGE, "pto_register knows");
-    REFUSED(pto_register(exec, errs ? strange : memory, PIECES * bytes, &number, &err),
-            PTO_ERR_NOT_APPLICABLE, "memory that");
-    REFUSED(pto_register(exec, memory, errs ? 0 : bytes, &number, &err), PTO_ERR_RANGE, "0 bytes");
-    REFUSED(pto_unregister(exec, 0, &err), PTO_ERR_RANGE, "no registration 0");
-    MUST(NULL, pto_register(exec, piece[2], 2 * bytes, &number, &err));
-    REFUSED(pto_register(exec, errs ? piece[3] : piece[4], bytes, &other, &err), PTO_ERR_RANGE, "overlaps");
-    REFUSED(pto_exec_enqueue_on(exec, piece[4], piece[5], stream, &err), PTO_ERR_RANGE, "pto_register knows");
-    MUST(NULL, pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err));
-    MUST(NULL, device->finish(stream, &err));
-    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
-    MUST(NULL, pto_register(exec, piece[0], 2 * bytes, &other, &err));
-    REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
-    /* One process is at a place that is not registered: all exchange handles. */
-    MUST(NULL, pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
-    MUST(NULL, pto_exec_run(exec, &err));
-    REFUSED(pto_exec_rebind(exec, errs ? NULL : piece[0], piece[1], &err), PTO_ERR_RANGE, "is NULL");
-    MUST(NULL, pto_unregister(exec, number, &err));
-    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "no registration");
-    MUST(NULL, pto_exec_run(exec, &err));
-    pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    MUST(NULL, device->stream_destroy(stream, &err));
-    MUST(NULL, device->release(memory, &err));
-    free(strange);
-}
-
 /* By flags and by lines. Nothing is freed: the executor of process 0 has failed. */
 static void check_absence(const pto_device_t *device) {
     static const kind_t alone[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
@@ -615,11 +564,9 @@ int main(int argc, char **argv) {
         run_replays(device, count);
     else if (strcmp(what, "absent") == 0)
         check_absence(device);
-    else if (strcmp(what, "refusals") == 0) {
+    else if (strcmp(what, "refusals") == 0)
         check_refusals(device);
-        if (size > 1)
-            check_registrations(device);
-    } else
+    else
         return 2;
     if (rank == 0)
         printf("test_streams: %s %lld: right\n", what, (long long)count);

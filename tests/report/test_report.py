@@ -67,17 +67,18 @@ def predicted(arguments, nodes, what_ifs):
 
 
 def shown(page):
-    """What the page has computed, of all rows: [[nodes, value, strategy, seconds or None, choice, applies]]."""
+    """What the page has computed, of all rows: [[nodes, value, strategy, seconds or None, choice, whether it applies, and has formulas]]."""
     return page.run("""data.panels[state.panel].rows.flatMap((row, r) => (row.cells || []).flatMap((cells, c) => cells.map((cell, i) =>
         [row.nodes, data.panels[state.panel].values[c], nameOf(cell.i), prices[r][c][i] && prices[r][c][i].seconds,
-         prices[r][c][i] && prices[r][c][i].choice, cell.r === undefined])))""")
+         prices[r][c][i] && prices[r][c][i].choice, cell.r === undefined, cell.n === undefined])))""")
 
 
 def compare(page, name, arguments, what_ifs):
-    """Every price of the page with the program's, which prints nine digits. Returns how many are not known."""
-    unknown = compared = 0
+    """Every price of the page with the program's, which prints nine digits. Returns how many are not known, how many have no
+    formula at all, and how many are compared."""
+    unknown = refused = compared = 0
     by_nodes = {}
-    for nodes, value, strategy, seconds, choice, applies in shown(page):
+    for nodes, value, strategy, seconds, choice, applies, has_formula in shown(page):
         if nodes not in by_nodes:
             by_nodes[nodes] = predicted(arguments, nodes, what_ifs)
         program = by_nodes[nodes][(value, strategy)]
@@ -86,7 +87,8 @@ def compare(page, name, arguments, what_ifs):
             check("seconds" not in program or program["seconds"] is None, f"{where}: does not apply in the page")
             continue
         if seconds is None:
-            unknown += 1
+            refused += not has_formula
+            unknown += has_formula
             continue
         compared += 1
         # half a unit of the ninth digit on top
@@ -95,7 +97,7 @@ def compare(page, name, arguments, what_ifs):
         same_plan = choice.split(",")[0] == program["algorithm"]
         check(same_plan or what_ifs, f"{where}: {choice}, not {program['algorithm']}")
     check(compared > 0, f"{name} {what_ifs}: nothing is compared")
-    return unknown, compared
+    return unknown, refused, compared
 
 
 def move_slider(page, index, position):
@@ -108,20 +110,22 @@ def changes_of(page):
 
 
 def check_prices(page, name, arguments):
-    unknown, _ = compare(page, name, arguments, [])
-    check(unknown == 0, f"{name}: {unknown} prices are not known without a change")
+    unknown, refused, _ = compare(page, name, arguments, [])
+    check(unknown + refused == 0, f"{name}: {unknown} prices are not known without a change")
     chance = random.Random(1)
     sliders = page.run("sliderParams.length")
     check(sliders > 0, f"{name}: no sliders")
-    lost = compared = 0
+    lost = refused = compared = 0
     for moved in ([0], [1 % sliders], [2 % sliders], [sliders - 1], [0, 1 % sliders, 3 % sliders]):
         page.run("byId('reset').click()")
         for index in moved:
             move_slider(page, index, chance.choice([-64, -40, -16, 9, 23, 64]))
         here = compare(page, name, arguments, changes_of(page))
         lost += here[0]
-        compared += here[1]
-    print(f"# {name}: {compared} prices with sliders moved are the program's, {lost} are not known", flush=True)
+        refused += here[1]
+        compared += here[2]
+    print(f"# {name}: {compared} prices with sliders moved are the program's, {lost} are not known, {refused} have no formula", flush=True)
+    check(refused * 4 <= compared, f"{name}: {refused} of {refused + compared} prices have no formula")
     check(lost * 10 <= compared, f"{name}: {lost} of {lost + compared} prices are not known with sliders moved")
     page.run("byId('reset').click()")
     page.settle()
@@ -263,6 +267,50 @@ def check_alone(page, name, path):
     check(size < 6 << 20, f"{name}: {size} bytes")
 
 
+def check_step(page, folder):
+    """The calls of a step, whose machines share NICs and memory, with and without a slider moved."""
+    workload = "scenarios/workloads/fft-3d.yaml"
+    path = make_report(folder, "step", [workload])
+    page.open(path)
+    check_alone(page, "step", path)
+    compared = 0
+    for moved in ([], [0], [1], [0, 2]):
+        page.run("byId('reset').click()")
+        for index in moved:
+            move_slider(page, index, 20)
+        changes = [word for change in changes_of(page) for word in ("--what-if", change)]
+        calls = [call for call in json.loads(portolan("step", workload, *changes, "--format", "json"))["calls"] if "predictions" in call]
+        shown_calls = page.run("prices[0].map((found, c) => found.map((price, i) => [nameOf(data.panels[0].rows[0].cells[c][i].i), price && price.seconds]))")
+        check(len(calls) == len(shown_calls), f"step: {len(shown_calls)} calls, not {len(calls)}")
+        for call, found in zip(calls, shown_calls):
+            program = {p["strategy"]: p.get("seconds") for p in call["predictions"]}
+            for strategy, seconds in found:
+                if seconds is not None:
+                    compared += 1
+                    check(abs(seconds - program[strategy]) <= (TOLERANCE + 5e-9) * program[strategy], f"step {changes}: {strategy}: {seconds}, not {program[strategy]}")
+    check(compared > 10, f"step: {compared} prices are compared")
+    print(f"# step: {compared} prices are the program's", flush=True)
+
+
+def check_measured(page, folder):
+    """A file's measurements are the points of the page."""
+    source = "validate/results/h200-x4/collectives.csv"
+    path = make_report(folder, "measured", ["--machine", "h200-x4", source])
+    page.open(path)
+    check_alone(page, "measured", path)
+    cells = json.loads(portolan("score", "--machine", "h200-x4", source, "--cells", "--in-sample", "--format", "json"))
+    cells = cells["cells"] if isinstance(cells, dict) else cells
+    points = page.run("data.panels.flatMap(p => p.rows.flatMap(r => (r.measured || []).map(m => [p.title.split(',')[0], r.nodes, m[1], nameOf(m[0]), m[2]])))")
+    check(len(points) > 100, f"measured: {len(points)} points")
+    program = {}
+    for cell in cells:
+        for candidate in cell.get("strategies", cell.get("candidates", [])):
+            program.setdefault((cell["collective"], cell["nodes"], cell["bytes"], candidate["strategy"]), []).append(candidate["measured_s"])
+    for collective, nodes, size, strategy, seconds in points:
+        known = program.get((collective.split()[0], nodes, size, strategy), [])
+        check(any(abs(seconds / other - 1) < 1e-6 for other in known), f"measured: {strategy} of {collective} at {size}: {seconds}, not {known}")
+
+
 HOSTILE = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>&amp;<!--<script>"
 
 
@@ -309,6 +357,8 @@ def main():
                 check_looks(page, name, KEEP)
                 check(not page.requests()[0], f"{name}: asks for {page.requests()[0]} when it is used")
                 check(not page.faults(), f"{name}: {page.faults()}")
+            check_step(page, folder)
+            check_measured(page, folder)
             check_hostile(page, folder)
     finally:
         page.close()

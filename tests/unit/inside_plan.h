@@ -11,7 +11,7 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
                              .bytes = 1000,
                              .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1}};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_ALLGATHER;
+    bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || pto_collective_is_allgather(collective);
     bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;
     bool is_tree = pto_collective_is_vector(collective) || pto_collective_is_from_root(collective) ||
                    pto_collective_is_to_root(collective);

@@ -185,7 +185,8 @@ static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
     assert_refused("machine: own\nsource: test\ninherits: [a.yaml]\n", "own.yaml", 3, "machine");
     assert_refused("machine: own\nsource: test\ninherits: bad.yaml\n", "bad.yaml", 26, "contention");
     assert_refused("machine: own\nsource: test\ninherits: broken.yaml\n", "broken.yaml", 2, "malformed");
-    assert_refused("machine: own\nsource: test\ninherits: list.yaml\n", "list.yaml", 1, "expected a machine file");
+    assert_refused("machine: own\nsource: test\ninherits: list.yaml\n", "list.yaml", 1,
+                   "expected a machine file");
     assert_refused("machine: own\nsource: test\nnode: first.yaml\nnode: first.yaml\n", "own.yaml", 4, "node");
 }
 

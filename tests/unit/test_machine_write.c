@@ -186,8 +186,8 @@ static pto_machine_t small_machine(double alpha_s) {
     pto_cost_table_t *cost = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU];
     assert_non_null(pto_cost_add(cost));
     cost->row[0].protocol = PTO_PROTOCOL_RENDEZVOUS;
-    cost->row[0].postal.alpha_s = (pto_param_t){alpha_s, alpha_s / 3, alpha_s * 3, true, 1};
-    cost->row[0].postal.beta_s_per_byte = (pto_param_t){1.0 / 3e10, 0, 1, false, 1};
+    cost->row[0].postal.alpha_s = (pto_param_t){alpha_s, alpha_s / 3, alpha_s * 3, true, 0, 1};
+    cost->row[0].postal.beta_s_per_byte = (pto_param_t){1.0 / 3e10, 0, 1, false, 0, 1};
     return machine;
 }
 

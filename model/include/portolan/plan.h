@@ -542,6 +542,17 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
                      pto_range_visit_t visit, void *context);
 int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
+/* Where the blocks of different sizes begin in the buffers of one rank. pto_slice_visit adds up the sizes of
+ * all earlier blocks in each call; whoever visits most blocks of a rank does so once. `plan` is borrowed
+ * until pto_offsets_destroy, for which NULL is legal. Errors: PTO_ERR_MEMORY. */
+typedef struct pto_offsets pto_offsets_t;
+pto_status_t pto_offsets_create(const pto_plan_t *plan, int64_t rank, pto_offsets_t **offsets,
+                                pto_error_t *err);
+void pto_offsets_destroy(pto_offsets_t *offsets);
+/* pto_slice_visit; `offsets` may be of any rank, or NULL. */
+void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, const pto_slice_t *slice,
+                        const pto_action_t *action, pto_range_visit_t visit, void *context);
+
 /* Whether a rank holds the buffer, and whether that is the user's buffer rather than a temporary. */
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank);
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank);

@@ -30,15 +30,20 @@ const char *pto_recording_format_name(pto_recording_format_t format);
 /* "osu", as on the command line. */
 const char *pto_recording_format_word(pto_recording_format_t format);
 
+/* The part of a file that has been read, from 0 to 1; called every 64 KiB. */
+typedef void (*pto_recording_progress_t)(void *context, double part);
+
 /* How to read what a file does not say. */
 typedef struct {
     pto_recording_format_t format;
-    int64_t rank;                /* calls.csv, GOAL: whose calls; Chakra: whose file; -1: not given */
-    int64_t nodes;               /* benchmarks, Chakra; 0: not given */
-    int64_t gpus_per_node;       /* processes of a node, one for each GPU */
-    int64_t gpus_per_socket;     /* 0: a node is one socket */
-    pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
-    bool as_gpu;                 /* take host buffers for GPU buffers */
+    int64_t rank;                      /* calls.csv, GOAL: whose calls; Chakra: whose file; -1: not given */
+    int64_t nodes;                     /* benchmarks, Chakra; 0: not given */
+    int64_t gpus_per_node;             /* processes of a node, one for each GPU */
+    int64_t gpus_per_socket;           /* 0: a node is one socket */
+    pto_collective_t collective;       /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
+    bool as_gpu;                       /* take host buffers for GPU buffers */
+    pto_recording_progress_t progress; /* NULL: none */
+    void *context;
 } pto_recording_options_t;
 
 enum { PTO_RECORDING_ROUTE_MAX = 32 };
@@ -46,14 +51,14 @@ enum { PTO_RECORDING_ROUTE_MAX = 32 };
 /* Equal calls: of one collective, size, shape of communicator and route. */
 typedef struct {
     pto_collective_t collective;
-    int64_t bytes; /* as in a scenario */
+    pto_level_t distance; /* of a pair; else 0 */
+    int64_t bytes;        /* as in a scenario */
     int64_t nodes;
     int64_t gpus_per_node;
     int64_t per_node; /* communicators on a node, this one included */
     int64_t times;
     double measured_s;                   /* of all; 0: unknown */
     char route[PTO_RECORDING_ROUTE_MAX]; /* a strategy, or "mpi" */
-    pto_level_t distance;                /* of a pair; else 0 */
 } pto_recording_call_t;
 
 /* Calls that are not among them. */

@@ -99,7 +99,9 @@ typedef struct {
     pto_ends_t sends;
     pto_ends_t receives;
     pto_ends_t sorted;
-    int run; /* from 0; plans with shared memory are walked again */
+    int run;      /* from 0; plans with shared memory are walked again */
+    bool repeats; /* the current run does what the first one did: only the order of accesses is left to prove
+                   */
     pto_check_report_t report;
     pto_status_t status;
     pto_error_t *err;

@@ -113,24 +113,42 @@ void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapsho
 
 /* --- traces --------------------------------------------------------------------------------------------- */
 
-static bool reserve(pto_trace_t *trace, int count, pto_clocks_t *clocks) {
-    if (count <= trace->capacity)
-        return true;
-    int capacity = count + count / 2 + 4;
+static struct pto_trace_span *span_at(const pto_trace_t *trace, int i) {
+    return &trace->span[i < trace->gap_at ? i : i + trace->capacity - trace->count];
+}
+
+/* Make the gap larger; what is behind it moves to the end of the new room. */
+static bool grow(pto_trace_t *trace, pto_clocks_t *clocks) {
+    int capacity = trace->capacity + trace->capacity / 2 + 4;
+    int behind = trace->count - trace->gap_at;
     struct pto_trace_span *span = realloc(trace->span, (size_t)capacity * sizeof *span);
     if (!span) {
         clocks->out_of_memory = true;
         return false;
     }
+    memmove(span + capacity - behind, span + trace->capacity - behind, (size_t)behind * sizeof *span);
     trace->span = span;
     trace->capacity = capacity;
     return true;
 }
 
+/* Move the gap before the span numbered `to`. */
+static void move_gap(pto_trace_t *trace, int to) {
+    struct pto_trace_span *span = trace->span;
+    int gap = trace->capacity - trace->count, at = trace->gap_at;
+    if (to < at)
+        memmove(span + to + gap, span + to, (size_t)(at - to) * sizeof *span);
+    else
+        memmove(span + at, span + at + gap, (size_t)(to - at) * sizeof *span);
+    trace->gap_at = to;
+}
+
 void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
     *trace = (pto_trace_t){0};
-    if (bytes > 0 && reserve(trace, 1, clocks))
-        trace->span[trace->count++] = (struct pto_trace_span){.end = bytes, .writer = -1};
+    if (bytes <= 0 || !grow(trace, clocks))
+        return;
+    trace->span[0] = (struct pto_trace_span){.end = bytes, .writer = -1};
+    trace->count = trace->gap_at = 1;
 }
 
 void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
@@ -139,19 +157,24 @@ void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
  * past the last. */
 static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     int low = 0, high = trace->count;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (trace->span[middle].end > offset)
-            high = middle;
-        else
+    for (int middle = trace->gap_at; low < high; middle = low + (high - low) / 2) {
+        if (middle >= high) /* the first guess */
+            middle = high - 1;
+        const struct pto_trace_span *span = span_at(trace, middle);
+        if (span->end <= offset)
             low = middle + 1;
+        else
+            high = span->begin <= offset ? low = middle : middle;
     }
-    if (low == trace->count || trace->span[low].begin == offset || !reserve(trace, trace->count + 1, clocks))
+    if (low == trace->count || span_at(trace, low)->begin == offset ||
+        (trace->count == trace->capacity && !grow(trace, clocks)))
         return low;
-    memmove(trace->span + low + 1, trace->span + low, (size_t)(trace->count - low) * sizeof *trace->span);
+    move_gap(trace, low + 1);
+    trace->span[low + 1] = trace->span[low];
     trace->count++;
-    trace->span[low].end = offset;
-    trace->span[low + 1].begin = offset;
+    trace->gap_at++;
+    span_at(trace, low)->end = offset;
+    span_at(trace, low + 1)->begin = offset;
     return low + 1;
 }
 
@@ -201,7 +224,7 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
     int first = cut_at(trace, begin, clocks);
     int until = cut_at(trace, end, clocks);
     for (int i = first; i < until && !clocks->out_of_memory; i++) {
-        struct pto_trace_span *span = &trace->span[i];
+        struct pto_trace_span *span = span_at(trace, i);
         if (find_conflict(span, clocks, rank, write, conflict))
             return false;
         if (!write) {

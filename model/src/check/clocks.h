@@ -45,11 +45,13 @@ void pto_clocks_settle(pto_clocks_t *clocks);
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot);
 
-/* The accesses to a shared buffer's bytes: the last write, and the reads since. */
+/* The accesses to a shared buffer's bytes: the last write, and the reads since. Unused room is a gap where a
+ * span was last cut, as in contents (memory.h). */
 typedef struct {
     struct pto_trace_span *span;
     int count;
     int capacity;
+    int gap_at;
 } pto_trace_t;
 
 typedef struct {

@@ -185,6 +185,7 @@ void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
     *contents = (pto_spans_t){0};
     if (bytes > 0 && reserve_spans(contents, 1, sets))
         contents->span[contents->count++] = (pto_content_t){.end = bytes};
+    contents->gap_at = contents->count;
 }
 
 void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
@@ -192,12 +193,16 @@ void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
 /* The span that contains the byte at `offset`, which must be in the buffer. */
 static int find(const pto_spans_t *contents, int64_t offset) {
     int low = 0, high = contents->count - 1;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (contents->span[middle].end > offset)
-            high = middle;
-        else
+    for (int middle = contents->gap_at; low < high; middle = low + (high - low) / 2) {
+        if (middle >= high) /* the first guess */
+            middle = high - 1;
+        const pto_content_t *span = pto_contents_at(contents, middle);
+        if (span->end <= offset)
             low = middle + 1;
+        else if (span->begin <= offset)
+            return middle;
+        else
+            high = middle;
     }
     return low;
 }
@@ -207,10 +212,11 @@ void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, 
     found->count = 0;
     if (begin >= end)
         return;
-    for (int i = find(contents, begin); i < contents->count && contents->span[i].begin < end; i++) {
+    for (int i = find(contents, begin); i < contents->count && pto_contents_at(contents, i)->begin < end;
+         i++) {
         if (!reserve_spans(found, found->count + 1, sets))
             return;
-        pto_content_t span = contents->span[i];
+        pto_content_t span = *pto_contents_at(contents, i);
         if (span.begin < begin)
             span.begin = begin;
         if (span.end > end)
@@ -223,29 +229,53 @@ static bool alike(const pto_content_t *a, const pto_content_t *b) {
     return a->set == b->set && a->delta == b->delta && a->order == b->order;
 }
 
+/* Make the gap at least `count` spans large, and move it before the span numbered `to`. */
+static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets) {
+    pto_content_t *span = contents->span;
+    int behind = contents->count - contents->gap_at, gap = contents->capacity - contents->count;
+    if (gap < count) {
+        if (!reserve_spans(contents, contents->count + count, sets))
+            return false;
+        span = contents->span;
+        memmove(span + contents->capacity - behind, span + contents->gap_at + gap,
+                (size_t)behind * sizeof *span);
+        gap = contents->capacity - contents->count;
+    }
+    if (to < contents->gap_at)
+        memmove(span + to + gap, span + to, (size_t)(contents->gap_at - to) * sizeof *span);
+    else
+        memmove(span + contents->gap_at, span + contents->gap_at + gap,
+                (size_t)(to - contents->gap_at) * sizeof *span);
+    contents->gap_at = to;
+    return true;
+}
+
 /* Replace spans first .. last by `count` spans. */
 static void splice(pto_spans_t *contents, int first, int last, const pto_content_t *span, int count,
                    pto_sets_t *sets) {
-    int removed = last - first + 1;
-    if (!reserve_spans(contents, contents->count - removed + count, sets))
+    if (last - first + 1 == count) {
+        for (int i = 0; i < count; i++)
+            *pto_contents_at(contents, first + i) = span[i];
         return;
-    if (removed != count)
-        memmove(contents->span + first + count, contents->span + last + 1,
-                (size_t)(contents->count - last - 1) * sizeof *span);
+    }
+    if (!move_gap(contents, first, count, sets))
+        return;
     memcpy(contents->span + first, span, (size_t)count * sizeof *span);
-    contents->count += count - removed;
+    contents->gap_at = first + count;
+    contents->count += count - (last - first + 1); /* the replaced ones are in the gap now */
 }
 
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
     int first = find(contents, written.begin);
-    int last = contents->span[first].end >= written.end ? first : find(contents, written.end - 1);
-    pto_content_t left = contents->span[first], right = contents->span[last];
-    if (left.begin == written.begin && first > 0 && alike(&contents->span[first - 1], &written))
-        left = contents->span[--first];
-    if (right.end == written.end && last + 1 < contents->count && alike(&contents->span[last + 1], &written))
-        right = contents->span[++last];
+    int last = pto_contents_at(contents, first)->end >= written.end ? first : find(contents, written.end - 1);
+    pto_content_t left = *pto_contents_at(contents, first), right = *pto_contents_at(contents, last);
+    if (left.begin == written.begin && first > 0 && alike(pto_contents_at(contents, first - 1), &written))
+        left = *pto_contents_at(contents, --first);
+    if (right.end == written.end && last + 1 < contents->count &&
+        alike(pto_contents_at(contents, last + 1), &written))
+        right = *pto_contents_at(contents, ++last);
     if (alike(&left, &written))
         written.begin = left.begin;
     if (alike(&right, &written))

@@ -52,11 +52,18 @@ typedef struct {
     int32_t set;
 } pto_content_t;
 
+/* A list of spans. In a buffer's contents the unused room is a gap where spans were last replaced, since the
+ * next ones are mostly close by: use pto_contents_at. */
 typedef struct {
     pto_content_t *span;
     int count;
     int capacity;
+    int gap_at; /* of contents: the spans before the gap */
 } pto_spans_t;
+
+static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i) {
+    return &contents->span[i < contents->gap_at ? i : i + contents->capacity - contents->count];
+}
 
 /* The order of a contribution from a single owner. */
 uint64_t pto_order_of(int32_t owner);

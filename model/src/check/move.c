@@ -209,7 +209,7 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     if (!pto_add(checker->report.moved_bytes, pto_check_touched_bytes(source), &checker->report.moved_bytes))
         checker->report.moved_bytes = INT64_MAX;
-    int s = 0, t = 0;
+    int s = checker->repeats ? source->count : 0, t = 0; /* the first run has moved the same */
     int64_t read = 0, written = 0;
     bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = writer->step->fresh;
     while (s < source->count && target->count > 0) {
@@ -259,7 +259,7 @@ bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spa
 
 bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector) {
     for (int i = 0; i < result->count; i++)
-        if (!put(checker, vector->holder, vector, shifted(result->span[i], vector->begin)))
+        if (!put(checker, vector->holder, vector, shifted(*pto_contents_at(result, i), vector->begin)))
             return false;
     return true;
 }

@@ -174,6 +174,8 @@ static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
 /* A single copy or reduction: it must not overlap itself. */
 static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
     checker->touched.count = 0;
+    if (checker->repeats)
+        return do_local(checker, action);
     return note_local(checker, action) && apart(checker, action->rank) &&
            (!action->step->in_kernel || pto_check_pieces(checker, action)) &&
            pto_check_move_touched(checker, action, action);
@@ -458,11 +460,11 @@ static bool match_messages(pto_checker_t *checker) {
 /* --- stages at once ------------------------------------------------------------------------------------- */
 
 /* The function called for a step before all local work. */
-static act_t done_first(pto_step_kind_t kind) {
+static act_t done_first(const pto_checker_t *checker, pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-        return note_local;
+        return checker->repeats ? NULL : note_local;
     case PTO_STEP_SIGNAL:
         return do_signal;
     case PTO_STEP_SEND:
@@ -483,11 +485,11 @@ static bool start_rank(pto_checker_t *checker, int64_t rank) {
     if (pto_check_is_ordered(checker))
         pto_clocks_release(&checker->clocks, pto_check_clock(checker, rank));
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
-        act_t first = done_first(stage_step(checker, i)->kind);
+        act_t first = done_first(checker, stage_step(checker, i)->kind);
         if (first && !each_action(checker, stage_step(checker, i), rank, first))
             return false;
     }
-    if (!apart(checker, rank))
+    if (!checker->repeats && !apart(checker, rank))
         return false;
     for (int i = 0; i < checker->walk.stage->step_count; i++)
         if (pto_step_is_local(stage_step(checker, i)) &&

@@ -20,6 +20,7 @@ typedef struct {
     double *kept;  /* the variables' values */
     double *value; /* those of a trial */
     pto_cell_formulas_t made;
+    pto_error_t refused; /* why the cell has no formulas; status PTO_OK: it has */
 } maker_t;
 
 /* --- one plan ------------------------------------------------------------------------------------------- */
@@ -131,12 +132,22 @@ static pto_status_t visit(const pto_plan_t *plan, bool in_chunks, void *context,
                                  .staged_members = request->staged_members,
                                  .in_chunks = in_chunks};
     bool fits = true;
-    pto_status_t status = add_formulas(maker, plan, &candidate, &fits, err);
-    if (status != PTO_OK)
+    if (maker->refused.status != PTO_OK)
+        return PTO_OK;
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = add_formulas(maker, plan, &candidate, &fits, &fault);
+    if (status == PTO_OK && !fits)
+        status = pto_error_set(&fault, PTO_ERR_TOO_LARGE,
+                               "the price depends on parameters by more than sums and maxima");
+    if (status == PTO_ERR_TOO_LARGE) { /* not a reason to end a search for chunks */
+        maker->refused = fault;
+        return PTO_OK;
+    }
+    if (status != PTO_OK) {
+        if (err)
+            *err = fault;
         return status;
-    if (!fits)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "the price depends on parameters by more than sums and maxima");
+    }
     pto_candidate_t *grown = realloc(made->candidate, ((size_t)made->count + 1) * sizeof *grown);
     if (!grown)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
@@ -183,6 +194,10 @@ pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine
     pto_status_t status = pto_plan_candidates(scenario, machine, point, strategy,
                                               &(pto_visit_candidate_t){visit, &maker}, &reason);
     free(maker.kept);
+    if (status == PTO_OK && maker.refused.status != PTO_OK) {
+        status = maker.refused.status;
+        reason = maker.refused;
+    }
     if (status != PTO_OK) {
         pto_cell_formulas_fini(&maker.made);
         if (!pto_leaves_cell_out(status)) {

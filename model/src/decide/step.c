@@ -56,6 +56,28 @@ static void add_demand(demand_t *demand, const pto_prediction_t *prediction, con
             explanation->term[t].seconds * (double)times;
 }
 
+/* --- the calls of an entry ------------------------------------------------------------------------------ */
+
+/* From `from` to before `to`. */
+typedef struct {
+    int from, to;
+} calls_t;
+
+/* Calls are in the order of their entries. */
+static calls_t calls_of(const pto_workload_t *workload, int entry) {
+    int low = 0, high = workload->call_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (workload->call[middle].entry < entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (high < workload->call_count && workload->call[high].entry == entry)
+        high++;
+    return (calls_t){low, high};
+}
+
 /* --- a strategy's step ---------------------------------------------------------------------------------- */
 
 /* The index of a strategy among a call's predictions; their number if it is none of them. */
@@ -85,12 +107,13 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
 
 bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
                             double *seconds) {
+    const calls_t range = calls_of(step->workload, entry);
     demand_t demand = {{0}};
     int calls = 0;
     *seconds = 0;
-    for (int i = 0; i < step->workload->call_count; i++) {
+    for (int i = range.from; i < range.to; i++) {
         const pto_workload_call_t *call = &step->workload->call[i];
-        if (call->entry != entry || !pto_workload_is_call(call))
+        if (!pto_workload_is_call(call))
             continue;
         const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
         if (!prediction)
@@ -105,9 +128,10 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
 }
 
 static double entry_compute(const pto_workload_t *workload, int entry) {
+    const calls_t range = calls_of(workload, entry);
     double seconds = 0;
-    for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == entry && !pto_workload_is_call(&workload->call[i]))
+    for (int i = range.from; i < range.to; i++)
+        if (!pto_workload_is_call(&workload->call[i]))
             seconds += (double)workload->call[i].times * workload->call[i].compute_s;
     return seconds;
 }
@@ -127,22 +151,19 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
 
 /* --- the cheapest mix ----------------------------------------------------------------------------------- */
 
-static bool is_of_entry(const pto_step_prediction_t *step, int call, int entry) {
-    return step->workload->call[call].entry == entry && pto_workload_is_call(&step->workload->call[call]);
-}
-
 /* Change one call's strategy after the other, as long as the entry gets faster. */
 static double improve(pto_step_prediction_t *step, int entry) {
+    const calls_t range = calls_of(step->workload, entry);
     double best_s, seconds;
     bool changed = pto_step_entry_seconds(step, entry, NULL, &best_s);
     if (!changed)
         return INFINITY;
     while (changed) {
         changed = false;
-        for (int i = 0; i < step->workload->call_count; i++) {
+        for (int i = range.from; i < range.to; i++) {
             pto_step_call_t *call = &step->call[i];
             int kept = call->best;
-            for (int s = 0; s < call->predictions.strategy_count && is_of_entry(step, i, entry); s++) {
+            for (int s = 0; s < call->predictions.strategy_count; s++) {
                 call->best = s;
                 if (pto_step_entry_seconds(step, entry, NULL, &seconds) && seconds < best_s) {
                     best_s = seconds;
@@ -157,10 +178,11 @@ static double improve(pto_step_prediction_t *step, int entry) {
 }
 
 static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy) {
-    for (int i = 0; i < step->workload->call_count; i++) {
+    const calls_t range = calls_of(step->workload, entry);
+    for (int i = range.from; i < range.to; i++) {
         const pto_predictions_t *predictions = &step->call[i].predictions;
         int s = find_strategy(predictions, strategy);
-        if (!is_of_entry(step, i, entry))
+        if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         if (s == predictions->strategy_count)
             return false;
@@ -169,8 +191,9 @@ static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_str
     return true;
 }
 
-static void copy_choice(pto_step_prediction_t *step, int *to, const int *from) {
-    for (int i = 0; i < step->workload->call_count; i++) {
+static void copy_choice(pto_step_prediction_t *step, int entry, int *to, const int *from) {
+    const calls_t range = calls_of(step->workload, entry);
+    for (int i = range.from; i < range.to; i++) {
         if (to)
             to[i] = step->call[i].best;
         else
@@ -183,15 +206,15 @@ static void copy_choice(pto_step_prediction_t *step, int *to, const int *from) {
  */
 static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     double best_s = improve(step, entry);
-    copy_choice(step, chosen, NULL);
+    copy_choice(step, entry, chosen, NULL);
     for (int r = 0; r < step->route_count; r++) {
         double seconds =
             choose_for_all(step, entry, step->route[r].strategy) ? improve(step, entry) : INFINITY;
         if (seconds < best_s) {
             best_s = seconds;
-            copy_choice(step, chosen, NULL);
+            copy_choice(step, entry, chosen, NULL);
         }
-        copy_choice(step, NULL, chosen);
+        copy_choice(step, entry, NULL, chosen);
     }
 }
 

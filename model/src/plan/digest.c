@@ -111,14 +111,31 @@ static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
 }
 
+/* A matrix has as many numbers as there are pairs of processes: each takes one multiplication, and several
+ * are in flight. */
+static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t count) {
+    enum { LANES = 8 };
+    uint64_t lane[LANES];
+    int64_t whole = count / LANES * LANES;
+    for (int i = 0; i < LANES; i++)
+        lane[i] = fnv1a(hash, (uint64_t)i);
+    for (int64_t at = 0; at < whole; at += LANES)
+        for (int i = 0; i < LANES; i++)
+            lane[i] = (lane[i] ^ (uint64_t)number[at + i]) * 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < LANES; i++)
+        hash = fnv1a(hash, lane[i]);
+    for (int64_t at = whole; at < count; at++)
+        hash = fnv1a(hash, (uint64_t)number[at]);
+    return hash;
+}
+
 static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
     if (counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
         memcpy(&bits, &counts->skew, sizeof bits);
         hash = fnv1a(fnv1a(hash, counts->seed), bits);
     }
-    for (int64_t i = 0; i < pto_counts_values(counts); i++)
-        hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    hash = digest_matrix(hash, counts->matrix, pto_counts_values(counts));
     if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
         hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
     return hash;

@@ -176,10 +176,20 @@ typedef struct {
     pto_rank_t place;
     int64_t index; /* in the buffer's group */
     int64_t core;
-    int64_t members;      /* of that group, if blocks are dealt out or shared among it */
-    int64_t known_block;  /* cache for a table without dealing: the block whose offset was computed last, */
-    int64_t known_offset; /* and that offset, from which later ones continue */
+    int64_t members;        /* of that group, if blocks are dealt out or shared among it */
+    int64_t known_block;    /* cache for a table without dealing: the block whose offset was computed last, */
+    int64_t known_offset;   /* and that offset, from which later ones continue */
+    const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not known beforehand */
 } pto_held_t;
+
+/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by. */
+extern _Thread_local int64_t pto_blocks_summed;
+
+struct pto_offsets {
+    int64_t rank;
+    int count;
+    int64_t **of; /* by buffer, by block; NULL: not a table, or not held */
+};
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 

@@ -131,6 +131,8 @@ int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block) {
 /* Blocks of a table are contiguous, so a block's offset is the sum of the sizes before it. */
 static int64_t table_offset(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
+    if (holder->offsets)
+        return holder->offsets[block];
     if (buffer->cyclic == PTO_CYCLIC_NONE) {
         if (block < holder->known_block)
             holder->known_block = holder->known_offset = 0;
@@ -191,6 +193,8 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
            (stride <= 1 || holder.index % stride == 0);
 }
 
+_Thread_local int64_t pto_blocks_summed;
+
 /* If blocks are dealt out by distance, only those that the holder has are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
@@ -199,11 +203,13 @@ static int64_t all_blocks_bytes(const pto_held_t *holder) {
         return buffer->block_count * pto_held_block_bytes(holder, 0);
     bool by_distance = buffer->cyclic == PTO_CYCLIC_FORWARD || buffer->cyclic == PTO_CYCLIC_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
+        pto_blocks_summed += buffer->block_count;
         for (int64_t block = 0; block < buffer->block_count; block++)
             total += pto_held_block_bytes(holder, block);
         return total;
     }
     int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1;
+    pto_blocks_summed += members / buffer->cyclic_count;
     for (int64_t d = holder->core; d < members; d += buffer->cyclic_count)
         total += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
     return total;
@@ -383,12 +389,20 @@ static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_he
 
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context) {
+    pto_slice_visit_by(plan, NULL, slice, action, visit, context);
+}
+
+void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, const pto_slice_t *slice,
+                        const pto_action_t *action, pto_range_visit_t visit, void *context) {
     pto_slice_t cells;
     if (slice->cells != PTO_CELLS_NONE) {
         cells = pto_slice_in_grid(plan, slice, action);
         slice = &cells;
     }
-    pto_held_t holder = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    int64_t rank = pto_slice_holder(plan, slice, action);
+    pto_held_t holder = pto_held_by(plan, slice->buffer, rank);
+    if (offsets && offsets->rank == rank)
+        holder.offsets = offsets->of[slice->buffer];
     merger_t merger = {.visit = visit, .context = context};
     bool uniform = is_uniform(slice, holder.buffer) && !slice->reversed;
     int64_t base = slice_base(slice, action, &holder);

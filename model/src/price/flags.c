@@ -97,8 +97,10 @@ static int find_raise(const pto_raises_t *raises, int64_t from) {
         else
             high = middle;
     }
-    while (low < raises->count && (raises->item[low].from != from || raises->item[low].taken))
+    while (low < raises->count && (raises->item[low].from != from || raises->item[low].taken)) {
         low++;
+        pto_price_visits++;
+    }
     return low;
 }
 

@@ -6,6 +6,9 @@
 
 typedef pto_formula_sum_t sum_t;
 
+/* Longer prices are refused: what looks for equal operations takes time with their square. */
+enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
+
 /* A sum of terms that is this share of them, or less, is what rounding left of nothing. */
 static const double cancelled = 1e-12;
 
@@ -268,8 +271,15 @@ pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, 
     pto_formula_t formula = {.first = formulas->condition_count};
     sum_t *sum = calloc((size_t)count, sizeof *sum);
     formulas->failed = formulas->failed || !sum;
-    for (int i = 0; i < count && !formulas->failed; i++)
+    bool fits = count <= RECORDS_MAX;
+    for (int i = 0; i < count && !formulas->failed && fits; i++) {
         sum[i] = read_record(formulas, &record[i], sum, formula.first);
+        fits = formulas->operation_count + formulas->guard_count <= OPERATIONS_MAX;
+    }
+    if (!fits) {
+        free(sum);
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "the price has too many operations on the parameters");
+    }
     if (formulas->failed || !make_room(formulas, (void **)&formulas->formula, formulas->formula_count,
                                        &formulas->formula_capacity, sizeof *formulas->formula)) {
         free(sum);

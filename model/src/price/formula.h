@@ -82,7 +82,8 @@ typedef struct {
     bool failed; /* out of memory */
 } pto_formulas_t;
 
-/* Add a tape's price as another formula. Errors: PTO_ERR_MEMORY. */
+/* Add a tape's price as another formula. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
 void pto_formulas_fini(pto_formulas_t *formulas);
 

@@ -232,6 +232,7 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
         held = pto_held_by(pricing->plan, messages->slice->buffer,
                            pto_slice_holder(pricing->plan, messages->slice, action));
     int64_t count = pto_step_peer_count(pricing->plan, action);
+    pto_price_visits += 1 + count;
     int64_t value = pto_expr_at(&step->peers.first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&step->peers.stride, action->k, action->core, 0);
     int64_t first_rank = action->rank - action->me * messages->per_index;

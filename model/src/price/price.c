@@ -13,6 +13,8 @@
 #include "price/nccl.h"
 #include "price/pricing.h"
 
+_Thread_local int64_t pto_price_visits;
+
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
 
 static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
@@ -224,6 +226,8 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    if (action->step->peers.kind != PTO_PEERS_NONE && pto_actors_are_exact(pricing, action->step))
+        pto_price_visits += pto_step_peer_count(pricing->plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:
         return charge_messages(pricing, action, &costs->out, &costs->out_link);
@@ -271,6 +275,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
+    pto_price_visits++;
     begin_costs(pricing, stage, k, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);

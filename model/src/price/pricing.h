@@ -114,6 +114,10 @@ typedef struct {
     pto_error_t *err;
 } pto_pricing_t;
 
+/* Work: the stages that actors have walked in this thread, and the messages, copies, reductions and signals
+ * that they looked at one by one there. Tests compare it with the order that it may grow by. */
+extern _Thread_local int64_t pto_price_visits;
+
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */

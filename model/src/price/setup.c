@@ -16,14 +16,18 @@ typedef struct {
     int64_t bytes;
 } opening_t;
 
+typedef enum { NOT_KNOWN, EMPTY, NOT_EMPTY } emptiness_t;
+
 /* Those of one process. */
 typedef struct {
     opening_t *item;
     int count;
     int capacity;
-    int64_t process;    /* counted from 1 */
-    int64_t ranks;      /* those below can be opened: memory is shared within a node */
-    int64_t *opened_by; /* per rank and allocation: the last process that opened it; 0: none */
+    int64_t process;        /* counted from 1 */
+    int64_t ranks;          /* those below can be opened: memory is shared within a node */
+    int64_t *opened_by;     /* per rank and allocation: the last process that opened it; 0: none */
+    int64_t *opened_bytes;  /* the same: its bytes, if any has opened it */
+    emptiness_t *emptiness; /* per rank and buffer */
 } openings_t;
 
 /* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
@@ -67,24 +71,31 @@ static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) 
     return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
 }
 
+/* Whether a buffer is, which for a table is a sum over its blocks. */
+static bool is_empty(const survey_t *survey, int buffer, int64_t holder, emptiness_t *known) {
+    if (*known == NOT_KNOWN)
+        *known = pto_buffer_bytes(survey->plan, buffer, holder) == 0 ? EMPTY : NOT_EMPTY;
+    return *known == EMPTY;
+}
+
 /* Note what a slice makes its process open; an allocation is opened once, and an empty one never. Host
  * buffers of others are in the node's segment, which every process maps. */
 static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
                                  openings_t *openings, pto_error_t *err) {
     int64_t holder = pto_slice_holder(survey->plan, slice, action);
     if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
-        pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
+        holder >= openings->ranks)
         return PTO_OK;
     bool is_users = pto_buffer_is_users(survey->plan, slice->buffer, holder);
     int64_t allocation = is_users ? slice->buffer + 1 : 0; /* the first is of the temporaries */
-    if (holder >= openings->ranks)
+    int64_t first = holder * (pto_plan_buffer_count(survey->plan) + 1), place = first + allocation;
+    if (is_empty(survey, slice->buffer, holder, &openings->emptiness[first + slice->buffer]) ||
+        openings->opened_by[place] == openings->process)
         return PTO_OK;
-    int64_t *opened_by =
-        &openings->opened_by[holder * (pto_plan_buffer_count(survey->plan) + 1) + allocation];
-    if (*opened_by == openings->process)
-        return PTO_OK;
-    *opened_by = openings->process;
-    opening_t opening = opening_of(survey, slice->buffer, holder);
+    if (openings->opened_by[place] == 0)
+        openings->opened_bytes[place] = opening_of(survey, slice->buffer, holder).bytes;
+    openings->opened_by[place] = openings->process;
+    opening_t opening = {holder, is_users ? slice->buffer : TEMPORARIES, openings->opened_bytes[place]};
     if (openings->count == openings->capacity) {
         int capacity = openings->capacity > 0 ? 2 * openings->capacity : 16;
         opening_t *grown = realloc(openings->item, (size_t)capacity * sizeof *grown);
@@ -267,10 +278,14 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
                                  bill_t *bill, pto_error_t *err) {
     bill_t allocated = {.known = true}, opened = {.known = true};
     size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
-    openings_t openings = {.opened_by = calloc((size_t)ranks * allocations_each, sizeof *openings.opened_by)};
+    size_t places = (size_t)ranks * allocations_each;
+    openings_t openings = {.ranks = ranks,
+                           .opened_by = calloc(places, sizeof *openings.opened_by),
+                           .opened_bytes = calloc(places, sizeof *openings.opened_bytes),
+                           .emptiness = calloc(places, sizeof *openings.emptiness)};
     pto_status_t status = PTO_OK;
-    if (!openings.opened_by)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
+    if (!openings.opened_by || !openings.opened_bytes || !openings.emptiness)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
         openings.process = rank + 1;
         bill_t own = allocations(survey, machine, rank);
@@ -281,6 +296,8 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
     }
     free(openings.item);
     free(openings.opened_by);
+    free(openings.opened_bytes);
+    free(openings.emptiness);
     add_items(&allocated, false, bill);
     add_items(&opened, false, bill);
     return status;

@@ -7,7 +7,7 @@
 
 struct pto_tape {
     pto_tape_record_t *record; /* the first one is the number 0 */
-    double *value;    /* of each, scratch of a replay */
+    double *value;             /* of each, scratch of a replay */
     int count;
     int capacity;
     int *slot; /* hash table of records by content; 0: empty */

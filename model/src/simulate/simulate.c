@@ -5,9 +5,6 @@
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 #include "simulate/size.h"
@@ -436,175 +433,6 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
-static void place_ranks(pto_sim_t *sim) {
-    for (uint32_t i = 0; i < sim->ranks * sim->lanes; i++) {
-        pto_proc_t *proc = &sim->proc[i];
-        uint32_t rank = i % sim->ranks;
-        proc->rank = rank;
-        proc->lane = i / sim->ranks;
-        proc->node = (int32_t)pto_sim_node(sim, rank);
-        proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
-        proc->out.waits = PTO_LINKS_PER_NODE;
-        proc->in.waits = PTO_LINKS_PER_NODE;
-        proc->waits_sender = PTO_LINKS_PER_NODE;
-        if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu))
-            proc->state = PTO_PROC_ENDED;
-    }
-}
-
-/* Whether expressions are the same for all cores and peers. */
-static bool same_for_all(const pto_expr_t *const *expr, int count) {
-    for (int i = 0; i < count; i++)
-        if (expr[i]->core || expr[i]->peer)
-            return false;
-    return true;
-}
-
-/* Whether a group's members are all ranks, in order, and its steps are for all processes. */
-static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(sim->plan, step->group);
-    pto_peers_kind_t peers = step->peers.kind;
-    return group->size == pto_layout_rank_count(&sim->plan->request.layout) && group->fold == 0 &&
-           sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0 &&
-           (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
-}
-
-static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
-    const pto_slice_t *slice = pto_message_slice(step);
-    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
-    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
-    const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
-    view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
-                  buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
-    view->by_index = is_by_index(sim, step);
-    if (step->kind != PTO_STEP_SEND)
-        return;
-    view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
-    view->rate_s = pto_sim_rate_s(sim, step);
-}
-
-static void view_plan(pto_sim_t *sim) {
-    for (int i = 0; i < sim->plan->stages.count; i++) {
-        const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
-        pto_stage_view_t *view = &sim->stage[i];
-        for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
-            const pto_step_t *step = pto_plan_step(sim->plan, j);
-            bool message = pto_step_is_message(step);
-            bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
-            view->sends = view->sends || step->kind == PTO_STEP_SEND;
-            view->messages = view->messages || message;
-            view->signals_first = view->signals_first || first;
-            view->locals = view->locals || (!message && !first);
-            sim->has_locals = sim->has_locals || !message;
-            if (message)
-                view_message_step(sim, step, &sim->view[j]);
-        }
-    }
-    for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all; other plans may share them */
-        sim->limited[kind] =
-            sim->options->visit || sim->all->count > 1 || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
-}
-
-/* What is shared in a node, and the links of a fabric. */
-static bool find_capacities(pto_sim_t *sim) {
-    const pto_fabric_t *fabric = &sim->machine->fabric;
-    int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
-    sim->first_fabric_link = sim->shared_links.count;
-    sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
-    if (!sim->capacity)
-        return false;
-    for (int i = 0; i < sim->first_fabric_link; i++)
-        sim->capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
-    for (int64_t i = 0; i < between; i++)
-        sim->capacity[sim->first_fabric_link + i].bytes_per_s =
-            1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
-    return true;
-}
-
-/* What is of one plan alone. */
-static bool allocate(pto_sim_t *sim) {
-    size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
-    sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
-    sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
-    sim->raised = calloc(flags + 1, sizeof *sim->raised);
-    sim->either =
-        calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
-    bool flows = sim->machine->fabric.levels > 0;
-    sim->fabric_path = calloc(flows ? 2 * (size_t)sim->ranks * sim->lanes : 1, sizeof *sim->fabric_path);
-    return sim->view && sim->stage && sim->raised && sim->either && sim->fabric_path;
-}
-
-/* What all plans share, first in the one given. */
-static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
-    size_t nodes = (size_t)sim->nodes;
-    size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
-    int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
-    sim->agenda = agenda;
-    sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
-    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
-    all->proc = aligned_alloc(_Alignof(pto_proc_t), all->procs * sizeof *all->proc);
-    if (all->proc)
-        memset(all->proc, 0, all->procs * sizeof *all->proc);
-    all->local = calloc(all->procs, sizeof *all->local);
-    sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links, sim->link_size);
-    sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
-    return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           sim->links && sim->engine && sim->line_s && sim->routes && find_capacities(sim);
-}
-
-/* All of it, and each plan's share in what the first one has. */
-static bool allocate_all(pto_sims_t *all, pto_agenda_t *agenda) {
-    bool complete = allocate_shared(all, all->sim, agenda);
-    uint32_t procs = 0;
-    for (uint32_t i = 0; i < all->count && complete; i++) {
-        pto_sim_t *sim = &all->sim[i];
-        sim->agenda = agenda;
-        sim->first_link_slot = all->sim->first_link_slot;
-        sim->first_gpu_slot = all->sim->first_gpu_slot;
-        sim->link_size = all->sim->link_size;
-        sim->links = all->sim->links;
-        sim->engine = all->sim->engine;
-        sim->line_s = all->sim->line_s;
-        sim->routes = all->sim->routes;
-        sim->capacity = all->sim->capacity;
-        sim->first_fabric_link = all->sim->first_fabric_link;
-        sim->first_proc = procs;
-        sim->proc = all->proc + procs;
-        sim->local = all->local + procs;
-        procs += sim->ranks * sim->lanes;
-        complete = allocate(sim);
-    }
-    return complete;
-}
-
-static void release(pto_sims_t *all, pto_agenda_t *agenda) {
-    pto_sim_t *first = all->sim;
-    for (uint32_t i = 0; i < all->count; i++) {
-        pto_pool_fini(&all->sim[i].pool);
-        free(all->sim[i].view);
-        free(all->sim[i].stage);
-        free(all->sim[i].raised);
-        free(all->sim[i].either);
-        free(all->sim[i].fabric_path);
-        pto_passages_fini(&all->sim[i].passages);
-    }
-    pto_agenda_fini(agenda);
-    free(all->proc);
-    free(all->local);
-    free(first->links);
-    free(first->engine);
-    free(first->line_s);
-    for (int64_t node = 0; first->routes && node <= first->nodes; node++)
-        free(first->routes[node].flow);
-    free(first->routes);
-    free(first->capacity);
-}
-
 static void begin(pto_sim_t *sim) {
     for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
         if (sim->proc[rank].state == PTO_PROC_BETWEEN)
@@ -614,14 +442,9 @@ static void begin(pto_sim_t *sim) {
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     pto_agenda_t agenda = {0};
     pto_status_t status = PTO_OK;
-    if (!allocate_all(all, &agenda)) {
-        release(all, &agenda);
+    if (!pto_sims_allocate(all, &agenda)) {
+        pto_sims_release(all, &agenda);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)all->procs);
-    }
-    for (uint32_t i = 0; i < all->count; i++) {
-        place_ranks(&all->sim[i]);
-        view_plan(&all->sim[i]);
-        pto_passages_begin(&all->sim[i], all->sim[i].ranks * all->sim[i].lanes);
     }
     for (uint32_t i = 0; i < all->count; i++)
         begin(&all->sim[i]);
@@ -636,7 +459,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
     if (status == PTO_OK)
         pto_sim_report(all, all->simulation);
-    release(all, &agenda);
+    pto_sims_release(all, &agenda);
     return status;
 }
 

@@ -10,6 +10,7 @@
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
  *     either.c    the choices of either nodes
+ *     memory.c    what is allocated, and where ranks are
  *     at_once.c   several plans at once, on the processes of one job
  *     size.c      how much of a plan is simulated
  *     symmetry.c  plans in which one node stands for all
@@ -510,6 +511,13 @@ bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 
 /* Run all plans to their end and set all->simulation. */
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
+
+/* --- memory.c ------------------------------------------------------------------------------------------- */
+
+/* Allocate all that the plans in `all` need, and place their ranks; false if out of memory. Release is valid
+ * even then. */
+bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda);
+void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* --- at_once.c ------------------------------------------------------------------------------------------ */
 

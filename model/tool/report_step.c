@@ -1,0 +1,130 @@
+/* A step of an application in a report: its calls side by side, each on the machine that its communicator
+ * has.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "step_table.h"
+#include "table.h"
+
+/* The sliders' parameters on the machine of a call, which has the same ones in the same order. `ratio`: how
+ * many times as large they are there. */
+typedef struct {
+    pto_formula_variable_t variable[PTO_REPORT_SLIDERS_MAX];
+    double ratio[PTO_REPORT_SLIDERS_MAX];
+} moved_t;
+
+static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t *machine, moved_t *moved,
+                                 pto_error_t *err) {
+    pto_machine_param_t *own = NULL, *other = NULL;
+    int count = 0;
+    pto_status_t status = pto_machine_params(report->machine, &own, &count, err);
+    if (status == PTO_OK)
+        status = pto_machine_params(machine, &other, &count, err);
+    for (int s = 0; s < report->slider_count && status == PTO_OK; s++)
+        for (int i = 0; i < count; i++)
+            if (own[i].param == report->slider[s].param) {
+                double value = other[i].param->value;
+                moved->ratio[s] = value / own[i].param->value;
+                moved->variable[s] = (pto_formula_variable_t){other[i].param, value / PTO_REPORT_RANGE,
+                                                              value * PTO_REPORT_RANGE};
+            }
+    free(own);
+    free(other);
+    return status;
+}
+
+/* The call that takes longest, whose picks the sliders are chosen by. */
+static int longest_call(const pto_step_prediction_t *step) {
+    int longest = -1;
+    double longest_s = -1, seconds;
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds) &&
+            seconds * (double)step->workload->call[i].times > longest_s) {
+            longest = i;
+            longest_s = seconds * (double)step->workload->call[i].times;
+        }
+    return longest;
+}
+
+/* Sliders are chosen on a call's machine, and are those of the report's. */
+static pto_status_t choose_sliders(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
+                                   pto_error_t *err) {
+    int longest = longest_call(step);
+    if (longest < 0)
+        return PTO_OK;
+    const pto_step_call_t *call = &step->call[longest];
+    pto_report_t chosen = {.machine = call->machine};
+    moved_t moved = {.ratio = {0}};
+    pto_status_t status = pto_report_choose_sliders(&chosen, &call->predictions, sliders, err);
+    if (status == PTO_OK)
+        status = move_sliders(&chosen, report->machine, &moved, err);
+    report->slider_count = chosen.slider_count;
+    memcpy(report->slider, moved.variable, sizeof report->slider);
+    return status;
+}
+
+static pto_status_t print_call(pto_report_t *report, const pto_step_call_t *call, pto_error_t *err) {
+    moved_t moved = {.ratio = {0}};
+    pto_status_t status = move_sliders(report, call->machine, &moved, err);
+    fputs("{\"v\":[", report->stream);
+    for (int s = 0; s < report->slider_count; s++) {
+        fputs(s > 0 ? "," : "", report->stream);
+        pto_report_number(report->stream, moved.ratio[s]);
+    }
+    fputs("],\"cells\":[", report->stream);
+    for (int s = 0; s < call->predictions.strategy_count && status == PTO_OK; s++) {
+        fputs(s > 0 ? "," : "", report->stream);
+        status = pto_report_cell(report, &call->predictions, 0, s, moved.variable, err);
+    }
+    fputs("]}", report->stream);
+    return status;
+}
+
+static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
+    const pto_workload_call_t *call = &step->workload->call[i];
+    char along[PTO_WORKLOAD_ALONG_MAX], size[PTO_BYTES_TEXT_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
+    snprintf(text, sizeof text, "%.160s: %s %s on %s, %lld x", pto_workload_call_name(call),
+             pto_collective_name(call->scenario.collective),
+             pto_size_text(call->scenario.bytes.value[0], size),
+             pto_workload_along_text(step->workload, call->along, along), (long long)call->times);
+    pto_print_json_string(stream, text);
+}
+
+pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
+                             pto_error_t *err) {
+    const char *between = "";
+    FILE *stream = report->stream;
+    pto_status_t status = choose_sliders(report, step, sliders, err);
+    fprintf(stream, "{\"title\":\"step\",\"x\":\"call\",\"own\":%lld,\"values\":[",
+            (long long)step->workload->layout.nodes);
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_workload_is_call(&step->workload->call[i])) {
+            fputs(between, stream);
+            print_name(stream, step, i);
+            between = ",";
+        }
+    fprintf(stream, "],\"rows\":[{\"nodes\":%lld,\"calls\":[", (long long)step->workload->layout.nodes);
+    between = "";
+    for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
+        if (pto_workload_is_call(&step->workload->call[i])) {
+            fputs(between, stream);
+            status = print_call(report, &step->call[i], err);
+            between = ",\n";
+        }
+    fputs("]}]}", stream);
+    return status;
+}
+
+void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step) {
+    char communication[PTO_SECONDS_TEXT_MAX], exposed[PTO_SECONDS_TEXT_MAX], total[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(step->mix.communication_s, communication, sizeof communication);
+    pto_seconds_format(step->mix.exposed_s, exposed, sizeof exposed);
+    pto_seconds_format(step->mix.seconds, total, sizeof total);
+    fprintf(stream,
+            ",\n\"notes\":[\"By the cheapest route of each call, with the machine as it is, the step "
+            "communicates "
+            "for %s, of which computation does not hide %s, and takes %s. Below, each call is alone.\"]",
+            communication, exposed, total);
+}

@@ -1,0 +1,150 @@
+/* Upgrades from a file, and the standard ones. */
+#include "upgrades.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/text_file.h"
+#include "formats/yaml_read.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, UPGRADES_MAX = 1000, CHANGES_MAX = 100 };
+
+void pto_upgrades_fini(pto_upgrades_t *upgrades) {
+    for (int i = 0; i < upgrades->count; i++) {
+        pto_upgrade_t *upgrade = &upgrades->upgrade[i];
+        for (int c = 0; c < upgrade->change_count; c++)
+            free(upgrade->change[c]);
+        free(upgrade->change);
+        free(upgrade->name);
+    }
+    free(upgrades->upgrade);
+    *upgrades = (pto_upgrades_t){0};
+}
+
+/* --- files ---------------------------------------------------------------------------------------------- */
+
+static pto_status_t add_change(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               pto_upgrade_t *upgrade) {
+    pto_status_t status =
+        pto_read_expect(reader, node, PTO_YAML_SCALAR, "PARAMETER=VALUE, as after --what-if");
+    if (status != PTO_OK)
+        return status;
+    char *text = pto_text_copy(node->text);
+    if (!text)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    upgrade->change[upgrade->change_count++] = text;
+    return PTO_OK;
+}
+
+/* One change, or a list of them. */
+static pto_status_t read_changes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                 int argument) {
+    pto_upgrade_t *upgrade = slot;
+    bool list = node->kind == PTO_YAML_LIST;
+    int count = list ? node->child_count : 1;
+    (void)argument;
+    if (count < 1 || count > CHANGES_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: 1 to %d changes", node->key, CHANGES_MAX);
+    upgrade->change = calloc((size_t)count, sizeof *upgrade->change);
+    if (!upgrade->change)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = PTO_OK;
+    for (const pto_yaml_node_t *change = list ? node->child : node; change && status == PTO_OK;
+         change = list ? change->next : NULL)
+        status = add_change(reader, change, upgrade);
+    return status;
+}
+
+static const pto_yaml_field_t upgrade_fields[] = {
+    {.key = "name", .read = pto_read_text, .offset = offsetof(pto_upgrade_t, name), .required = true},
+    {.key = "what_if", .read = read_changes, .required = true},
+    {.key = "cost",
+     .read = pto_read_number,
+     .offset = offsetof(pto_upgrade_t, cost),
+     .argument = PTO_UNIT_NONE},
+};
+static const pto_yaml_table_t upgrade_table = {.what = "an upgrade",
+                                               .field = upgrade_fields,
+                                               .field_count = sizeof upgrade_fields / sizeof *upgrade_fields};
+
+static pto_status_t read_upgrades(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    pto_upgrades_t *upgrades = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of upgrades");
+    (void)argument;
+    if (status != PTO_OK)
+        return status;
+    if (node->child_count > UPGRADES_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "upgrades: more than %d", UPGRADES_MAX);
+    upgrades->upgrade = calloc((size_t)node->child_count + 1, sizeof *upgrades->upgrade);
+    if (!upgrades->upgrade)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *child = node->child; child && status == PTO_OK; child = child->next)
+        status = pto_read_mapping(reader, child, &upgrade_table, &upgrades->upgrade[upgrades->count++]);
+    return status;
+}
+
+static const pto_yaml_field_t file_fields[] = {{.key = "upgrades", .read = read_upgrades, .required = true}};
+static const pto_yaml_table_t file_table = {.what = "a file of upgrades",
+                                            .field = file_fields,
+                                            .field_count = sizeof file_fields / sizeof *file_fields};
+
+pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_upgrades_t made = {0};
+    pto_yaml_node_t *root = NULL;
+    char *text = NULL;
+    size_t size;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status == PTO_OK)
+        status = pto_yaml_parse(text, size, path, &root, err);
+    if (status == PTO_OK)
+        status = pto_read_mapping(&reader, root, &file_table, &made);
+    pto_yaml_destroy(root);
+    free(text);
+    if (status == PTO_OK)
+        *upgrades = made;
+    else
+        pto_upgrades_fini(&made);
+    return status;
+}
+
+/* --- the standard ones ---------------------------------------------------------------------------------- */
+
+enum { STANDARD_CHANGES_MAX = 5 };
+
+static const struct {
+    const char *name;
+    const char *change[STANDARD_CHANGES_MAX];
+} standard[] = {
+    {"a second NIC", {"injection.*=/2"}},
+    {"PCIe one generation on", {"copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"}},
+    {"GPU links twice as fast", {"peer.*.beta_s_per_byte=/2", "remote.*.beta_s_per_byte=/2"}},
+    {"GPUDirect", {"gpudirect"}},
+    {"twice the cores", {"node.cores=*2"}},
+};
+
+static bool add_text(pto_upgrade_t *upgrade, const char *text) {
+    upgrade->change[upgrade->change_count] = pto_text_copy(text);
+    return upgrade->change[upgrade->change_count++] != NULL;
+}
+
+pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err) {
+    int count = (int)(sizeof standard / sizeof *standard);
+    pto_upgrades_t made = {.upgrade = calloc((size_t)count, sizeof *made.upgrade)};
+    bool complete = made.upgrade != NULL;
+    for (int i = 0; i < count && complete; i++) {
+        pto_upgrade_t *upgrade = &made.upgrade[made.count++];
+        upgrade->name = pto_text_copy(standard[i].name);
+        upgrade->change = calloc(STANDARD_CHANGES_MAX, sizeof *upgrade->change);
+        complete = upgrade->name && upgrade->change;
+        for (int c = 0; complete && c < STANDARD_CHANGES_MAX && standard[i].change[c]; c++)
+            complete = add_text(upgrade, standard[i].change[c]);
+    }
+    if (complete) {
+        *upgrades = made;
+        return PTO_OK;
+    }
+    pto_upgrades_fini(&made);
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
+}

@@ -1,0 +1,81 @@
+/* Workloads from the command line: the machine, and what options change. */
+#include "workload_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The layout is changed by options and what-ifs as that of a scenario. */
+static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    pto_layout_t *layout = &scenario->layout;
+    pto_series_t one;
+    scenario->collective = PTO_COLLECTIVE_BROADCAST;
+    if (layout->gpus_per_node == 0)
+        layout->gpus_per_node = workload->layout.gpus_per_node;
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = workload->layout.procs_per_gpu;
+    if (scenario->nodes.count > 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
+    pto_status_t status = pto_series_one(1, &scenario->bytes, err);
+    if (status != PTO_OK || scenario->nodes.count > 0)
+        return status;
+    layout->nodes = workload->layout.nodes;
+    status = pto_series_one(layout->nodes, &one, err);
+    if (status == PTO_OK)
+        scenario->nodes = one;
+    return status;
+}
+
+static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_more_changes_t more,
+                                 const void *context, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    pto_status_t status = PTO_OK;
+    if (!scenario->machine_path && !workload->machine_path)
+        return pto_error_set_at(err, PTO_ERR_KEY, workload->path, 1, 1,
+                                "no machine is named: add `machine: NAME`, or give --machine");
+    if (!scenario->machine_path) {
+        scenario->machine_path = workload->machine_path;
+        scenario->place[PTO_FIELD_MACHINE] = workload->machine_place;
+        workload->machine_path = NULL;
+        status = pto_options_find_machine(scenario, workload->path, err);
+    }
+    if (status == PTO_OK)
+        status = pto_machine_open(scenario->machine_path, &options->machine, err);
+    if (status == PTO_OK)
+        status = take_layout(options, workload, err);
+    if (status == PTO_OK)
+        status = pto_options_change(options, err);
+    if (status == PTO_OK && more)
+        status = more(context, options, err);
+    workload->layout.nodes = scenario->layout.nodes;
+    workload->layout.gpus_per_node = scenario->layout.gpus_per_node;
+    workload->layout.procs_per_gpu = scenario->layout.procs_per_gpu;
+    return status;
+}
+
+/* Every call takes one of the strategies that --strategy names. */
+static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
+    for (int i = 0; i < workload->call_count; i++) {
+        pto_scenario_t *scenario = &workload->call[i].scenario;
+        char **made = calloc((size_t)from->strategy_count, sizeof *made);
+        bool complete = made != NULL;
+        for (int s = 0; s < from->strategy_count && complete; s++)
+            complete = (made[s] = strdup(from->strategy[s])) != NULL;
+        for (int s = 0; s < scenario->strategy_count; s++)
+            free(scenario->strategy[s]);
+        free(scenario->strategy);
+        scenario->strategy = made;
+        scenario->strategy_count = made ? from->strategy_count : 0;
+        if (!complete)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload,
+                                       pto_more_changes_t more, const void *context, pto_error_t *err) {
+    pto_status_t status = open_machine(options, workload, more, context, err);
+    if (status == PTO_OK && options->has_strategies)
+        status = give_strategies(&options->scenario, workload, err);
+    return status == PTO_OK ? pto_workload_bind(workload, options->machine, err) : status;
+}

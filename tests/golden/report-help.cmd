@@ -1,0 +1,1 @@
+portolan report --help

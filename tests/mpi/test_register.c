@@ -1,0 +1,138 @@
+/* Registered memory (pto_register): what is refused, with the last process in error, and that nothing is left
+ * open. Random programs with registered buffers are in test_streams.c and exec_case.c.
+ *
+ *   mpirun -n N test_register [DEVICE]   on at least two processes; each has a GPU
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/exec.h"
+#include "portolan/strategy.h"
+
+static int rank, size;
+static pto_error_t err;
+
+_Noreturn static void die(const char *what) {
+    fprintf(stderr, "test_register: rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+#define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
+
+/* An allreduce in which each process reads the others' input. */
+static pto_plan_t *made(int64_t count) {
+    pto_request_t request = {.layout = {1, size, 1, 1, 1},
+                             .collective = PTO_COLLECTIVE_ALLREDUCE,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .bytes = count * (int64_t)sizeof(uint32_t)};
+    pto_plan_t *plan = NULL;
+    MUST(pto_strategy_find("gas_read", &request.strategy, &err));
+    MUST(pto_algorithm_find("direct", request.collective, &request.algorithm, &err));
+    MUST(pto_plan_create(&request, &plan, &err));
+    return plan;
+}
+
+static const pto_exec_options_t options = {
+    .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
+
+#define REFUSED(call, wanted, reason)                                                                        \
+    do {                                                                                                     \
+        err.message[0] = '\0';                                                                               \
+        if ((call) != (wanted) || !strstr(err.message, (reason)))                                            \
+            die(err.message[0] ? err.message : "what should be refused is not: " reason);                    \
+    } while (0)
+
+/* Shared memory that this process has mapped, of the host device: its own, and what it has opened. */
+static int mapped_segments(void) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int count = 0;
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, "/dev/shm/") != NULL;
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
+/* What was unregistered is closed, so that nothing is left however often this is done. */
+static void check_closing(const pto_device_t *device, pto_exec_t *exec, void *stream, const uint32_t *in,
+                          uint32_t *out) {
+    enum { CYCLES = 100, COUNT = 100 };
+    const size_t bytes = 2 * COUNT * sizeof(uint32_t);
+    int number = -1, before = 0;
+    for (int cycle = 0; cycle < CYCLES; cycle++) {
+        void *memory = NULL;
+        MUST(device->allocate(bytes, &memory, &err));
+        uint32_t *piece = memory;
+        MUST(pto_register(exec, memory, bytes, &number, &err));
+        MUST(pto_exec_enqueue_on(exec, piece, piece + COUNT, stream, &err));
+        MUST(device->finish(stream, &err));
+        MUST(pto_exec_rebind(exec, in, out, &err));
+        MUST(pto_unregister(exec, number, &err));
+        MUST(device->release(memory, &err));
+        if (cycle == 0)
+            before = mapped_segments();
+    }
+    if (mapped_segments() != before)
+        die("unregistered memory is still open");
+}
+
+/* The last process errs, and all get its error; nothing is registered then. */
+static void check_registrations(const pto_device_t *device) {
+    enum { COUNT = 100, PIECES = 6 };
+    const size_t bytes = COUNT * sizeof(uint32_t);
+    const bool errs = rank == size - 1;
+    pto_plan_t *plan = made(COUNT);
+    pto_exec_t *exec = NULL;
+    void *memory = NULL, *stream = NULL, *strange = malloc(bytes);
+    int number = -1, other = -1;
+    MUST(device->stream_create(&stream, &err));
+    MUST(device->allocate(PIECES * bytes, &memory, &err));
+    uint32_t *piece[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        piece[i] = (uint32_t *)memory + (size_t)i * COUNT;
+    MUST(
+        pto_exec_create(plan, MPI_COMM_WORLD, device, piece[0], piece[1], PTO_OP_SUM, &options, &exec, &err));
+    REFUSED(pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    REFUSED(pto_register(exec, errs ? strange : memory, PIECES * bytes, &number, &err),
+            PTO_ERR_NOT_APPLICABLE, "memory that");
+    REFUSED(pto_register(exec, memory, errs ? 0 : bytes, &number, &err), PTO_ERR_RANGE, "0 bytes");
+    REFUSED(pto_unregister(exec, 0, &err), PTO_ERR_RANGE, "no registration 0");
+    MUST(pto_register(exec, piece[2], 2 * bytes, &number, &err));
+    REFUSED(pto_register(exec, errs ? piece[3] : piece[4], bytes, &other, &err), PTO_ERR_RANGE, "overlaps");
+    REFUSED(pto_exec_enqueue_on(exec, piece[4], piece[5], stream, &err), PTO_ERR_RANGE, "pto_register knows");
+    MUST(pto_exec_enqueue_on(exec, piece[2], piece[3], stream, &err));
+    MUST(device->finish(stream, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
+    MUST(pto_register(exec, piece[0], 2 * bytes, &other, &err));
+    REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
+    /* One process is at a place that is not registered: all exchange handles. */
+    MUST(pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
+    MUST(pto_exec_run(exec, &err));
+    REFUSED(pto_exec_rebind(exec, errs ? NULL : piece[0], piece[1], &err), PTO_ERR_RANGE, "is NULL");
+    MUST(pto_unregister(exec, number, &err));
+    REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "no registration");
+    MUST(pto_exec_run(exec, &err));
+    check_closing(device, exec, stream, piece[0], piece[1]);
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    MUST(device->stream_destroy(stream, &err));
+    MUST(device->release(memory, &err));
+    free(strange);
+}
+
+int main(int argc, char **argv) {
+    const pto_device_t *device = NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MUST(pto_device_find(argc > 1 ? argv[1] : "host", &device, &err));
+    MUST(device->select(rank, &err));
+    check_registrations(device);
+    if (rank == 0)
+        printf("test_register: right\n");
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,63 @@
+"""What commands print with --format json against docs/portolan.schema.json: schema.py PORTOLAN. Exits 77 without the
+package python3-jsonschema."""
+
+import json
+import subprocess
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("schema: skipped: needs python3-jsonschema")
+    sys.exit(77)
+
+portolan = sys.argv[1]
+SUMMIT = ["--machine", "summit-spectrum", "--nodes", "2"]
+COMMANDS = [
+    ["predict", *SUMMIT, "--collective", "alltoall", "--bytes", "1KiB:4KiB"],
+    ["predict", *SUMMIT, "--collective", "allreduce", "--bytes", "1KiB", "--explain", "--what-if", "injection.*=/2"],
+    ["predict", "--machine", "h200-x2", "--collective", "allreduce", "--nodes", "1:4", "--bytes", "1KiB"],
+    ["predict", "scenarios/problems/messages-many-summit.yaml"],
+    ["predict", "--machine", "h200-x2", "--collective", "allreduce", "--nodes", "1", "--bytes", "1KiB", "--energy"],
+    ["pick", *SUMMIT, "--collective", "alltoall", "--bytes", "64:4KiB"],
+    ["simulate", *SUMMIT, "--collective", "alltoall", "--bytes", "64", "--strategy", "three_step"],
+    ["sensitivity", *SUMMIT, "--collective", "alltoall", "--bytes", "64"],
+    ["step", "scenarios/workloads/fsdp.yaml", "--nodes", "2", "--simulate", "--strategy", "cuda_aware,split_ring"],
+    ["step", "scenarios/workloads/llm-training.yaml", "--model", "published"],
+    ["upgrade", "scenarios/workloads/fft-3d.yaml"],
+    ["upgrade", "scenarios/workloads/fft-3d.yaml", "--upgrades", "tests/fixtures/upgrades.yaml"],
+]
+# An object of each kind with one fault, which the schema must see.
+FAULTS = [
+    ("no version", 0, lambda made: made.pop("portolan")),
+    ("a digest that is none", 0, lambda made: made.update(machine_digest="0")),
+    ("a price without seconds", 0, lambda made: made["predictions"][0].pop("seconds")),
+    ("a negative time", 0, lambda made: made["predictions"][0].update(seconds=-1)),
+    ("no layout", 0, lambda made: made.pop("layout")),
+    ("an unknown key of the layout", 0, lambda made: made["layout"].update(sockets=2)),
+    ("no list of what is not priced", 5, lambda made: made.pop("not_priced")),
+    ("a range without a winner", 5, lambda made: made["ranges"][0].pop("winner")),
+    ("a total without a strategy", 8, lambda made: made["totals"][0].pop("strategy")),
+    ("an upgrade without a saving", 10, lambda made: made["upgrades"][0].pop("saved_s")),
+]
+
+with open("docs/portolan.schema.json") as file:
+    schema = json.load(file)
+jsonschema.Draft7Validator.check_schema(schema)
+validator = jsonschema.Draft7Validator(schema)
+failed = 0
+made = []
+for command in COMMANDS:
+    run = subprocess.run([portolan, *command, "--format", "json"], stdout=subprocess.PIPE, check=False)
+    made.append(json.loads(run.stdout) if run.returncode == 0 else {})
+    for fault in validator.iter_errors(made[-1]):
+        failed += 1
+        print(f"FAIL {' '.join(command)}: {fault.message[:200]} at {list(fault.absolute_path)}")
+for name, index, damage in FAULTS:
+    broken = json.loads(json.dumps(made[index]))
+    damage(broken)
+    if validator.is_valid(broken):
+        failed += 1
+        print(f"FAIL the schema accepts {name}")
+print(f"schema: {len(COMMANDS) + len(FAULTS)} cases, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,126 @@
+/* How the work of a price and of a setup grows with nodes, GPUs a node, processes a GPU and bytes, counted
+ * and not timed: pto_price_visits and pto_blocks_summed. Each plan has an order that depends on how it is
+ * priced (docs/decisions/0001, 0003):
+ *
+ *                          nodes   GPUs a node   processes a GPU   bytes
+ *     by class              0          1               0             0      (processes: 1 where copies queue)
+ *     by place of a node    0          2               2             0      each process meets all of its
+ * node rank by rank          2          2               2             0      tables: each pair of processes
+ *
+ * An algorithm in rounds has a round more for each doubling, which is less than any power. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "made_up.h"
+#include "plan_request.h"
+#include "portolan/price.h"
+#include "portolan/setup.h"
+#include "price/pricing.h"
+
+static pto_machine_t summit;
+
+static int read_machine(void **state) {
+    (void)state;
+    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    return 0;
+}
+
+typedef enum { BY_NODES, BY_GPUS, BY_PROCESSES, BY_BYTES, BY_COUNT } by_t;
+
+static const char *const by_names[] = {"nodes", "GPUs a node", "processes a GPU", "bytes"};
+
+static const double orders[PTO_ACTORS_RANKS + 1][BY_COUNT] = {
+    [PTO_ACTORS_CLASSES] = {0, 1, 1, 0},
+    [PTO_ACTORS_PLACES] = {0, 2, 2, 0},
+    [PTO_ACTORS_RANKS] = {2, 2, 2, 0},
+};
+
+/* A round more of, say, six. */
+static const double log_allowance = 0.35;
+
+/* The visits of a price with one of its numbers at `scale` times its least; 0: the plan does not apply. */
+static int64_t visits_of(const pto_request_t *least, by_t by, int64_t scale, const pto_machine_t *machine,
+                         pto_actors_t *kind) {
+    pto_request_t request = *least;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    request.layout.nodes *= by == BY_NODES ? scale : 1;
+    request.layout.gpus_per_node *= by == BY_GPUS ? scale : 1;
+    request.layout.procs_per_gpu *= by == BY_PROCESSES ? scale : 1;
+    request.bytes *= by == BY_BYTES ? scale : 1;
+    request.layout.gpus_per_socket = request.layout.gpus_per_node;
+    if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+        return 0;
+    int64_t before = pto_price_visits + pto_blocks_summed;
+    pto_setup_t setup;
+    bool priced = pto_price(plan, machine, &price, NULL, NULL) == PTO_OK &&
+                  pto_setup(plan, machine, &setup, NULL) == PTO_OK;
+    *kind = pto_actors_of(plan);
+    pto_plan_destroy(plan);
+    return priced ? pto_price_visits + pto_blocks_summed - before : 0;
+}
+
+static int64_t compare_growth(const pto_request_t *request, by_t by, const pto_machine_t *machine) {
+    pto_actors_t kind;
+    int64_t visits = visits_of(request, by, 4, machine, &kind);
+    int64_t more = visits_of(request, by, 8, machine, &kind);
+    if (visits == 0 || more == 0)
+        return 0;
+    double order = log2((double)more / (double)visits);
+    if (order > orders[kind][by] + log_allowance)
+        fail_msg("%s by %s with %s grows by %s with power %.2f: %lld visits, then %lld",
+                 pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+                 by_names[by], order, (long long)visits, (long long)more);
+    return 1;
+}
+
+static void prices_grow_no_faster_than_their_order(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    int64_t compared[BY_COUNT] = {0};
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (int i = 0; i < 2 * BY_COUNT; i++) {
+                    pto_request_t request = {.layout = {.nodes = i % 2 ? 1 : 3,
+                                                        .gpus_per_node = 2,
+                                                        .owners_per_gpu = 1,
+                                                        .procs_per_gpu = 2},
+                                             .collective = (pto_collective_t)c,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = 4096,
+                                             .messages = 4,
+                                             .counts = c == PTO_COLLECTIVE_ALLTOALLV ? &skewed : NULL,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    by_t by = (by_t)(i / 2);
+                    if (c == PTO_COLLECTIVE_HALO || (by == BY_NODES && i % 2) ||
+                        !(request.strategy->collectives & 1u << c) ||
+                        !(pto_strategy_with(request.strategy, request.algorithm) & 1u << c))
+                        continue;
+                    compared[by] += compare_growth(&request, by, &machine);
+                }
+    for (int by = 0; by < BY_COUNT; by++) {
+        print_message("%s: %lld plans\n", by_names[by], (long long)compared[by]);
+        assert_true(compared[by] > 100);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_grow_no_faster_than_their_order),
+    };
+    return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);
+}
