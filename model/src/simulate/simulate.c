@@ -5,9 +5,6 @@
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 #include "simulate/size.h"
