@@ -567,7 +567,7 @@ SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSI
 
 $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $(EXEC_LDLIBS))
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
-		-e 's|@VERSION@|$(VERSION)|' -e 's|@MPICC@|$(MPICC)|' -e 's|@LIBS@|$(EXEC_LDLIBS)|' $< >$@
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@MPICC@|$(MPICC)|' -e 's|@LIBS@|$(EXEC_LDLIBS)|' -e 's|@OPENMP@|$(OPENMP)|' $< >$@
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)

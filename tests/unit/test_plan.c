@@ -265,10 +265,8 @@ static void allgatherv_is_right_with_lists(void **state) {
     (void)state;
     static const pto_layout_t layout[] = {
         {3, 4, 1, 1, 2}, {4, 3, 1, 4, 1}, {2, 6, 1, 3, 3}, {2, 2, 3, 3, 2}, {1, 12, 1, 2, 4}};
-    static int64_t list[][12] = {{0, 0, 100003},
-                                 {1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 64},
-                                 {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6},
-                                 {0}};
+    static int64_t list[][12] = {
+        {0, 0, 100003}, {1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 64}, {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6}, {0}};
     pto_counts_t counts = {.kind = PTO_COUNTS_LIST, .order = 12};
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLGATHERV, .bytes = 1, .counts = &counts};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)

@@ -60,7 +60,7 @@ typedef struct {
     pto_prediction_t *prediction; /* point_count * strategy_count */
 } pto_predictions_t;
 
-/* What prices walk one by one (pto_price_work) for one strategy at one point; eight messages of a table that
+/* What prices walk one by one (pto_price_work) for one strategy at one point; four messages of a table that
  * share no links count as one. The limit of all that a command
  * asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a minute. */
 enum { PTO_WORK_LIMIT = 1 << 26 };
