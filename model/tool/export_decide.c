@@ -29,8 +29,9 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
         if (status == PTO_OK && !pto_add(work, more, &work))
             work = INT64_MAX;
     }
-    return status == PTO_OK ? pto_check_amount(&export->options.scenario, "pricing takes the work of", work, 2, err)
-                            : status;
+    return status == PTO_OK
+               ? pto_check_amount(&export->options.scenario, "pricing takes the work of", work, 2, err)
+               : status;
 }
 
 pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
