@@ -294,14 +294,18 @@ static void bad_keys_are_refused(void **state) {
 static void wrong_types_are_refused(void **state) {
     (void)state;
     const bad_input_t bad[] = {
-        {"machine: [m]\nsource: s\nnode: 1\n" MESSAGES,
+        {"machine: [m]\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,
          1,
          10,
          {"machine: expected a text", "a list"}},
-        {"machine:\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 1, 9, {"machine:", "the value is empty"}},
+        {"machine:\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_TYPE,
+         1,
+         9,
+         {"machine:", "the value is empty"}},
         {BODY "mps: unknown\n", PTO_ERR_NOT_FOUND, 5, 6, {"unknown mps 'unknown'; known are: no, yes"}},
-        {"machine: m\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 3, 7, {"'node' must be a mapping"}},
+        {"machine: m\nsource: s\nnode: [1]\n" MESSAGES, PTO_ERR_TYPE, 3, 7, {"'node' must be a mapping"}},
         {"machine: m\nsource: s\nnode: {sockets: two, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,
          3,

@@ -351,6 +351,15 @@ static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutatio
             (other_cell && (step->kind == PTO_STEP_SEND || step->target.holder == PTO_HOLDER_SELF)));
 }
 
+/* Blocks of different sizes have a place each in host memory, so that a member may copy its own there in
+ * vain. */
+static bool stages_in_vain(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    const pto_step_t *step = pto_plan_step(plan, index);
+    return plan->request.collective == PTO_COLLECTIVE_ALLGATHERV && plan->request.strategy->stages &&
+           step->kind == PTO_STEP_COPY && pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN &&
+           strcmp(mutation->field, "who_first.constant") == 0 && mutation->delta == -1;
+}
+
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
@@ -371,7 +380,7 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
                                strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation) ||
-               begins_too_early || sends_subtree_again;
+               begins_too_early || sends_subtree_again || stages_in_vain(plan, index, mutation);
     bool has_both =
         strcmp(request->strategy->name, "cuda_aware") == 0 ||
         ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);

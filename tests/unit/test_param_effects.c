@@ -47,8 +47,8 @@ static void add_request(const char *collective, const char *layout, const char *
 }
 
 static void add_requests(void) {
-    static const char *const collective[] = {"allreduce", "reduce",    "broadcast",     "allgather",
-                                             "alltoall",  "alltoallv", "reduce_scatter"};
+    static const char *const collective[] = {"allreduce",  "reduce",   "broadcast", "allgather",
+                                             "allgatherv", "alltoall", "alltoallv", "reduce_scatter"};
     static const char *const layout[] = {
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 1",
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 4",
