@@ -12,7 +12,7 @@
 #include "made_machine.h"
 #include "portolan/pick.h"
 
-enum { REQUESTS = 48 };
+enum { REQUESTS = 50 };
 
 typedef struct {
     pto_scenario_t scenario;
@@ -47,8 +47,8 @@ static void add_request(const char *collective, const char *layout, const char *
 }
 
 static void add_requests(void) {
-    static const char *const collective[] = {"allreduce",  "reduce",   "broadcast", "allgather",
-                                             "allgatherv", "alltoall", "alltoallv", "reduce_scatter"};
+    static const char *const collective[] = {"allreduce", "reduce",    "broadcast",     "allgather",
+                                             "alltoall",  "alltoallv", "reduce_scatter"};
     static const char *const layout[] = {
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 1",
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 4",
@@ -62,6 +62,8 @@ static void add_requests(void) {
             add_request(collective[i], layout[j], "");
     add_request("allreduce", nccl_only, "strategies: [nccl]\n");
     add_request("reduce", nccl_only, "strategies: [nccl]\n");
+    add_request("allgatherv", layout[0], "strategies: [nccl]\n");
+    add_request("allgatherv", layout[3], "strategies: [nccl]\n");
     add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
     add_request("alltoall", layout[3], "library: [{algorithm: pairwise, staged: true}]\n");
     add_request("alltoall", "nodes: 4, gpus_per_node: 1, procs_per_gpu: 4, owners_per_gpu: 4", "");
