@@ -165,13 +165,18 @@ static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
     return count == 1 ? found : NULL;
 }
 
+/* The name of the option that a word begins: --NAME, --NAME=VALUE, or -o for --out. */
+static void name_of(const char *word, char name[64]) {
+    const char *text = word[1] == '-' ? word + 2 : "out", *equals = strchr(text, '=');
+    snprintf(name, 64, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
+}
+
 /* Parse one option. `*index` is the index of its word, and moves to its last word. */
 static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *index, pto_error_t *err) {
     const pto_syntax_t *syntax = arguments->syntax;
     char name[64];
-    const char *text = argv[*index] + 2;
-    const char *equals = strchr(text, '=');
-    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
+    const char *equals = strchr(argv[*index], '=');
+    name_of(argv[*index], name);
     const pto_option_t *option = find(syntax, name);
     if (!option)
         return unknown_option(syntax, name, err);
@@ -216,7 +221,7 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
             code = PTO_EXIT_OK;
         else if (is_operand(syntax, argv[i]))
             arguments->operand[arguments->operand_count++] = argv[i] + 2;
-        else if (argv[i][1] != '-')
+        else if (argv[i][1] != '-' && (strcmp(argv[i], "-o") != 0 || !find(syntax, "out")))
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
             code = take_option(arguments, argc, argv, &i, err);

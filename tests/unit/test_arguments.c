@@ -45,6 +45,7 @@ static pto_status_t apply_flag(void *target, const char *text, pto_error_t *err)
 static const pto_option_t options[] = {{"text", "TEXT", "a text", .apply = apply_text, .standard = "usual"},
                                        {"flag", NULL, "a flag", .apply = apply_flag},
                                        {"flat", NULL, "another", .apply = apply_flag},
+                                       {"out", "FILE", "a file", .apply = apply_text},
                                        {.name = NULL}};
 static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};
 static const pto_syntax_t syntax = {.program = "program", .usage = "usage: program\n", .set = sets};
@@ -97,6 +98,23 @@ static void unambiguous_beginnings_are_names(void **state) {
     assert_ptr_equal(arguments.given[0].option, &options[0]);
     assert_ptr_equal(arguments.given[1].option, &options[1]);
     pto_arguments_fini(&arguments);
+}
+
+static void out_has_a_short_form(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    taken_t taken = {0};
+    pto_error_t err = {0};
+    assert_int_equal(PARSE(&arguments, WORD("-o"), WORD("-f"), WORD("a")), -1);
+    assert_int_equal(arguments.operand_count, 1);
+    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    assert_string_equal(taken.text, "-f");
+    pto_arguments_fini(&arguments);
+    char *argv[] = {WORD("program"), WORD("-o=f"), NULL}, *last[] = {WORD("program"), WORD("-o"), NULL};
+    assert_int_not_equal(pto_arguments_read(&syntax, 2, argv, &arguments, &err), -1);
+    assert_non_null(strstr(err.message, "unknown option '-o=f'"));
+    assert_int_not_equal(pto_arguments_read(&syntax, 2, last, &arguments, &err), -1);
+    assert_non_null(strstr(err.message, "--out needs a value"));
 }
 
 static void an_invalid_value_names_its_option(void **state) {
@@ -269,6 +287,7 @@ int main(void) {
         cmocka_unit_test(values_are_the_next_word_or_follow_an_equals_sign),
         cmocka_unit_test(standard_values_come_before_what_is_given),
         cmocka_unit_test(unambiguous_beginnings_are_names),
+        cmocka_unit_test(out_has_a_short_form),
         cmocka_unit_test(an_invalid_value_names_its_option),
         cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
         cmocka_unit_test(an_error_can_be_read_without_being_printed),
