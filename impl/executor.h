@@ -235,13 +235,13 @@ struct pto_exec {
     pto_vector_t registrations; /* by number (register.c) */
     void *mailboxes;            /* of the node's processes; NULL: none */
     pto_shared_handle_t mailbox_handle;
+    uint64_t meetings; /* so far, through the mailboxes */
     bool mailboxes_own;
-    uint64_t meetings;  /* so far, through the mailboxes */
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */
+    bool copies_aside;  /* the input of a collective in place, so that none is accessed by others */
     void *device_arena; /* temporary buffers */
     void *staging_arena;
-    bool copies_aside; /* the input of a collective in place, so that none is accessed by others */
-    void *shadow_in;   /* replaces the user's input if that cannot be used directly */
+    void *shadow_in; /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;

@@ -243,7 +243,7 @@ static pto_status_t may_unregister(const pto_exec_t *exec, int number, pto_error
 }
 
 static bool is_same(const pto_memory_handle_t *a, const pto_memory_handle_t *b) {
-    return memcmp(a->byte, b->byte, sizeof a->byte) == 0;
+    return a && b && memcmp(a->byte, b->byte, sizeof a->byte) == 0;
 }
 
 /* Whether another registration, or a buffer that runs use now, is in the allocation of a process. */

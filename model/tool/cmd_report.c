@@ -222,6 +222,7 @@ static int report_measured(arguments_t *arguments) {
     int code = read_files(arguments, &collectives);
     if (code < 0)
         code = make_page(arguments);
+    arguments->collectives = NULL;
     pto_collectives_fini(&collectives);
     return code;
 }
@@ -239,6 +240,7 @@ static int report_step(arguments_t *arguments) {
     if (pto_step_open(&arguments->shared, &workload, &step, &err) == PTO_OK) {
         arguments->step = &step;
         code = make_page(arguments);
+        arguments->step = NULL;
         pto_step_fini(&step);
     } else {
         code = pto_report_error(&err);

@@ -266,7 +266,7 @@ static pto_status_t print_upgrades(const pto_arguments_t *given, const pto_optio
     outcome_t *outcome = calloc((size_t)count, sizeof *outcome);
     status = outcome ? predict_all(given, &upgrades, outcome, err)
                      : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
-    if (status == PTO_OK) {
+    if (status == PTO_OK && outcome) {
         qsort(outcome + 1, (size_t)count - 1, sizeof *outcome, by_worth);
         void (*const print[])(const outcome_t *, int) = {
             [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};

@@ -168,7 +168,7 @@ static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const p
                          int64_t chunks, pto_staged_t staged_members) {
     char choice[PTO_CHOICE_TEXT_MAX], text[2 * PTO_CHOICE_TEXT_MAX + 64];
     pto_choice_text(strategy, chunks, staged_members, choice);
-    snprintf(text, sizeof text, "%s%s", algorithm->name, choice);
+    snprintf(text, sizeof text, "%s%s", algorithm ? algorithm->name : "", choice);
     pto_print_json_string(stream, text);
 }
 

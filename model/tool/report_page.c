@@ -1,7 +1,7 @@
 /* The page of a report: report/ of the source tree, which is part of the program, around the data. */
 #include "report.h"
 
-#include <stddef.h>
+#include <stdint.h>
 
 /* The bytes of a file, between pto_report_NAME and pto_report_NAME_end. */
 #define EMBED(name, path)                                                                                    \
@@ -24,7 +24,8 @@ EMBED(uplot_style, "report/vendor/uplot/uPlot.min.css");
 EMBED(uplot, "report/vendor/uplot/uPlot.iife.min.js");
 
 #define WRITE(stream, name)                                                                                  \
-    fwrite(pto_report_##name, 1, (size_t)(pto_report_##name##_end - pto_report_##name), stream)
+    fwrite(pto_report_##name, 1,                                                                             \
+           (size_t)((uintptr_t)pto_report_##name##_end - (uintptr_t)pto_report_##name), stream)
 
 /* Within strings only, where an escape is the same character. */
 static void write_json(FILE *stream, const char *json) {

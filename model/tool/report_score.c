@@ -59,6 +59,7 @@ static pto_status_t collect(const group_t *group, bool nodes, pto_series_t *seri
 }
 
 static pto_status_t add_strategies(const group_t *group, pto_scenario_t *scenario, pto_error_t *err) {
+    scenario->strategy_count = 0;
     scenario->strategy = calloc(STRATEGIES_MAX, sizeof *scenario->strategy);
     if (!scenario->strategy)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");

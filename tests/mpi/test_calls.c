@@ -84,8 +84,8 @@ static double run_entry(const own_call_t *own, int count, int entry) {
 }
 
 int main(int argc, char **argv) {
-    pto_workload_t workload;
-    pto_machine_t *machine;
+    pto_workload_t workload = {0};
+    pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     int rank, size, count = 0;
     MPI_Init(&argc, &argv);
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
                 fflush(stdout);
             }
         }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; own && i < count; i++) {
         MPI_Comm_free(&own[i].comm);
         free(own[i].in);
         free(own[i].out);

@@ -39,7 +39,6 @@ typedef struct {
     pto_counts_t counts;
     int64_t list[PROCESSES_MAX]; /* of an allgatherv: bytes of each process */
     size_t out_count;
-    bool in_place;
     uint32_t *area[AREA_COUNT]; /* on the device; TABLE, STEP and SUM have ROWS rows, the others two places */
     uint32_t *in;               /* the executor's */
     uint32_t *out;
@@ -48,10 +47,11 @@ typedef struct {
     uint32_t *total;
     uint32_t *sum;
     uint32_t *wanted;
-    int row; /* of the next run */
     void *graph;
-    int graph_runs[ROWS];         /* of the graph, by row */
-    int stream;                   /* whose work the next run follows */
+    int graph_runs[ROWS]; /* of the graph, by row */
+    int row;              /* of the next run */
+    int stream;           /* whose work the next run follows */
+    bool in_place;
     bool apart;                   /* the processes' buffers are at different places */
     bool together[2];             /* they are known to be at the same: input, output */
     int registration[AREA_COUNT]; /* of areas that buffers lie in; -1: none */

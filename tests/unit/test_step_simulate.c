@@ -123,7 +123,7 @@ static void a_call_of_the_world_is_simulated_as_a_scenario(void **state) {
 }
 
 static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void **state) {
-    double predicted_s, call_s[2];
+    double predicted_s, call_s[2] = {0};
     (void)state;
     double far_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
     double near_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);

@@ -228,7 +228,7 @@ static pto_status_t simulate_cells(batch_t *batch, const pto_simulate_options_t 
     }
     if (!any && err && first)
         *err = *first;
-    return any ? PTO_OK : first->status;
+    return any || !first ? PTO_OK : first->status;
 }
 
 static void free_batch(batch_t *batch) {
@@ -257,7 +257,7 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
     pto_simulation_t *list = calloc((size_t)cells, sizeof *list);
     if (!list || !batch.status || !batch.reason)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
-    if (status == PTO_OK)
+    if (status == PTO_OK && batch.status && batch.reason)
         status = simulate_cells(&batch, options, list, err);
     free_batch(&batch);
     if (status != PTO_OK) {

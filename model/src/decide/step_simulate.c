@@ -107,7 +107,7 @@ static int64_t node_of(const entry_t *entry, int64_t process) {
 
 static bool touches(const entry_t *entry, const int64_t *member, int64_t count) {
     bool any = false;
-    for (int64_t m = 0; m < count && !any; m++)
+    for (int64_t m = 0; member && m < count && !any; m++)
         any = entry->node[node_of(entry, member[m])] >= 0;
     return any;
 }
@@ -194,7 +194,7 @@ static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *opti
     pto_simulate_call_t *call = calloc((size_t)calls + 1, sizeof *call);
     double *each_s = calloc((size_t)calls + 1, sizeof *each_s);
     pto_status_t status = call && each_s ? PTO_OK : out_of_memory(err);
-    for (int i = 0; i < entry->count && status == PTO_OK; i++)
+    for (int i = 0; i < entry->count && call && status == PTO_OK; i++)
         for (int64_t r = 0; r < entry->repeats[i]; r++)
             call[at++] = (pto_simulate_call_t){.plan = entry->plan[i],
                                                .communicators = entry->communicators[i],
@@ -204,7 +204,7 @@ static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *opti
         status =
             pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, simulation, each_s, err);
     at = 0;
-    for (int i = 0; i < entry->count && status == PTO_OK; i++) {
+    for (int i = 0; i < entry->count && each_s && status == PTO_OK; i++) {
         at += (int)entry->repeats[i];
         end_s[i] = each_s[at - 1];
     }
@@ -237,7 +237,9 @@ static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strateg
     if (status != PTO_OK || entry->count == 0)
         return status;
     double *end_s = calloc((size_t)entry->count, sizeof *end_s);
-    status = end_s ? build(entry, strategy, err) : out_of_memory(err);
+    if (!end_s)
+        return out_of_memory(err);
+    status = build(entry, strategy, err);
     if (status == PTO_OK)
         choose_nodes(entry);
     for (int i = 0; i < entry->count && status == PTO_OK; i++)
@@ -271,7 +273,9 @@ pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_mach
                                pto_step_simulation_t *simulation, pto_error_t *err) {
     pto_step_simulation_t made = {.strategy = strategy};
     made.call_s = calloc((size_t)step->workload->call_count + 1, sizeof *made.call_s);
-    pto_status_t status = made.call_s ? PTO_OK : out_of_memory(err);
+    if (!made.call_s)
+        return out_of_memory(err);
+    pto_status_t status = PTO_OK;
     for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
         entry_t entry = {.step = step, .machine = machine};
         double seconds, compute_s = compute_of(step->workload, number);

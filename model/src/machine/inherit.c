@@ -236,7 +236,7 @@ static pto_status_t add(pto_machine_files_t *files, pto_yaml_node_t *root, const
         return status;
     files->count++;
     status = load(files, chain, &reader, named, &other);
-    if (status == PTO_OK) {
+    if (status == PTO_OK && other) {
         keep(other);
         merge(root, other);
     }

@@ -71,7 +71,7 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         pto_read_expect(reader, node, PTO_YAML_LIST, "a list of bytes, or the name of a file");
     if (status == PTO_OK && node->child_count == 0)
         status = pto_read_fail(reader, node, PTO_ERR_RANGE, "the list holds no numbers");
-    int64_t *value = status == PTO_OK ? calloc((size_t)node->child_count, sizeof *value) : NULL;
+    int64_t *value = status == PTO_OK ? calloc((size_t)node->child_count + 1, sizeof *value) : NULL;
     if (status == PTO_OK && !value)
         status = pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     int64_t count = 0;

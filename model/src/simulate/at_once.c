@@ -133,7 +133,7 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
     int64_t gpus = 0;
     if (status == PTO_OK)
         status = prepare(&made, job, call, calls, options, err);
-    for (int c = 0; c < calls && status == PTO_OK; c++) {
+    for (int c = 0; c < calls && all->sim && status == PTO_OK; c++) {
         if (end_s)
             end_s[c] = 0;
         for (int64_t i = 0; i < call[c].communicators && status == PTO_OK; i++) {
@@ -151,7 +151,7 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
             gpus += sim->ranks / job->procs_per_gpu;
         }
     }
-    for (int64_t i = 0; i < calls * all->ranks && status == PTO_OK; i++)
+    for (int64_t i = 0; i < calls * all->ranks && all->member && status == PTO_OK; i++)
         if (all->member[i] == UINT32_MAX)
             status =
                 pto_error_set(err, PTO_ERR_RANGE, "rank %lld of the job is in no communicator of call %lld",

@@ -58,8 +58,10 @@ static void share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, boo
     pto_side_t *other = pto_param_known(both_ways) && message->level != PTO_LEVEL_OFF_NODE
                             ? moving_side(sim, rank, !sends, (pto_space_t)message->space)
                             : NULL;
-    double left_s = other ? other->start_s + other->bytes_s - sim->now_s : 0;
-    if (left_s <= 0 || alone_s == 0)
+    if (!other || alone_s == 0)
+        return;
+    double left_s = other->start_s + other->bytes_s - sim->now_s;
+    if (left_s <= 0)
         return;
     double slower = side->bytes_s / alone_s; /* by what a pipeline's copies take */
     double seconds = both_ways->value * fmin(left_s, side->bytes_s) / slower;

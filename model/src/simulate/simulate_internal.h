@@ -47,6 +47,7 @@ typedef struct {
     unsigned level : 3;
     unsigned in_lanes : 1;
     unsigned known : 1; /* 0: an unused entry */
+    unsigned rest : 3;  /* 0 */
     uint32_t moved;     /* by the side, earlier in its stage: see pto_side_t */
 } pto_cost_key_t;
 
