@@ -506,8 +506,10 @@ bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const p
         if (test->rebinds && run > 0)
             rebind(test, exec, &user);
         run_checked(test, device, exec, &user, (uint64_t)run + 1);
+        MPI_Pcontrol(0);
         if (test->request.collective == PTO_COLLECTIVE_ALLGATHERV)
             compare_with_mpi(test, comm, &user, (uint64_t)run + 1);
+        MPI_Pcontrol(1);
     }
     MPI_Pcontrol(0);
     if (applies)

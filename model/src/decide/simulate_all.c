@@ -146,7 +146,7 @@ static void simulate_runs(batch_t *batch) {
 #pragma omp parallel if (batch->run_count > 1)
     for (bool more = true; more;) {
         run_t *run = NULL;
-#pragma omp critical(next_simulation)
+#pragma omp critical
         if (next < batch->run_count && !failed) {
             run = &batch->run[next++];
             announce(batch, run);
@@ -157,7 +157,7 @@ static void simulate_runs(batch_t *batch) {
         run->status = pto_simulate(run->plan, batch->predictions->machine, &batch->options, &run->simulation,
                                    &run->err);
         if (run->status != PTO_OK && !pto_leaves_cell_out(run->status)) {
-#pragma omp critical(next_simulation)
+#pragma omp critical
             failed = true;
         }
     }
