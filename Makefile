@@ -471,7 +471,7 @@ man: $(TOOL) ## rewrite the options in the man pages from the option tables
 			!inside' $$page > $(BUILD)/page.1 && mv $(BUILD)/page.1 $$page || exit 1; \
 	done
 
-# The exhaustive tests (test_mutations, test_plan) run every 29th case here, since the sanitizers make each at least
+# The exhaustive tests (test_mutations, test_plan, test_param_effects) run every 29th case here, since the sanitizers make each at least
 # ten times as long; `make test` runs all of them. SANITIZE_SAMPLE=1: all here, too. A prime number does not keep
 # step with the tables that the cases come from.
 SANITIZE_SAMPLE ?= 29

@@ -101,7 +101,7 @@ static inline void fill_cell(const pto_cell_t *cell) {
 
 static inline pto_machine_t made_machine(void) {
     pto_machine_t everything = {
-        .name = pto_text_copy("made"), .source = pto_text_copy("up"), .path = pto_text_copy("made.yaml")};
+        .name = pto_text_copy("made"), .source = pto_text_copy("up"), .path = "made.yaml"};
     for (pto_cell_t cell = {0}; pto_cell_next(&everything, &cell);)
         fill_cell(&cell);
     return everything;
