@@ -1,16 +1,13 @@
-/* A digest of a machine's numbers: FNV-1a (Fowler, Noll, Vo), 64 bits. */
+/* A digest of a machine's numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "machine/machine_internal.h"
 
-static void add(uint64_t *hash, const void *data, size_t size) {
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++)
-        *hash = (*hash ^ byte[i]) * 0x100000001b3u;
-}
+static void add(uint64_t *hash, const void *data, size_t size) { *hash = pto_hash_bytes(*hash, data, size); }
 
 static void add_number(uint64_t *hash, int64_t number) { add(hash, &number, sizeof number); }
 static void add_text(uint64_t *hash, const char *text) {
@@ -73,7 +70,7 @@ static void add_links(uint64_t *hash, const pto_machine_t *machine) {
 }
 
 const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = PTO_HASH_START;
     add_parameters(&hash, machine);
     add_tables(&hash, machine->library, machine->library_count);
     add_tables(&hash, machine->tuning, machine->tuning_count);
