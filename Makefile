@@ -5,6 +5,8 @@ VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/incl
 SOVERSION := 0
 
 BUILD ?= build
+# The build folder of the objects that do not depend on MPI: builds for several MPI libraries can share them.
+PLAIN ?= $(BUILD)
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
@@ -39,9 +41,9 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
-	-Imodel/traces -isystem $(BUILD)/gen
+	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
-	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(BUILD)/gen, \
+	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
 	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
@@ -58,13 +60,13 @@ MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
 MPI_CPPFLAGS = $(filter -I% -D%,$(MPI_SHOW))
 MPI_WARNINGS := $(if $(findstring mpich,$(MPI_SHOW)),-Wno-stringop-overflow)
 
-# $(call stamp,NAME,WORDS) is a file that is rewritten only when WORDS change, which rebuilds whatever depends
+# $(call stamp,NAME,WORDS,FOLDER) is a file that is rewritten only when WORDS change, which rebuilds whatever depends
 # on it. `make -n` writes nothing and yields FORCE instead. $(strip): make 4.3 keeps a file's last newline at times.
 dry_run := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 write_stamp = $(shell mkdir -p $(dir $(1)))$(file >$(1),$(2))$(1)
 stamp_at = $(if $(call differ,$(2),$(strip $(file <$(1)))),$(if $(dry_run),FORCE,$(call write_stamp,$(1),$(2))),$(1))
-stamp = $(call stamp_at,$(BUILD)/flags/$(1),$(strip $(2)))
+stamp = $(call stamp_at,$(or $(3),$(BUILD))/flags/$(1),$(strip $(2)))
 FORCE:
 
 # --- sources: everything in the folders; absent folders yield empty lists ------------------------------------
@@ -88,8 +90,8 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)
 # Command-line parsing: of any program, and of those that read scenarios.
-ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c \
+ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c terminal.c)
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c progress.c terminal.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
@@ -102,7 +104,7 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
-	tests/bench/bench_dropin.c)
+	tests/bench/bench_dropin.c tests/bench/bench_agree.c tests/bench/bench_first_call.c tests/bench/one_of_many.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h and recording.h belong to libportolan-fit and libportolan-traces, which are not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include/portolan/*.h))
@@ -122,7 +124,7 @@ ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
 
-object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(PLAIN_SRC),$(1)))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
@@ -136,7 +138,7 @@ PROTOC_C ?= $(if $(DEPS),LD_LIBRARY_PATH=$(DEPS_LIBDIR) $(DEPS)/usr/bin/protoc-c
 TOOL_LDLIBS := $(FIT_LDLIBS) $(TRACES_LDLIBS) -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
-TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
+TOOL_PARTS := $(filter-out %/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
 # The MPI programs are built if MPI and hwloc are installed.
 HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
@@ -167,7 +169,7 @@ FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 # SimGrid's SMPI, for comparison, if it is installed.
 SMPI_BENCH := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bench/smpi_alltoall)
-MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(MPI_BENCH_SRC)))
+MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(filter-out %/one_of_many.c,$(MPI_BENCH_SRC))))
 LDLIBS := -lyaml -lm
 # What the executor needs in addition to MPI, and what our programs that contain it are linked with.
 EXEC_LDLIBS := $(CUDA_LDLIBS) -lpthread -lrt -ldl
@@ -175,14 +177,14 @@ MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # Checking results uses several threads for large vectors, and simulating several plans does, if the compiler
 # supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
-$(BUILD)/obj/validate/reference.o $(BUILD)/obj/validate/stencil2d.o $(BUILD)/obj/model/src/decide/simulate_all.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
+$(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
 	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
 
 # --- build ---------------------------------------------------------------------------------------------------
 
-CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST_INCLUDES))
+CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST_INCLUDES),$(PLAIN))
 MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
 CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
 NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
@@ -199,13 +201,13 @@ endef
 .PHONY: build
 build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
-$(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
+$(call object,$(PLAIN_SRC)): $(PLAIN)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The page of reports is part of the program.
-$(BUILD)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
+$(PLAIN)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
 
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
@@ -224,18 +226,18 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 # protobuf-c writes the code that reads Chakra's messages.
-CHAKRA_C := $(BUILD)/gen/chakra.pb-c.c
+CHAKRA_C := $(PLAIN)/gen/chakra.pb-c.c
 $(CHAKRA_C): model/traces/chakra.proto
 	@mkdir -p $(@D)
 	$(call say,PROTOC)
 	$(Q)$(PROTOC_C) --proto_path=model/traces --c_out=$(@D) $<
-$(BUILD)/obj/gen/chakra.pb-c.o: $(CHAKRA_C) $(CC_STAMP)
+$(PLAIN)/obj/gen/chakra.pb-c.o: $(CHAKRA_C) $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 $(DEPS_CPPFLAGS) -I$(<D) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA) -c $< -o $@
-$(BUILD)/obj/model/traces/chakra_et.o: $(CHAKRA_C)
+$(PLAIN)/obj/model/traces/chakra_et.o: $(CHAKRA_C)
 
-$(TRACES_LIB): $(call object,$(TRACES_SRC)) $(BUILD)/obj/gen/chakra.pb-c.o
+$(TRACES_LIB): $(call object,$(TRACES_SRC)) $(PLAIN)/obj/gen/chakra.pb-c.o
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
@@ -348,16 +350,26 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
+$(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
 	$(call link,$(CC) $(OPENMP),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tuner/rules.o $(TRACES_LIB) $(LIB) $(LINK_STAMP)
+$(FUZZ): $(BUILD)/fuzzers/%: $(PLAIN)/obj/tests/fuzz/%.o $(call object,tuner/rules.c) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TRACES_LDLIBS) $(LDLIBS))
 
-$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
+$(BENCH): $(BUILD)/bench/%: $(PLAIN)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
-$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(filter-out %/bench_agree %/bench_first_call,$(MPI_BENCH)): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
+$(BUILD)/bench/bench_create: $(call object,tests/bench/one_of_many.c)
+
+$(BUILD)/bench/bench_agree: $(call object,tests/bench/bench_agree.c dropin/agree.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
+# The drop-in without the functions that it takes.
+$(BUILD)/bench/bench_first_call: $(call object,tests/bench/bench_first_call.c tests/bench/one_of_many.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
+		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
@@ -365,7 +377,7 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 	$(call say,SMPICC)
 	$(Q)smpicc -O2 $< -o $@
 
--include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C)) $(patsubst %,$(BUILD)/obj/%.d,$(CUDA_SRC))
+-include $(patsubst %.o,%.d,$(call object,$(ALL_C))) $(patsubst %,$(BUILD)/obj/%.d,$(CUDA_SRC))
 
 # --- for newcomers -------------------------------------------------------------------------------------------
 
@@ -409,8 +421,14 @@ golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; re
 	@$(TEST) golden-update
 
 .PHONY: check-mpi check-cluster check-gpu
-check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine
-	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
+# Much of their time is spent in waiting, so two run at a time: they share nothing but the machine. The longest start
+# first. Alone are those that fit what they measure, and MPICH's, whose processes never yield their cores.
+MPI_JOBS ?= 2
+MPI_ALONE := $(patsubst %,tests/mpi/test_%.sh,gpu_suite host_data mpich export_mpich)
+MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults)
+MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
+check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
+	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_ALONE)
 
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
@@ -442,6 +460,7 @@ BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
 # What is preloaded: on one process and on two.
 PASSED_ON := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
+PASSED_ON_HOST := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: accuracy
 accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes a minute
@@ -453,8 +472,9 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
 	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
-		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
-		'$(BENCH_MPIRUN) $(PASSED_ON)'); do \
+		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(BUILD)/bench/bench_first_call' '$(BENCH_MPIRUN) $(BUILD)/bench/bench_agree' \
+		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
+		'$(BENCH_MPIRUN) $(PASSED_ON)' '$(BENCH_MPIRUN) $(PASSED_ON_HOST)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
@@ -471,14 +491,17 @@ man: $(TOOL) ## rewrite the options in the man pages from the option tables
 			!inside' $$page > $(BUILD)/page.1 && mv $(BUILD)/page.1 $$page || exit 1; \
 	done
 
-# The exhaustive tests (test_mutations, test_plan, test_param_effects) run every 29th case here, since the sanitizers make each at least
-# ten times as long; `make test` runs all of them. SANITIZE_SAMPLE=1: all here, too. A prime number does not keep
-# step with the tables that the cases come from.
+# The exhaustive tests (test_mutations, test_plan, test_price, test_param_effects) run every 29th case here, since the
+# sanitizers make each at least ten times as long, and test_formula and test_simulate_price every 5th and 7th; `make test`
+# runs all of them. SANITIZE_SAMPLE=1: all here, too. A prime number does not keep step with the tables that the
+# cases come from.
 SANITIZE_SAMPLE ?= 29
+# Linking a hundred programs with sanitizers takes three times as long with GNU's linker.
+SANITIZED_LDFLAGS = $(LDFLAGS) $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 .PHONY: sanitize check-sanitized
 sanitize: ## run the unit tests and the executor on the host device under AddressSanitizer and UBSan
 	@OMPI_CC=clang MPICH_CC=clang $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang NVCC=none \
-		CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
 check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
@@ -486,7 +509,7 @@ check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
 
 .PHONY: fuzz fuzz-run fuzz-commands
 fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O1 -g' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O1 -g' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all' fuzz-run
 
 # FUZZ_TOOL may be built with sanitizers: FUZZ_SANITIZED=1 FUZZ_TOOL=build/sanitize/portolan.
@@ -532,14 +555,20 @@ format-check: ## fail if clang-format would change a file
 	@tools/each.sh format $(JOBS) 'clang-format --dry-run --Werror "$$1"' $(FORMATTED)
 
 # Nearly all of the time goes to clang's static analyzer. LINT_NODES limits the states that it explores in one
-# function; 225000 is its own limit. CI explores 75000, in a third of the time; all other checks are the same.
+# function; 225000 is its own limit. With LINT_SAMPLE=N it does so in every Nth file, from LINT_TURN on, and in the
+# others explores LINT_NODES_ELSE; all other checks are the same. CI does that, from a number of the commit's files on.
 LINT_NODES ?= 225000
+LINT_NODES_ELSE ?= 25000
+LINT_SAMPLE ?= 1
+LINT_TURN := $(or $(LINT_TURN),$(shell echo $$((0x$$(git rev-parse --short=7 'HEAD^{tree}' 2>/dev/null || echo 0)))))
 # cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
 lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
-	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
+	@[ $(LINT_SAMPLE) = 1 ] || echo "lint: LINT_SAMPLE=$(LINT_SAMPLE) LINT_TURN=$(LINT_TURN)"
+	@export SAMPLED=" $$(printf '%s\n' $(ALL_C) | awk '(NR + $(LINT_TURN)) % $(LINT_SAMPLE) == 0' | tr '\n' ' ')"; \
+	tools/each.sh lint $(JOBS) 'nodes=$(LINT_NODES_ELSE); case "$$SAMPLED" in *" $$1 "*) nodes=$(LINT_NODES) ;; esac; clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \
-		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
+		-Xclang -analyzer-config -Xclang max-nodes=$$nodes 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
 		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
@@ -550,14 +579,17 @@ lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
 BIN_AT := $(DESTDIR)$(PREFIX)/bin
 LIB_AT := $(DESTDIR)$(LIBDIR)
 HEADERS_AT := $(DESTDIR)$(PREFIX)/include/portolan
-MAN_AT := $(DESTDIR)$(PREFIX)/share/man/man1
+MAN_AT := $(DESTDIR)$(PREFIX)/share/man
 DATA_AT := $(DESTDIR)$(PREFIX)/share/portolan
 PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
 ARCHIVES := $(LIB) $(EXEC_LIB)
 SHARED_LIBRARIES := $(SHARED) $(EXEC_SHARED)
 PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
 HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
+# With options from the tables; and those of libraries, in sections 3 and 7.
 MAN_PAGES := $(wildcard docs/man/*.1)
+LIBRARY_PAGES := $(wildcard docs/man/*.[37])
+MAN_FILES := $(foreach page,$(notdir $(MAN_PAGES) $(LIBRARY_PAGES)),$(MAN_AT)/man$(subst .,,$(suffix $(page)))/$(page))
 MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
 # MPICH's own, with its license.
@@ -571,7 +603,7 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(sort $(dir $(MAN_FILES))) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
 	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED) $(LIB_AT)
@@ -580,7 +612,9 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	done
 	install -m 644 $(addprefix $(BUILD)/,$(PC_FILES)) $(LIB_AT)/pkgconfig
 	install -m 644 $(HEADERS) $(HEADERS_AT)
-	install -m 644 $(MAN_PAGES) $(MAN_AT)
+	@for page in $(MAN_PAGES) $(LIBRARY_PAGES); do \
+		install -m 644 $$page $(MAN_AT)/man$${page##*.}/ || exit 1; \
+	done
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
 	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
@@ -589,7 +623,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
-		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
+		$(MAN_FILES) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
 		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
 	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
@@ -618,5 +652,5 @@ clean: ## remove all build results
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "  %-21s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  variables: PREFIX LIBDIR DESTDIR BUILD CC MPICC CFLAGS CUDA_ARCH=\"80 90\" DEPS=DIR FUZZ_SECONDS JOBS V=1"
+	@echo "  variables: PREFIX LIBDIR DESTDIR BUILD PLAIN CC MPICC CFLAGS CUDA_ARCH=\"80 90\" DEPS=DIR FUZZ_SECONDS JOBS V=1"
 	@echo "  of gpu-suite: OUT NAME LIMIT DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES RACE QUEUED MACHINE AT DEPS OPENMPI"

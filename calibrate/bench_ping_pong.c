@@ -1,9 +1,9 @@
 /* Ping-pong: a message to a partner and one of the same size back, half of which is one way. Every level of
  * the job, host and GPU buffers.
  *
- * Exchange: the same two messages at once, within a node. It takes as long as one of them where the two
- * directions share nothing, and twice as long where each process's CPU copies what it sends and what it
- * receives. */
+ * Exchange: the same two messages at once. It takes as long as one of them where the two directions share
+ * nothing, and twice as long where, within a node, each process's CPU copies what it sends and what it
+ * receives, or, between nodes, the answer that one message waits for stands behind the data of the other. */
 
 #include "benchmark.h"
 #include "fatal.h"
@@ -45,7 +45,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
 }
 
 static void list_exchanges(const job_t *job, case_list_t *list) {
-    list_levels(job, "exchange", PTO_LEVEL_ON_NODE, list);
+    list_levels(job, "exchange", PTO_LEVEL_OFF_NODE, list);
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
@@ -94,7 +94,7 @@ const benchmark_t bench_exchange = {
     .name = "exchange",
     .group = "exchange",
     .rows = "exchange",
-    .summary = "a message each way at once between two processes of a node, host and GPU buffers",
+    .summary = "a message each way at once between two processes, each level, host and GPU buffers",
     .list = list_exchanges,
     .open = there_and_back_open,
     .trial = exchange,

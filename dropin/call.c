@@ -112,13 +112,21 @@ static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes, pto_op_t op)
 /* --- buffers -------------------------------------------------------------------------------------------- */
 
 static bool is_on_gpu(const void *memory) {
+    if (!drop.device || drop.assumes_host)
+        return false;
     if (drop.assumes_gpu)
         return memory != NULL;
     return memory != NULL && preload_spaces_differ && preload_space(memory) == PRELOAD_GPU;
 }
 
+static bool is_in_host(const void *memory) {
+    if (drop.assumes_gpu || !drop.takes_host || !memory)
+        return false;
+    return drop.assumes_host || !preload_spaces_differ || preload_space(memory) == PRELOAD_CPU;
+}
+
 static bool has_in(const drop_call_t *call, int rank) {
-    if (call->in == MPI_IN_PLACE)
+    if (call->in == MPI_IN_PLACE || (call->collective == PTO_COLLECTIVE_ALLGATHERV && call->in_count == 0))
         return false;
     return call->collective != PTO_COLLECTIVE_BROADCAST || rank == call->root;
 }
@@ -127,10 +135,17 @@ static bool has_out(const drop_call_t *call, int rank) {
     return call->collective != PTO_COLLECTIVE_REDUCE || rank == call->root;
 }
 
-/* --- counts of an alltoallv ----------------------------------------------------------------------------- */
+/* --- counts that differ ----------------------------------------------------------------------------- */
 
 int64_t drop_row_count(const drop_rows_t *rows, int peer) {
     return rows->large ? (int64_t)((const MPI_Count *)rows->counts)[peer] : ((const int *)rows->counts)[peer];
+}
+
+int64_t drop_rows_count(const drop_rows_t *rows, int size) {
+    int64_t sum = 0;
+    for (int i = 0; i < size; i++)
+        sum += drop_row_count(rows, i);
+    return sum;
 }
 
 int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer) {
@@ -147,11 +162,9 @@ bool drop_call_packed(const drop_call_t *call, int side, int size) {
     const drop_rows_t *rows = side == 0 ? &call->in_rows : &call->out_rows;
     MPI_Datatype type = side == 0 ? call->in_type : call->out_type;
     int64_t at = 0;
-    if (call->collective != PTO_COLLECTIVE_ALLTOALLV)
-        return true;
-    if (side == 0 && call->in == MPI_IN_PLACE)
+    if (side == 0 && call->collective == PTO_COLLECTIVE_ALLTOALLV && call->in == MPI_IN_PLACE)
         return false;
-    for (int i = 0; i < size; i++) {
+    for (int i = 0; drop_has_rows(rows) && i < size; i++) {
         int64_t bytes = drop_row_bytes(rows, type, i);
         if (bytes > 0 && drop_row_place(rows, type, i) != at)
             return false;
@@ -163,7 +176,7 @@ bool drop_call_packed(const drop_call_t *call, int side, int size) {
 static uint64_t counts_digest(const drop_call_t *call, int size) {
     uint64_t digest = drop_digest;
     for (int i = 0; i < size; i++) {
-        if (call->in != MPI_IN_PLACE)
+        if (drop_has_rows(&call->in_rows) && call->in != MPI_IN_PLACE)
             digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->in_rows, call->in_type, i));
         digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->out_rows, call->out_type, i));
     }
@@ -173,7 +186,10 @@ static uint64_t counts_digest(const drop_call_t *call, int size) {
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
 static bool moves_whole_blocks(const drop_call_t *call, int rank, int64_t bytes) {
-    if (!has_in(call, rank) || call->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (call->collective == PTO_COLLECTIVE_ALLGATHERV && call->in != MPI_IN_PLACE)
+        return call->in_count * plain_bytes(call->in_type) ==
+               drop_row_bytes(&call->out_rows, call->out_type, rank);
+    if (!has_in(call, rank) || drop_has_rows(&call->out_rows))
         return true;
     return call->in_count * plain_bytes(call->in_type) == bytes;
 }
@@ -181,7 +197,7 @@ static bool moves_whole_blocks(const drop_call_t *call, int rank, int64_t bytes)
 /* Only a reduce_scatter has counts without places; those of MPI_Reduce_scatter may differ. */
 static bool equal_counts(const drop_call_t *call, int size) {
     const drop_rows_t *rows = &call->out_rows;
-    for (int i = 1; rows->counts && !rows->places && i < size; i++)
+    for (int i = 1; rows->counts && !drop_has_rows(rows) && i < size; i++)
         if (drop_row_count(rows, i) != drop_row_count(rows, 0))
             return false;
     return true;
@@ -195,22 +211,43 @@ static bool has_root(pto_collective_t collective) {
     return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
 }
 
-bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why) {
-    bool reads = has_in(call, rank), writes = has_out(call, rank);
-    bool on_gpu = (reads || writes) && (!reads || is_on_gpu(call->in)) &&
-                  (!writes || (reads && call->out == call->in) || is_on_gpu(call->out));
+static bool has_no_data(const drop_call_t *call, const drop_cell_t *cell, int size) {
+    if (cell->counts == 0)
+        return cell->bytes <= 0;
+    return call->collective == PTO_COLLECTIVE_ALLGATHERV && drop_rows_count(&call->out_rows, size) <= 0;
+}
+
+/* Why this process's buffers are not all in a GPU's memory or, where it pays to take such calls, in the
+ * host's. */
+static const char *why_not_here(drop_comm_t *comm, const drop_call_t *call, bool *in_host) {
+    bool reads = has_in(call, comm->rank), writes = has_out(call, comm->rank);
+    bool same = reads && writes && call->out == call->in;
+    const char *why = "buffers in host memory";
+    *in_host = false;
+    if ((reads || writes) && (!reads || is_on_gpu(call->in)) && (!writes || same || is_on_gpu(call->out)))
+        return NULL;
+    if (!drop_host_pays(comm, call, &why))
+        return why;
+    *in_host = (reads || writes) && (!reads || is_in_host(call->in)) && (!writes || is_in_host(call->out));
+    if (!*in_host)
+        return why;
+    return same && call->collective != PTO_COLLECTIVE_BROADCAST ? "one buffer for input and output" : NULL;
+}
+
+bool drop_call_cell(drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why) {
+    int rank = comm->rank, size = comm->size;
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};
     if (has_root(call->collective) && (call->root < 0 || call->root >= size))
         *why = "a root that does not exist";
-    else if (!on_gpu)
-        *why = "buffers in host memory";
-    else if (!plain_types(call, rank))
+    else
+        *why = why_not_here(comm, call, &cell->in_host);
+    if (!*why && !plain_types(call, rank))
         *why = "a datatype that is not a basic one";
     if (*why)
         return false;
     int64_t element_bytes = plain_bytes(call->out_type);
-    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (drop_has_rows(&call->out_rows))
         cell->counts = counts_digest(call, size);
     else
         cell->bytes = call->out_count * element_bytes;
@@ -220,18 +257,21 @@ bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *ce
         cell->datatype = number_type(call->out_type, element_bytes, cell->op);
     }
     if (cell->op == PTO_OP_COUNT || cell->datatype == PTO_DATATYPE_COUNT)
-        *why = "an operation or datatype that is not reduced on GPUs";
-    else if (cell->counts == 0 && cell->bytes <= 0)
+        *why = "an operation or datatype that plans do not reduce";
+    else if (has_no_data(call, cell, size))
         *why = "no data";
     else if (!equal_counts(call, size) || !moves_whole_blocks(call, rank, cell->bytes))
         *why = "blocks of different sizes";
     return !*why;
 }
 
-int64_t drop_call_bytes(const drop_call_t *call) {
-    int size = 0;
+int64_t drop_call_bytes(const drop_call_t *call, int size) {
     if (call->collective == PTO_COLLECTIVE_ALLTOALLV || call->out_type == MPI_DATATYPE_NULL)
         return -1;
-    MPI_Type_size(call->out_type, &size);
-    return call->out_count * size;
+    MPI_Count element_bytes = (MPI_Count)plain_bytes(call->out_type);
+    int64_t bytes;
+    if (element_bytes == 0)
+        MPI_Type_size_x(call->out_type, &element_bytes);
+    int64_t count = drop_has_rows(&call->out_rows) ? drop_rows_count(&call->out_rows, size) : call->out_count;
+    return __builtin_mul_overflow(count, (int64_t)element_bytes, &bytes) ? -1 : bytes;
 }

@@ -18,7 +18,8 @@ static void destroy(drop_comm_t *comm) {
         drop_route_destroy(route);
     }
     drop_board_destroy(comm->board);
-    free(comm->place);
+    free(comm->gpus.place);
+    free(comm->host.place);
     free(comm->node);
     free(comm);
 }
@@ -81,6 +82,52 @@ static bool is_on_one_node(const drop_comm_t *comm) {
     return !drop.by_messages;
 }
 
+/* --- the memory that the program passes ----------------------------------------------------------------- */
+
+/* A kind of MPI 4.1's memory allocation kinds, with its restrictors. */
+static unsigned kind_of(const char *text, size_t length) {
+    static const struct {
+        const char *name;
+        unsigned kinds;
+    } known[] = {{"system", DROP_KIND_HOST},
+                 {"mpi", DROP_KIND_HOST},
+                 {"cuda:host", DROP_KIND_HOST},
+                 {"cuda:device", DROP_KIND_GPU}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t name = strlen(known[i].name);
+        if (length >= name && strncmp(text, known[i].name, name) == 0 &&
+            (length == name || text[name] == ':'))
+            return known[i].kinds;
+    }
+    return DROP_KIND_ANY;
+}
+
+/* What this process has asserted; the library may have forgotten it. */
+static unsigned asserted_kinds(MPI_Comm comm) {
+    char text[MPI_MAX_INFO_VAL + 1] = "";
+    MPI_Info info;
+    int is_set = 0;
+    unsigned kinds = 0;
+    if (MPI_Comm_get_info(comm, &info) != MPI_SUCCESS)
+        return DROP_KIND_ANY;
+    MPI_Info_get(info, "mpi_assert_memory_alloc_kinds", MPI_MAX_INFO_VAL, text, &is_set);
+    MPI_Info_free(&info);
+    for (const char *at = text; is_set && *at;) {
+        size_t length = strcspn(at, ",");
+        kinds |= kind_of(at, length);
+        at += length + (at[length] == ',');
+    }
+    return kinds ? kinds : DROP_KIND_ANY;
+}
+
+/* Collective. The assertion is each process's own. Without GPUs it says nothing new. */
+static unsigned agree_on_kinds(MPI_Comm comm) {
+    unsigned mine = drop.any_gpu ? asserted_kinds(comm) : DROP_KIND_HOST, all = DROP_KIND_ANY;
+    if (drop.any_gpu && MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, comm) != MPI_SUCCESS)
+        return DROP_KIND_ANY;
+    return drop.any_gpu ? all : mine;
+}
+
 static const char *why_not(drop_comm_t *comm) {
     int is_inter = 0;
     pto_error_t err;
@@ -95,6 +142,7 @@ static const char *why_not(drop_comm_t *comm) {
         return "processes outside of MPI_COMM_WORLD";
     if (is_on_one_node(comm) && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
         return "no shared memory";
+    comm->kinds = agree_on_kinds(comm->comm);
     return NULL;
 }
 
@@ -157,63 +205,91 @@ static void sort_places(where_t *where, int size) {
 }
 
 /* All nodes have the same number of GPUs, and those the same number of processes. */
-static bool is_even(drop_comm_t *comm, const where_t *where) {
+static bool is_even(drop_layout_t *layout, const where_t *where, int size) {
     int64_t nodes = 1, gpus = 1;
-    for (int i = 1; i < comm->size; i++) {
+    for (int i = 1; i < size; i++) {
         bool new_node = where[i].node != where[i - 1].node;
         nodes += new_node;
         gpus += new_node || where[i].gpu != where[i - 1].gpu;
     }
-    comm->nodes = nodes;
-    comm->gpus_per_node = gpus / nodes;
-    comm->procs_per_gpu = comm->size / gpus;
-    int64_t per_node = comm->gpus_per_node * comm->procs_per_gpu;
-    if (nodes * per_node != comm->size)
+    layout->nodes = nodes;
+    layout->gpus_per_node = gpus / nodes;
+    layout->procs_per_gpu = size / gpus;
+    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
+    if (nodes * per_node != size)
         return false;
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 0; i < size; i++)
         if (where[i].node != where[i / per_node * per_node].node ||
-            where[i].gpu != where[i / comm->procs_per_gpu * comm->procs_per_gpu].gpu)
+            where[i].gpu != where[i / layout->procs_per_gpu * layout->procs_per_gpu].gpu)
             return false;
     return true;
 }
 
-void drop_comm_find_layout(drop_comm_t *comm, uint64_t gpu) {
+/* Room for a layout: the GPU of each process, to be filled in, and what sorts them. */
+typedef struct {
+    uint64_t *gpu;
+    where_t *where;
+} draft_t;
+
+static bool begin_draft(const drop_comm_t *comm, drop_layout_t *layout, draft_t *draft) {
     size_t size = (size_t)comm->size;
-    where_t *where = calloc(size, sizeof *where);
-    uint64_t *gpus = calloc(size, sizeof *gpus);
-    pto_error_t err;
-    comm->place = calloc(size, sizeof *comm->place);
-    comm->gpu = gpu;
-    pto_status_t status = where && gpus && comm->place ? PTO_OK : PTO_ERR_MEMORY;
-    status = pto_agree(comm->comm, status, &err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, gpus, 1, MPI_UINT64_T, comm->comm), &err);
-    if (status == PTO_OK && where && gpus && comm->place) {
-        for (int i = 0; i < comm->size; i++)
-            where[i] = (where_t){.node = comm->node[i], .rank = i, .gpu = gpus[i]};
-        sort_places(where, comm->size);
-        if (!is_even(comm, where))
-            comm->why = "nodes or GPUs with different numbers of processes";
-        comm->in_order = true;
-        for (int i = 0; i < comm->size; i++) {
-            comm->place[where[i].rank] = i;
-            comm->in_order &= where[i].rank == i;
-        }
-    } else {
-        comm->why = "out of memory";
+    draft->gpu = calloc(size, sizeof *draft->gpu);
+    draft->where = calloc(size, sizeof *draft->where);
+    layout->place = calloc(size, sizeof *layout->place);
+    layout->found = true;
+    layout->why = "out of memory"; /* until it is there */
+    return draft->gpu && draft->where && layout->place;
+}
+
+static void finish_draft(const drop_comm_t *comm, const draft_t *draft, drop_layout_t *layout) {
+    where_t *where = draft->where;
+    for (int i = 0; i < comm->size; i++)
+        where[i] = (where_t){.node = comm->node[i], .rank = i, .gpu = draft->gpu[i]};
+    sort_places(where, comm->size);
+    bool even = is_even(layout, where, comm->size);
+    layout->why = even ? NULL : "nodes or GPUs with different numbers of processes";
+    layout->in_order = true;
+    for (int i = 0; i < comm->size; i++) {
+        layout->place[where[i].rank] = i;
+        layout->in_order &= where[i].rank == i;
     }
-    comm->has_layout = true;
-    free(where);
-    free(gpus);
+}
+
+static void end_draft(draft_t *draft) {
+    free(draft->gpu);
+    free(draft->where);
+}
+
+void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
+    draft_t draft;
+    pto_error_t err;
+    bool has_room = begin_draft(comm, &comm->gpus, &draft);
+    pto_status_t status = pto_agree(comm->comm, has_room ? PTO_OK : PTO_ERR_MEMORY, &err);
+    comm->gpu = gpu;
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, draft.gpu, 1, MPI_UINT64_T, comm->comm), &err);
+    if (status == PTO_OK)
+        finish_draft(comm, &draft, &comm->gpus);
+    end_draft(&draft);
+}
+
+void drop_comm_find_host(drop_comm_t *comm) {
+    draft_t draft;
+    if (begin_draft(comm, &comm->host, &draft)) {
+        for (int i = 0; i < comm->size; i++)
+            draft.gpu[i] = (uint64_t)i + 1;
+        finish_draft(comm, &draft, &comm->host);
+    }
+    end_draft(&draft);
 }
 
 /* Turn nodes, GPUs of a node and processes of a GPU so that the root's are the first ones. */
-void drop_comm_table(const drop_comm_t *comm, int root, int64_t *table) {
-    int64_t gpus = comm->gpus_per_node, procs = comm->procs_per_gpu;
-    int64_t first = root < 0 ? 0 : comm->place[root];
+void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table) {
+    int64_t gpus = layout->gpus_per_node, procs = layout->procs_per_gpu;
+    int64_t first = root < 0 ? 0 : layout->place[root];
     for (int i = 0; i < comm->size; i++) {
-        int64_t place = comm->place[i];
-        int64_t node = (place / procs / gpus - first / procs / gpus + comm->nodes) % comm->nodes;
+        int64_t place = layout->place[i];
+        int64_t node = (place / procs / gpus - first / procs / gpus + layout->nodes) % layout->nodes;
         int64_t gpu = (place / procs % gpus - first / procs % gpus + gpus) % gpus;
         int64_t proc = (place % procs - first % procs + procs) % procs;
         table[i] = (node * gpus + gpu) * procs + proc;

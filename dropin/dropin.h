@@ -1,11 +1,12 @@
-/* The parts of the drop-in, a library under an unchanged MPI program: it takes collectives on GPU buffers and
- * runs the cheapest plan in their place (docs/acting.md, docs/decisions/0024). Whatever is not certainly safe
- * goes on to MPI untouched.
+/* The parts of the drop-in, a library under an unchanged MPI program: it takes collectives on GPU buffers,
+ * and on host buffers where that pays, and runs the cheapest plan in their place (docs/acting.md,
+ * docs/decisions/0024 and 0047). Whatever is not certainly safe goes on to MPI untouched.
  *
  * A call goes through these steps:
  *   intercept.c  wraps MPI's functions
  *   call.c       what this process can tell of the call by itself
  *   comm.c       the communicator: its nodes and GPUs, its plans
+ *   host.c       whether a call on host buffers is worth taking
  *   agree.c      whether all processes of the communicator can take the call
  *   route.c      the pick, its plan and its executor, made once and kept
  *   take.c       the steps in order, and the run
@@ -26,15 +27,19 @@
 
 typedef struct {
     bool on;           /* from MPI_Init to MPI_Finalize, on all processes alike */
+    bool any_gpu;      /* some process has one */
+    bool takes_host;   /* calls on host buffers are priced (host.c) */
     bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
+    bool assumes_host; /* PORTOLAN_ASSUME=host: the same */
     bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
     bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
     int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
     int rank;          /* in MPI_COMM_WORLD */
     int size;
-    int *node_of; /* by that rank: the lowest rank on its node */
-    const pto_device_t *device;
+    int *node_of;                    /* by that rank: the lowest rank on its node */
+    const pto_device_t *device;      /* of GPU buffers */
+    const pto_device_t *host_device; /* of host buffers */
     pto_machine_t *machine;
     char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
     double began_s;
@@ -57,9 +62,12 @@ uint64_t drop_mix_text(uint64_t digest, const char *text);
 /* Print a line to standard error, once for the job. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+typedef struct drop_comm drop_comm_t;
+
 /* --- call.c: one call ----------------------------------------------------------------------------------- */
 
-/* One side of an alltoallv: counts and displacements are `int`, or MPI_Count and MPI_Aint (`_c`). */
+/* One side of an alltoallv, or the output of an allgatherv: counts and displacements are `int`, or MPI_Count
+ * and MPI_Aint (`_c`). A reduce_scatter has counts without displacements. */
 typedef struct {
     const void *counts;
     const void *places;
@@ -88,19 +96,24 @@ typedef struct {
     pto_datatype_t datatype;
     pto_op_t op;
     int root;
-    int64_t bytes;   /* as in a scenario; of an alltoallv 0 */
+    bool in_host;    /* all buffers of this process are in host memory, else in a GPU's */
+    int64_t bytes;   /* as in a scenario; of an alltoallv or allgatherv 0 */
     bool in_place;   /* of an allreduce: on all processes */
-    uint64_t counts; /* of an alltoallv: a digest of this process's counts, which may differ from others';
-                        else 0 */
+    uint64_t counts; /* of an alltoallv: a digest of this process's counts, which may differ from others'; of
+                        an allgatherv: of all counts; else 0 */
 } drop_cell_t;
 
-/* Whether this process can take the call: GPU buffers, plain datatypes, a known operation. `*why` says why
- * not. */
-bool drop_call_cell(const drop_call_t *call, int rank, int size, drop_cell_t *cell, const char **why);
-/* The size of the call as every process knows it, whatever its datatype; -1: not known. */
-int64_t drop_call_bytes(const drop_call_t *call);
+/* Whether this process can take the call: buffers in one kind of memory, plain datatypes, a known operation.
+ * `*why` says why not. */
+bool drop_call_cell(drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
+/* The size of the call among `size` processes as each of them knows it, whatever its datatype; -1: not known.
+ */
+int64_t drop_call_bytes(const drop_call_t *call, int size);
+/* Whether a side has counts and displacements. */
+static inline bool drop_has_rows(const drop_rows_t *rows) { return rows->counts && rows->places; }
 /* Of a side to or from a peer: elements, bytes, and where they begin. */
 int64_t drop_row_count(const drop_rows_t *rows, int peer);
+int64_t drop_rows_count(const drop_rows_t *rows, int size);
 int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
 int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer);
 /* Whether a side's blocks lie one after the other, as an executor has them. */
@@ -128,6 +141,19 @@ bool drop_board_offer(drop_board_t *board, MPI_Comm comm, drop_offer_t offer, bo
 void drop_board_decline(drop_board_t *board, MPI_Comm comm);
 bool drop_messages_offer(MPI_Comm comm, drop_offer_t offer, bool *have_plan);
 
+/* --- layouts -------------------------------------------------------------------------------------------- */
+
+/* How the processes use GPUs; for buffers in host memory, each process is a GPU of its own. */
+typedef struct {
+    bool found;
+    const char *why; /* the model has no such layout; NULL: it has */
+    int64_t nodes;
+    int64_t gpus_per_node;
+    int64_t procs_per_gpu;
+    int *place;    /* by rank: its number in the layout */
+    bool in_order; /* that is the rank itself */
+} drop_layout_t;
+
 /* --- route.c: what is done with a cell ------------------------------------------------------------------ */
 
 typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_way_t;
@@ -140,7 +166,7 @@ struct drop_route {
     drop_way_t way;
     const char *name;   /* the strategy, or "mpi" */
     double predicted_s; /* by this way; 0: unknown */
-    double library_s;   /* by the MPI library itself on GPU buffers; 0: unknown */
+    double library_s;   /* by the MPI library itself on the program's buffers; 0: unknown */
     uint64_t used;      /* the communicator's call that used it last */
     int64_t held_bytes; /* of buffers, on the process that holds most */
     pto_scenario_t scenario;
@@ -150,18 +176,24 @@ struct drop_route {
                      an allreduce in place have one for both */
     int64_t own_bytes[2];
     bool direct[2]; /* the executor can use the program's buffer itself: no other process accesses it */
+    const pto_device_t *device;
     void *stream;
 };
-
-typedef struct drop_comm drop_comm_t;
 
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
  * all processes. */
 drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
+/* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
+pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
+                                pto_scenario_t *scenario, pto_error_t *err);
 /* Collective. */
 void drop_route_destroy(drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
+
+typedef struct drop_answers drop_answers_t;
+
+typedef enum { DROP_KIND_HOST = 1, DROP_KIND_GPU = 2, DROP_KIND_ANY = 3 } drop_kind_t;
 
 enum { DROP_COUNTS_KEPT = 64 };
 
@@ -172,15 +204,13 @@ struct drop_comm {
     uint64_t id;     /* a digest of its processes */
     const char *why; /* it is left to MPI; NULL: it is not */
     uint64_t calls;
+    unsigned kinds;      /* bits of drop_kind_t: memory that some process may pass */
     drop_board_t *board; /* NULL: on several nodes */
-    bool has_layout;
-    uint64_t gpu; /* this process's */
-    int64_t nodes;
-    int64_t gpus_per_node;
-    int64_t procs_per_gpu;
-    int *place;                             /* by rank: its number in the layout */
-    bool in_order;                          /* that is the rank itself */
-    int *node;                              /* by rank: lowest rank in MPI_COMM_WORLD of its node */
+    int *node;           /* by rank: lowest rank in MPI_COMM_WORLD of its node */
+    uint64_t gpu;        /* this process's */
+    drop_layout_t gpus;
+    drop_layout_t host;
+    drop_answers_t *answers;                /* about host buffers in such a layout; NULL: not asked yet */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
     uint64_t routes_made;
@@ -189,13 +219,33 @@ struct drop_comm {
 
 /* Collective the first time. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
-/* Collective: find out how the processes share GPUs; `gpu` is this process's. Sets `why` where the model has
- * no such layout. */
-void drop_comm_find_layout(drop_comm_t *comm, uint64_t gpu);
+/* Collective: find out how the processes share GPUs; `gpu` is this process's. */
+void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
+/* The layout for buffers in host memory; not collective. */
+void drop_comm_find_host(drop_comm_t *comm);
+static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
+    return cell->in_host ? &comm->host : &comm->gpus;
+}
 /* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
  */
-void drop_comm_table(const drop_comm_t *comm, int root, int64_t *table);
+void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);
 bool drop_comms_begin(void);
+
+/* --- host.c: host buffers ------------------------------------------------------------------------------- */
+
+/* Whether this job prices calls on host buffers: the environment allows it, and the machine file says which
+ * algorithms the MPI library uses for them. */
+bool drop_host_begin(void);
+
+/* Whether a call on host buffers is worth taking: all sizes between two powers of two are judged alike. Not
+ * collective, and the same on all processes of a call, whatever memory and datatypes they pass. `*why` says
+ * why not. */
+bool drop_host_pays(drop_comm_t *comm, const drop_call_t *call, const char **why);
+
+/* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
+ * the library's at the beginning of its own. The predictions are explained ones of one size. `*library_s`: as
+ * in a route. */
+bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions, double *library_s);
 
 /* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
 

@@ -55,8 +55,9 @@ ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
     .out_type = out_type
 #define ROWS                                                                                                 \
     .in = in, .out = out, .in_type = in_type, .out_type = out_type,                                          \
-    .in_rows = {in_counts, in_places, sizeof *in_counts > sizeof(int)},                                      \
-    .out_rows = {out_counts, out_places, sizeof *out_counts > sizeof(int)}
+    .in_rows = {in_counts, in_places, sizeof *in_counts > sizeof(int)}, .out_rows = OUT_ROWS
+#define OUT_ROWS                                                                                             \
+    { out_counts, out_places, sizeof *out_counts > sizeof(int) }
 
 #define PRELOAD_LIST "taken_list.h"
 #include "each_count.h"

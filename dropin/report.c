@@ -57,24 +57,23 @@ void drop_report_begin(void) {
 }
 
 /* What this process contributes. */
-static int64_t bytes_of(const drop_call_t *call, int procs) {
+static int64_t bytes_of(const drop_call_t *call, int procs, int rank) {
     bool in_place = call->in == MPI_IN_PLACE;
     MPI_Datatype type = in_place ? call->out_type : call->in_type;
     const drop_rows_t *rows = in_place ? &call->out_rows : &call->in_rows;
     int size = 0;
-    int64_t sum = 0;
     if (type == MPI_DATATYPE_NULL)
         return 0;
     MPI_Type_size(type, &size);
+    if (in_place && call->collective == PTO_COLLECTIVE_ALLGATHERV)
+        return drop_row_count(rows, rank) * size;
     if (call->collective != PTO_COLLECTIVE_ALLTOALLV) {
         int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
         bool by_block =
             call->collective == PTO_COLLECTIVE_ALLTOALL || call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
         return by_block ? bytes * procs : bytes;
     }
-    for (int i = 0; i < procs; i++)
-        sum += drop_row_count(rows, i) * size;
-    return sum;
+    return drop_rows_count(rows, procs) * size;
 }
 
 static row_t *row_for(const row_t *like) {
@@ -103,7 +102,8 @@ static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *li
     fprintf(file, ",%d,", like->procs);
     if (taken->given.root >= 0)
         fprintf(file, "%d", taken->given.root);
-    fprintf(file, ",,%lld,%s,%s", (long long)bytes, taken->route ? "gpu" : "cpu",
+    bool on_gpus = taken->route && !taken->route->cell.in_host;
+    fprintf(file, ",,%lld,%s,%s", (long long)bytes, on_gpus ? "gpu" : "cpu",
             taken->route ? taken->route->name : "mpi");
     write_seconds(like->predicted_s);
     write_seconds(like->library_s);
@@ -114,7 +114,7 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
     const drop_route_t *route = taken->route;
     int procs = taken->comm && taken->comm->size > 0 ? taken->comm->size : 1;
     bool is_inter = taken->comm && taken->comm->size == 0;
-    int64_t bytes = is_inter ? 0 : bytes_of(&taken->given, procs);
+    int64_t bytes = is_inter ? 0 : bytes_of(&taken->given, procs, taken->comm ? taken->comm->rank : 0);
     row_t like = {.routine = taken->given.routine,
                   .way = route ? route->name : taken->why,
                   .procs = procs,

@@ -38,17 +38,35 @@ static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *ca
     return status;
 }
 
-static pto_status_t fill_scenario(const drop_comm_t *comm, const drop_cell_t *cell, pto_scenario_t *scenario,
-                                  pto_error_t *err) {
-    pto_status_t status = pto_series_one(comm->nodes, &scenario->nodes, err);
+/* The bytes of each process. */
+static pto_status_t list_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,
+                                pto_error_t *err) {
+    counts->matrix = calloc((size_t)comm->size, sizeof *counts->matrix);
+    if (!counts->matrix)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for counts");
+    counts->kind = PTO_COUNTS_LIST;
+    counts->order = comm->size;
+    for (int i = 0; i < comm->size; i++)
+        counts->matrix[i] = drop_row_bytes(&call->out_rows, call->out_type, i);
+    return PTO_OK;
+}
+
+pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
+                                pto_scenario_t *scenario, pto_error_t *err) {
+    pto_status_t status = pto_series_one(layout->nodes, &scenario->nodes, err);
     scenario->collective = cell->collective;
     scenario->datatype = cell->datatype;
     scenario->in_place = cell->in_place || cell->collective == PTO_COLLECTIVE_BROADCAST;
-    scenario->layout.nodes = comm->nodes;
-    scenario->layout.gpus_per_node = comm->gpus_per_node;
-    scenario->layout.owners_per_gpu = comm->procs_per_gpu;
-    scenario->layout.procs_per_gpu = comm->procs_per_gpu;
-    if (status == PTO_OK && cell->collective != PTO_COLLECTIVE_ALLTOALLV)
+    scenario->layout.nodes = layout->nodes;
+    if (cell->in_host) {
+        scenario->memory = PTO_MEMORY_HOST;
+        scenario->procs_per_node = layout->gpus_per_node;
+    } else {
+        scenario->layout.gpus_per_node = layout->gpus_per_node;
+        scenario->layout.owners_per_gpu = layout->procs_per_gpu;
+        scenario->layout.procs_per_gpu = layout->procs_per_gpu;
+    }
+    if (status == PTO_OK && cell->counts == 0)
         status = pto_series_one(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK && drop.strategy) {
         scenario->strategy = calloc(1, sizeof *scenario->strategy);
@@ -69,50 +87,60 @@ static int64_t own_bytes(const pto_plan_t *plan, int64_t logical, int side) {
     return pto_exec_user_bytes(plan, logical, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
 }
 
+/* Host memory that no other process opens: it takes no segment of shared memory. */
+static bool is_private(const drop_route_t *route) { return route->way == DROP_STAGED || route->cell.in_host; }
+
 static void release(drop_route_t *route) {
-    bool staged = route->way == DROP_STAGED;
+    bool private = is_private(route);
     if (route->own[1] == route->own[0])
         route->own[1] = NULL;
     for (int side = 0; side < 2; side++)
         if (route->own[side])
-            (staged ? drop.device->release_staging : drop.device->release)(route->own[side], NULL);
+            (private ? route->device->release_staging : route->device->release)(route->own[side], NULL);
     if (route->stream)
-        drop.device->stream_destroy(route->stream, NULL);
+        route->device->stream_destroy(route->stream, NULL);
     pto_plan_destroy(route->plan);
     route->own[0] = route->own[1] = route->stream = NULL;
     route->plan = NULL;
 }
 
 static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *err) {
-    bool staged = route->way == DROP_STAGED;
-    pto_status_t status = drop.device->stream_create(&route->stream, err);
+    bool private = is_private(route);
+    pto_status_t status = route->device->stream_create(&route->stream, err);
     for (int side = 0; side < 2 && status == PTO_OK; side++) {
         size_t bytes = (size_t)(route->own_bytes[side] = own_bytes(route->plan, logical, side));
-        if (side == 1 && bytes > 0 && route->scenario.in_place && !staged && route->own[0])
+        if (side == 1 && bytes > 0 && route->scenario.in_place && route->way != DROP_STAGED && route->own[0])
             route->own[1] = route->own[0];
         else if (bytes > 0)
-            status = (staged ? drop.device->allocate_staging : drop.device->allocate)(bytes,
-                                                                                      &route->own[side], err);
+            status = (private ? route->device->allocate_staging
+                              : route->device->allocate)(bytes, &route->own[side], err);
     }
     return status;
 }
 
-/* Of the process that has most, as all of them compute it. */
-static int64_t most_bytes(const pto_plan_t *plan) {
-    int64_t most = 0, count = pto_layout_rank_count(&pto_plan_request(plan)->layout);
+/* Of one side or both (-1), of the process that has most, as all of them compute it. Where blocks are equal,
+ * all GPUs but the root's, which is the first one, are like the second. */
+static int64_t most_bytes(const pto_plan_t *plan, int side) {
+    const pto_request_t *request = pto_plan_request(plan);
+    int64_t most = 0, count = pto_layout_rank_count(&request->layout);
+    int64_t different = 2 * request->layout.procs_per_gpu;
+    if (!(request->counts && pto_counts_differ(request->counts)) && different < count)
+        count = different;
     for (int64_t rank = 0; rank < count; rank++) {
-        int64_t bytes = own_bytes(plan, rank, 0) + own_bytes(plan, rank, 1);
+        int64_t bytes =
+            (side != 1 ? own_bytes(plan, rank, 0) : 0) + (side != 0 ? own_bytes(plan, rank, 1) : 0);
         most = bytes > most ? bytes : most;
     }
     return most;
 }
 
-/* The MPI library's own collective on GPU memory is the call itself; on copies in host memory it is that call
- * on them. */
+/* The MPI library's own collective on the program's buffers is the call itself; on copies in host memory it
+ * is that call on them. */
 static drop_way_t way_of(const pto_strategy_t *strategy, pto_collective_t collective) {
-    if (strcmp(strategy->name, "cuda_aware") == 0)
+    if (strcmp(strategy->name, "cuda_aware") == 0 || strcmp(strategy->name, "mpi") == 0)
         return DROP_BY_MPI;
-    bool copies_whole = strcmp(strategy->name, "three_step") == 0 && collective != PTO_COLLECTIVE_ALLTOALLV;
+    bool has_rows = collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV;
+    bool copies_whole = strcmp(strategy->name, "three_step") == 0 && !has_rows;
     return copies_whole ? DROP_STAGED : DROP_BY_PLAN;
 }
 
@@ -148,17 +176,17 @@ static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_
         status =
             pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
     if (status == PTO_OK)
-        route->held_bytes = most_bytes(route->plan);
+        route->held_bytes = most_bytes(route->plan, -1);
     if (status == PTO_OK && route->held_bytes > drop.bytes_max)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
     if (status == PTO_OK && table) {
-        drop_comm_table(comm, route->cell.root, table);
+        drop_comm_table(comm, drop_layout_for(comm, &route->cell), route->cell.root, table);
         status = allocate(route, table[comm->rank], err);
     }
     status = pto_agree(comm->comm, status, err);
     options.table = table;
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
-        status = pto_exec_create(route->plan, comm->comm, drop.device, route->own[0], route->own[1],
+        status = pto_exec_create(route->plan, comm->comm, route->device, route->own[0], route->own[1],
                                  route->cell.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)
@@ -170,16 +198,17 @@ static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_
 
 /* Of the buffers that the executor cannot use directly, on the process that holds most. */
 static double copies_s(const drop_route_t *route) {
-    static const char *const key[] = {"copies.d2d.on_socket.alpha_s", "copies.d2d.on_socket.beta_s_per_byte"};
+    static const char *const of_gpu[] = {"copies.d2d.on_socket.alpha_s",
+                                         "copies.d2d.on_socket.beta_s_per_byte"};
+    static const char *const of_host[] = {"copies.h2h.on_socket.alpha_s",
+                                          "copies.h2h.on_socket.beta_s_per_byte"};
+    const char *const *key = route->cell.in_host ? of_host : of_gpu;
     double cost[2] = {0, 0}, seconds = 0;
-    int64_t count = pto_layout_rank_count(&pto_plan_request(route->plan)->layout);
     for (int i = 0; i < 2; i++)
         if (pto_machine_get(drop.machine, key[i], &cost[i], NULL) != PTO_OK)
             cost[i] = 0;
     for (int side = 0; side < 2 && route->exec; side++) {
-        int64_t most = 0;
-        for (int64_t rank = 0; rank < count; rank++)
-            most = own_bytes(route->plan, rank, side) > most ? own_bytes(route->plan, rank, side) : most;
+        int64_t most = most_bytes(route->plan, side);
         if (!route->direct[side] && most > 0)
             seconds += cost[0] + cost[1] * (double)most;
     }
@@ -246,7 +275,7 @@ static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop
 /* Blocks are numbered by rank, but in a plan by place. */
 static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
     bool by_rank = !pto_collective_is_vector(cell->collective);
-    return comm->in_order || !by_rank;
+    return drop_layout_for(comm, cell)->in_order || !by_rank;
 }
 
 drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
@@ -261,21 +290,28 @@ drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call
         return NULL;
     }
     made->cell = *cell;
+    made->device = cell->in_host ? drop.host_device : drop.device;
     leave_to_mpi(made);
     pto_scenario_init(&made->scenario);
     if (!fits_order(comm, cell))
         return made;
     if (cell->collective == PTO_COLLECTIVE_ALLTOALLV)
         status = gather_counts(comm, call, &made->scenario.counts, &valid, &err);
+    else if (cell->collective == PTO_COLLECTIVE_ALLGATHERV)
+        status = list_counts(comm, call, &made->scenario.counts, &err);
     if (status == PTO_OK && !valid)
         status = pto_error_set(&err, PTO_ERR_RANGE, "counts do not match");
     if (status == PTO_OK)
-        status = fill_scenario(comm, cell, &made->scenario, &err);
+        status = drop_fill_scenario(drop_layout_for(comm, cell), cell, &made->scenario, &err);
     if (status == PTO_OK)
-        status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);
+        status = pto_predict(&made->scenario, drop.machine, cell->in_host, &predictions, &err);
     status = pto_agree(comm->comm, status, &err);
-    if (status == PTO_OK)
+    bool gains =
+        status == PTO_OK && (!cell->in_host || drop_host_gains(comm, &predictions, &made->library_s));
+    if (gains)
         make_cheapest(comm, call, made, &predictions);
+    else
+        leave_to_mpi(made);
     pto_predictions_fini(&predictions);
     return made;
 }

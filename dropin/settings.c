@@ -1,6 +1,7 @@
 /* The start: what the environment asks for, and the agreement of all processes on whether to be on. */
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "find_machine.h"
 #include "job.h"
 #include "next.h"
+#include "portolan/version.h"
 #include "spaces.h"
 
 enum { PLANS_DEFAULT = 64 };
@@ -123,6 +125,7 @@ static pto_status_t agree_on_threads(pto_error_t *err) {
 
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
+    drop.assumes_host = is_word("PORTOLAN_ASSUME", "host");
     drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
     drop.explains = is_set("PORTOLAN_EXPLAIN");
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
@@ -132,14 +135,36 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
         status = read_strategy(err);
     if (status == PTO_OK)
         status = find_device(has_gpu, err);
+    if (status == PTO_OK)
+        status = pto_device_find("host", &drop.host_device, err);
+    drop.takes_host = status == PTO_OK && drop_host_begin();
     return status == PTO_OK ? agree_on_threads(err) : status;
 }
 
-/* What must be equal on all processes; the machine file is compared plan by plan. */
+/* Of the machine file's text: the machine's digest leaves out the intervals. */
+static uint64_t file_digest(void) {
+    const char *path = drop.machine ? pto_machine_path(drop.machine) : NULL;
+    FILE *file = path ? fopen(path, "r") : NULL;
+    uint64_t digest = drop_digest;
+    for (int byte; file && (byte = getc(file)) != EOF;)
+        digest = drop_mix(digest, (uint64_t)byte);
+    if (file)
+        fclose(file);
+    return digest;
+}
+
+/* What must be equal on all processes: each prices calls on host buffers by itself. */
 static uint64_t settings_digest(void) {
-    const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE")};
-    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max, drop.assumes_gpu,
-                               drop.by_messages};
+    char machine[PTO_MACHINE_DIGEST_MAX] = "";
+    const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
+                          drop.machine ? pto_machine_digest(drop.machine, machine) : NULL, pto_version()};
+    const uint64_t number[] = {(uint64_t)drop.plans_max,
+                               (uint64_t)drop.bytes_max,
+                               drop.assumes_gpu,
+                               drop.assumes_host,
+                               drop.by_messages,
+                               drop.takes_host,
+                               drop.takes_host ? file_digest() : 0};
     uint64_t all = drop_digest;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         all = drop_mix(all, number[i]);
@@ -196,7 +221,8 @@ void drop_begin(void) {
     mine = has_gpu;
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), &err);
-    if (status == PTO_OK && !any)
+    drop.any_gpu = any;
+    if (status == PTO_OK && !any && !drop.takes_host)
         status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
                                "no process has a GPU, so all collectives are left to MPI");
     if (status == PTO_OK)

@@ -6,9 +6,12 @@
 /* --- routes that a communicator keeps ------------------------------------------------------------------- */
 
 static uint64_t cell_digest(const drop_cell_t *cell) {
-    const uint64_t fields[] = {(uint64_t)cell->collective, (uint64_t)cell->datatype, (uint64_t)cell->op,
-                               (uint64_t)cell->root,       (uint64_t)cell->bytes,    cell->in_place};
+    const uint64_t fields[] = {
+        (uint64_t)cell->collective, (uint64_t)cell->datatype, (uint64_t)cell->op, (uint64_t)cell->root,
+        (uint64_t)cell->bytes,      cell->in_place,           cell->in_host};
     uint64_t digest = drop_digest;
+    if (cell->collective == PTO_COLLECTIVE_ALLGATHERV)
+        digest = drop_mix(digest, cell->counts);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         digest = drop_mix(digest, fields[i]);
     return digest | 1;
@@ -16,7 +19,8 @@ static uint64_t cell_digest(const drop_cell_t *cell) {
 
 static bool is_same(const drop_cell_t *a, const drop_cell_t *b) {
     return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
-           a->root == b->root && a->bytes == b->bytes && a->in_place == b->in_place && a->counts == b->counts;
+           a->root == b->root && a->bytes == b->bytes && a->in_place == b->in_place &&
+           a->in_host == b->in_host && a->counts == b->counts;
 }
 
 static drop_route_t *find_route(const drop_comm_t *comm, const drop_cell_t *cell) {
@@ -61,7 +65,8 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     return made;
 }
 
-/* Whether an alltoallv has had this process's counts before: a plan that is used once does not pay. */
+/* Whether an alltoallv or allgatherv has had this process's counts before: a plan that is used once does not
+ * pay. */
 static bool is_repeated(drop_comm_t *comm, uint64_t counts) {
     for (int i = 0; i < DROP_COUNTS_KEPT; i++)
         if (comm->counts_seen[i] == counts)
@@ -72,8 +77,19 @@ static bool is_repeated(drop_comm_t *comm, uint64_t counts) {
 
 /* --- agreement ------------------------------------------------------------------------------------------ */
 
-/* Between nodes agreement takes a message, which small calls cannot pay for. */
+/* Between nodes agreement takes a message, which small calls on GPU buffers cannot pay for. */
 enum { AGREE_BYTES_LEAST = 65536 };
+
+/* Whether some process may offer to take the call. All processes know the same of it: its bytes, and nothing
+ * of the others' memory. */
+static bool may_be_offered(drop_comm_t *comm, const drop_call_t *call) {
+    int64_t bytes = drop_call_bytes(call, comm->size);
+    const char *why;
+    bool on_gpus = (comm->kinds & DROP_KIND_GPU) && !drop.assumes_host && !comm->gpus.why;
+    if (on_gpus && (drop.by_messages || bytes < 0 || bytes >= AGREE_BYTES_LEAST))
+        return true;
+    return drop_host_pays(comm, call, &why);
+}
 
 static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer, bool *have_plan) {
     if (comm->board && can)
@@ -82,13 +98,12 @@ static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_off
         drop_board_decline(comm->board, comm->comm);
         return false;
     }
-    int64_t bytes = drop_call_bytes(call);
-    bool known = bytes >= 0;
-    if (drop.assumes_gpu && known && !drop.by_messages) {
+    bool promised = drop.assumes_gpu || drop.assumes_host;
+    if (promised && drop_call_bytes(call, comm->size) >= 0 && !drop.by_messages) {
         *have_plan = offer.plan != 0;
         return can;
     }
-    if (known && bytes < AGREE_BYTES_LEAST && !drop.by_messages)
+    if (!may_be_offered(comm, call))
         return false;
     return drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
 }
@@ -100,17 +115,19 @@ static const char *input_of(const drop_call_t *call, const drop_comm_t *comm, co
     const char *out = call->out;
     if (call->in != MPI_IN_PLACE)
         return call->in;
+    if (call->collective == PTO_COLLECTIVE_ALLGATHERV)
+        return out + drop_row_place(&call->out_rows, call->out_type, comm->rank);
     return call->collective == PTO_COLLECTIVE_ALLGATHER ? out + comm->rank * route->cell.bytes : out;
 }
 
 static pto_status_t copy(const drop_route_t *route, void *to, const void *from, int64_t bytes,
                          pto_error_t *err) {
     pto_move_t move = {to, from, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
-    return bytes > 0 ? drop.device->copy(&move, route->stream, err) : PTO_OK;
+    return bytes > 0 ? route->device->copy(&move, route->stream, err) : PTO_OK;
 }
 
-/* Between the program's buffer, with gaps and in any order, and the executor's, where the blocks of an
- * alltoallv are one after the other. Neighbors in both are one copy. */
+/* Between the program's buffer, with gaps and in any order, and the executor's, where the blocks
+ * are one after the other. Neighbors in both are one copy. */
 static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows, MPI_Datatype type, int size,
                               char *to, const char *from, bool inwards, pto_error_t *err) {
     int64_t own_at = 0, user_at = 0, bytes = 0;
@@ -144,7 +161,7 @@ static pto_status_t copy_in(const drop_call_t *call, const drop_comm_t *comm, co
 
 static pto_status_t copy_out(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                              pto_error_t *err) {
-    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (drop_has_rows(&call->out_rows))
         return copy_rows(route, &call->out_rows, call->out_type, comm->size, call->out, route->own[1], false,
                          err);
     return route->own[1] ? copy(route, call->out, route->own[1], route->own_bytes[1], err) : PTO_OK;
@@ -193,7 +210,7 @@ static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const 
         status = pto_exec_run(route->exec, err);
     if (status == PTO_OK && copies_out)
         status = copy_out(call, comm, route, err);
-    return status == PTO_OK && copies_out ? drop.device->finish(route->stream, err) : status;
+    return status == PTO_OK && copies_out ? route->device->finish(route->stream, err) : status;
 }
 
 /* MPI gets copies in host memory instead of the program's buffers. In place stays in place, as the arguments
@@ -212,7 +229,7 @@ static pto_status_t stage(drop_taken_t *taken, pto_error_t *err) {
         to += taken->comm->rank * route->cell.bytes;
     if (to)
         status = copy(route, to, from, route->own_bytes[0], err);
-    return status == PTO_OK ? drop.device->finish(route->stream, err) : status;
+    return status == PTO_OK ? route->device->finish(route->stream, err) : status;
 }
 
 /* After MPI's function on these copies. */
@@ -220,12 +237,13 @@ static pto_status_t unstage(const drop_taken_t *taken, pto_error_t *err) {
     if (is_root_of_bcast(&taken->given, taken->comm))
         return PTO_OK;
     pto_status_t status = copy_out(&taken->given, taken->comm, taken->route, err);
-    return status == PTO_OK ? drop.device->finish(taken->route->stream, err) : status;
+    return status == PTO_OK ? taken->route->device->finish(taken->route->stream, err) : status;
 }
 
 /* The program's memory that tells the GPU. */
 static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
-    bool by_in = call->in != MPI_IN_PLACE && call->collective != PTO_COLLECTIVE_BROADCAST;
+    bool by_in = call->in != MPI_IN_PLACE && call->collective != PTO_COLLECTIVE_BROADCAST &&
+                 call->collective != PTO_COLLECTIVE_ALLGATHERV;
     return by_in && (call->collective != PTO_COLLECTIVE_REDUCE || comm->rank != call->root) ? call->in
                                                                                             : call->out;
 }
@@ -251,12 +269,14 @@ static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, dr
         taken->why = taken->why ? taken->why : "other processes cannot take it";
         return NULL;
     }
-    if (!comm->has_layout)
-        drop_comm_find_layout(comm, gpu);
-    taken->why = comm->why;
-    if (!comm->why && !have_plan)
+    if (!cell->in_host && !comm->gpus.found)
+        drop_comm_find_gpus(comm, gpu);
+    taken->why = drop_layout_for(comm, cell)->why;
+    if (taken->why && !drop.takes_host)
+        comm->why = taken->why;
+    if (!taken->why && !have_plan)
         route = add_route(comm, call, cell);
-    if (comm->why || !route)
+    if (taken->why || !route)
         return NULL;
     route->used = comm->calls;
     return route;
@@ -276,10 +296,23 @@ static void act(drop_taken_t *taken) {
 static bool enter_gpu(const drop_taken_t *taken, uint64_t *gpu) {
     if (!drop_gpu_enter(buffer_of(&taken->given, taken->comm), gpu))
         return false;
-    if (!taken->comm->has_layout || taken->comm->gpu == *gpu)
+    if (!taken->comm->gpus.found || taken->comm->gpu == *gpu)
         return true;
     drop_gpu_leave();
     return false;
+}
+
+/* What this process alone knows of the call. */
+static bool can_take(drop_taken_t *taken, drop_cell_t *cell) {
+    drop_comm_t *comm = taken->comm;
+    if (!drop_call_cell(comm, &taken->given, cell, &taken->why))
+        return false;
+    if (cell->in_host)
+        return true;
+    taken->why = comm->gpus.why;
+    if (!taken->why && cell->counts != 0 && !is_repeated(comm, cell->counts))
+        taken->why = "counts not seen before";
+    return !taken->why;
 }
 
 void drop_take(drop_taken_t *taken) {
@@ -294,22 +327,22 @@ void drop_take(drop_taken_t *taken) {
         return;
     }
     comm->calls++;
-    bool can = drop_call_cell(&taken->given, comm->rank, comm->size, &cell, &taken->why);
-    if (can && cell.counts != 0 && !is_repeated(comm, cell.counts)) {
-        taken->why = "counts not seen before";
-        can = false;
-    }
+    /* Without GPU buffers all processes know this, and no process waits for an offer. */
+    if (!(comm->kinds & DROP_KIND_GPU) && !drop_host_pays(comm, &taken->given, &taken->why))
+        return;
+    bool can = can_take(taken, &cell);
     drop_route_t *known = can ? find_route(comm, &cell) : NULL;
     if (is_known_as_mpis(comm, known, taken))
         return;
-    if (can && !enter_gpu(taken, &gpu)) {
+    bool enters = can && !cell.in_host;
+    if (enters && !enter_gpu(taken, &gpu)) {
         taken->why = "memory of another GPU or of none";
-        can = false;
+        enters = can = false;
     }
     taken->route = agreed_route(comm, &cell, known, can, gpu, taken);
     if (taken->route)
         act(taken);
-    if (can)
+    if (enters)
         drop_gpu_leave();
 }
 

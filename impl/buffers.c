@@ -9,9 +9,10 @@
 #include "buffers.h"
 #include "mpi_collective.h"
 #include "nccl_collective.h"
+#include "offers.h"
 #include "register.h"
 
-enum { ALIGN_BYTES = 256, PAGE_BYTES = 4096, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
+enum { ALIGN_BYTES = 256, PAGE_BYTES = 4096 };
 
 typedef enum { ARENA_DEVICE, ARENA_STAGING, ARENA_SEGMENT } arena_t;
 
@@ -53,10 +54,17 @@ void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, p
     (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
 }
 
+/* Stages that stand for the MPI library's own code access nothing of other processes: they are not executed.
+ */
+static int nodes_of_library(const pto_exec_t *exec, const pto_node_t *node) {
+    return pto_runs_by_library(exec, node) ? (int)node->span : 0;
+}
+
 /* Whether processes signal each other; with `in_kernel`, whether their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
+        n += nodes_of_library(exec, node);
         if (node->kind != PTO_NODE_STAGE)
             continue;
         const pto_stage_t *stage = pto_plan_stage(exec->plan, node->stage);
@@ -106,14 +114,17 @@ static bool keeps_reading(const pto_plan_t *plan) {
 
 /* --- this process's own memory ------------------------------------------------------------------------- */
 
-/* Size of one copy, if the buffer is double-buffered. */
-static int64_t memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
-    return pto_spot_bytes(buffer == exec->lines, pto_buffer_bytes(exec->plan, buffer, rank));
+int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
+    int64_t bytes = pto_buffer_bytes(exec->plan, buffer, rank);
+    if (buffer != exec->lines)
+        return bytes;
+    int64_t block_bytes = pto_plan_buffer(exec->plan, buffer)->block_bytes;
+    return bytes / block_bytes * pto_spot_bytes(true, block_bytes);
 }
 
 int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     return pto_plan_buffer(exec->plan, buffer)->double_buffered
-               ? (int64_t)aligned(memory_bytes(exec, buffer, rank))
+               ? (int64_t)aligned(pto_exec_memory_bytes(exec, buffer, rank))
                : 0;
 }
 
@@ -121,6 +132,10 @@ static arena_t arena_of(const pto_exec_t *exec, int buffer) {
     if (pto_plan_buffer(exec->plan, buffer)->space == PTO_SPACE_GPU)
         return ARENA_DEVICE;
     return exec->bound[buffer].shared >= 0 ? ARENA_SEGMENT : ARENA_STAGING;
+}
+
+bool pto_exec_in_segment(const pto_exec_t *exec, int buffer) {
+    return arena_of(exec, buffer) == ARENA_SEGMENT;
 }
 
 /* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. An
@@ -134,7 +149,7 @@ static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
             continue;
         if (memory)
             exec->bound[b].memory = memory + total;
-        int64_t bytes = memory_bytes(exec, b, exec->job.logical);
+        int64_t bytes = pto_exec_memory_bytes(exec, b, exec->job.logical);
         total += aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
@@ -233,199 +248,6 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* --- others' memory ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    pto_memory_handle_t handle;
-    size_t offset_bytes; /* of a host buffer, in the segment */
-    bool empty;          /* zero bytes: nothing to open */
-    bool failed;         /* of a process's first offer: it has none, since something failed */
-} offer_t;
-
-/* Flags and lines must be zero before other processes learn their address. */
-static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
-    void *zeros = calloc(1, bytes);
-    if (!zeros)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes of flags", bytes);
-    pto_status_t status = pto_device_copy(exec->device, memory, zeros, bytes, err);
-    free(zeros);
-    return status;
-}
-
-static int64_t kernel_parts(const pto_exec_t *exec) {
-    return (int64_t)exec->kernel_blocks * exec->kernel_slices;
-}
-
-static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_error_t *err) {
-    size_t bytes = (size_t)pto_plan_flag_count(exec->plan) * (size_t)kernel_parts(exec) *
-                   (size_t)pto_exec_flag_pitch_bytes(exec);
-    pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
-    if (status == PTO_OK)
-        status = clear(exec, exec->kernel_flags, bytes, err);
-    return status == PTO_OK ? exec->device->export_memory(exec->kernel_flags, &offer->handle, err) : status;
-}
-
-static pto_status_t clear_lines(const pto_exec_t *exec, pto_error_t *err) {
-    if (exec->lines < 0 || !exec->bound[exec->lines].memory)
-        return PTO_OK;
-    size_t bytes = (size_t)memory_bytes(exec, exec->lines, exec->job.logical) +
-                   (size_t)pto_exec_apart_bytes(exec, exec->lines, exec->job.logical);
-    return clear(exec, exec->bound[exec->lines].memory, bytes, err);
-}
-
-static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
-    pto_status_t cleared = clear_lines(exec, err);
-    if (cleared != PTO_OK)
-        return cleared;
-    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
-        const pto_bound_t *bound = &exec->bound[b];
-        if (bound->shared < 0)
-            continue;
-        offer_t *offer = &offers[bound->shared];
-        offer->empty = pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
-        if (offer->empty)
-            continue;
-        pto_status_t status = PTO_OK;
-        if (arena_of(exec, b) == ARENA_SEGMENT)
-            offer->offset_bytes = (size_t)(bound->memory - (char *)exec->segment);
-        else
-            status = exec->device->export_memory(bound->memory, &offer->handle, err);
-        if (status != PTO_OK)
-            return status;
-    }
-    return exec->offer_count > exec->shared_count ? make_kernel_flags(exec, &offers[exec->shared_count], err)
-                                                  : PTO_OK;
-}
-
-static char *own_memory(const pto_exec_t *exec, int buffer) {
-    return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
-}
-
-/* The place of a buffer among what a process offers; -1: it is private. */
-static int offer_of(const pto_exec_t *exec, int buffer) {
-    return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
-}
-
-static int *reached_at(const pto_exec_t *exec, int number, int64_t rank) {
-    return &exec->reached_at[number * exec->flag_rows + exec->job.place_in_node[rank]];
-}
-
-char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
-    if (rank == exec->job.logical)
-        return own_memory(exec, buffer);
-    if (!exec->reached_at || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
-        return NULL;
-    int number = offer_of(exec, buffer);
-    int at = number < 0 ? 0 : *reached_at(exec, number, rank);
-    return at ? ((const pto_reached_t *)exec->reached.item)[at - 1].at.memory : NULL;
-}
-
-pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
-                                  pto_peer_memory_t *reach, pto_error_t *err) {
-    const pto_opened_t *known = exec->opened.item;
-    for (int i = 0; i < exec->opened.count; i++)
-        if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
-            *reach = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
-            return PTO_OK;
-        }
-    pto_opened_t *opened = pto_vector_add(&exec->opened, sizeof *opened);
-    if (!opened)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    *opened = (pto_opened_t){.rank = rank, .handle = *handle};
-    opened->handle.offset_bytes = 0;
-    pto_status_t status = exec->device->open_memory(&opened->handle, &opened->start, err);
-    if (status == PTO_OK)
-        *reach = (pto_peer_memory_t){(char *)opened->start + handle->offset_bytes, opened->start};
-    else
-        exec->opened.count--;
-    return status;
-}
-
-/* Open another process's buffer, unless it is already open. */
-static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
-                               pto_error_t *err) {
-    if (rank == exec->job.logical || pto_exec_memory(exec, buffer, rank))
-        return PTO_OK;
-    if (exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "ranks %lld and %lld share memory in the plan, but are on different nodes",
-                             (long long)rank, (long long)exec->job.logical);
-    int number = offer_of(exec, buffer);
-    const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
-    if (offer->empty)
-        return PTO_OK;
-    pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
-    if (!reached)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
-    *reached_at(exec, number, rank) = exec->reached.count;
-    if (buffer != KERNEL_FLAGS && arena_of(exec, buffer) == ARENA_SEGMENT) {
-        reached->at.memory = (char *)exec->segment + offer->offset_bytes;
-        return PTO_OK;
-    }
-    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
-}
-
-/* Open everything that an action accesses in other processes. */
-static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, const pto_action_t *action,
-                                   pto_error_t *err) {
-    const pto_step_t *step = action->step;
-    pto_status_t status = PTO_OK;
-    if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
-        return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
-    const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
-    for (int i = 0; i < 2 && status == PTO_OK; i++)
-        if (slice[i])
-            status = take_offer(exec, offers, slice[i]->buffer,
-                                pto_slice_holder(exec->plan, slice[i], action), err);
-    return status;
-}
-
-static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
-                                        int64_t k, pto_error_t *err) {
-    pto_action_t action;
-    pto_status_t status = PTO_OK;
-    if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
-        return PTO_OK;
-    for (int64_t next = 0; status == PTO_OK && pto_step_next(exec->plan, &next, &action);)
-        status = take_offers_of(exec, offers, &action, err);
-    return status;
-}
-
-static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    pto_walk_t walk;
-    pto_walk_begin(&walk, exec->plan);
-    while (status == PTO_OK && pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count && status == PTO_OK; i++) {
-            const pto_step_t *step = pto_plan_step(exec->plan, walk.stage->step_first + i);
-            status = take_offers_of_step(exec, offers, step, walk.k, err);
-        }
-    return status;
-}
-
-/* All processes of the node exchange what they offer. Collective. */
-static pto_status_t share(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
-    if (exec->offer_count == 0)
-        return status;
-    offer_t *offers = exec->offers, *mine = offers + (size_t)exec->flag_rows * (size_t)exec->offer_count;
-    int bytes = exec->offer_count * (int)sizeof *offers;
-    pto_error_t later;
-    if (status == PTO_OK && !exec->peer_failed)
-        status = make_offers(exec, mine, err);
-    mine->failed = status != PTO_OK || exec->peer_failed;
-    pto_status_t told = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node),
-                                status == PTO_OK ? err : &later);
-    status = status == PTO_OK ? told : status;
-    for (int i = 0; i < exec->flag_rows; i++)
-        exec->peer_failed |= offers[i * exec->offer_count].failed;
-    if (status == PTO_OK && !exec->peer_failed)
-        status = take_offers(exec, offers, err);
-    free(exec->offers);
-    exec->offers = NULL;
-    return status;
-}
-
 /* --- the segment of the node ---------------------------------------------------------------------------- */
 
 /* One row of counters for each sending process of the node, by flag and receiver. Rows do not share cache
@@ -434,20 +256,6 @@ atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
     char *row = (char *)exec->segment + (size_t)sender * exec->flag_row_bytes;
     return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
-}
-
-/* The flags of one part, one for each sending process, are adjacent: a block's threads read them
- * together. */
-int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
-    return (int64_t)sizeof(uint64_t) * exec->flag_rows;
-}
-
-void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
-    char *flags = pto_exec_memory(exec, KERNEL_FLAGS, to);
-    int64_t row = flag * kernel_parts(exec);
-    return flags ? flags + row * pto_exec_flag_pitch_bytes(exec) +
-                       (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from]
-                 : NULL;
 }
 
 /* The segment: flags, then each process's host buffers, which begin on a page. */
@@ -554,16 +362,12 @@ pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
         exec->bound[b].shared = -1;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
+        n += nodes_of_library(exec, node);
         if (node->kind == PTO_NODE_STAGE)
             note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
     }
     exec->flag_rows = exec->job.node_size;
-    size_t processes = (size_t)exec->flag_rows, count = (size_t)(exec->shared_count + signals(exec, true));
-    exec->offers = calloc((processes + 1) * count + 1, sizeof(offer_t));
-    exec->reached_at = calloc(processes * count + 1, sizeof *exec->reached_at);
-    return exec->offers && exec->reached_at
-               ? PTO_OK
-               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for what processes share");
+    return pto_offers_prepare(exec, (size_t)(exec->shared_count + signals(exec, true)), err);
 }
 
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
@@ -572,7 +376,7 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_stat
     if (status == PTO_OK)
         status = bind_own(exec, in, out, err);
     status = make_segment(exec, status, err);
-    return share(exec, status, err);
+    return pto_offers_share(exec, status, err);
 }
 
 void pto_exec_unbind(pto_exec_t *exec) {

@@ -20,6 +20,13 @@ pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memo
 /* Address of a logical rank's buffer in this process; NULL if it is not accessible. */
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
 
+/* Size of a buffer's memory: of one copy, if it is double-buffered, and of lines, if it is in line format,
+ * where each block has its own. */
+int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
+
+/* Whether a buffer lies in the segment of the node. */
+bool pto_exec_in_segment(const pto_exec_t *exec, int buffer);
+
 /* Distance between the two copies of a double-buffered buffer; 0 if it has one copy. */
 int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
 

@@ -11,11 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __CUDACC__
-#define PTO_ANYWHERE __host__ __device__
-#else
-#define PTO_ANYWHERE
-#endif
+#include "anywhere.h"
 
 /* Different numbers, by far the most frequent case, cost one instruction; the rest is for equal values and
  * NaNs. Equal values have equal bits, except zeros: `|` keeps the sign and `&` clears it. A type cannot be

@@ -317,6 +317,14 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
     pto_status_t status = pto_plan_runnable(exec->plan, err);
+    if (status == PTO_OK && exec->options.own_algorithms && request->layout.in_host &&
+        request->algorithm->shares_host)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "%s shares host memory, and the data are in each process's own",
+                               request->algorithm->name);
+    if (status == PTO_OK && exec->divisor != 0 && request->layout.in_host)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "a GPU divides sums to averages, and the data are in host memory");
     if (status != PTO_OK)
         return status;
     if (pto_collective_reduces(request->collective))

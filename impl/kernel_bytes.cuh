@@ -27,8 +27,8 @@ static __device__ void copy_narrow(const part &source, const part &target, unsig
 
 /* The rest, after all whole units have been copied where that was possible. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
-    if (width == PTO_PART_UNIT_BYTES)
-        copy_rest<char>(source, target, static_cast<size_t>(source.units) * PTO_PART_UNIT_BYTES);
+    if (width == UNIT_BYTES)
+        copy_rest<char>(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
     else
         copy_narrow(source, target, width);
 }
@@ -67,7 +67,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;
-    if (now.width == PTO_PART_UNIT_BYTES) {
+    if (now.width == UNIT_BYTES) {
 #pragma unroll 1
         for (; done + 4 <= pairs; done += 4)
             move_pairs<4>(operands + 2 * done);
@@ -128,7 +128,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
 
 static __device__ void move_rows(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
-    if (now.width == PTO_PART_UNIT_BYTES)
+    if (now.width == UNIT_BYTES)
         move_row_words<uint4>(operands, pairs);
     else if (now.width == sizeof(uint64_t))
         move_row_words<uint64_t>(operands, pairs);
@@ -144,7 +144,7 @@ enum { DEEP_EACH = 4 };
 /* Each unit is loaded once and stored to all targets. */
 static __device__ void spread(const part *operands, const op &now) {
     const part source = operands[0];
-    const unsigned units = now.width == PTO_PART_UNIT_BYTES ? source.units : 0;
+    const unsigned units = now.width == UNIT_BYTES ? source.units : 0;
     for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
         uint4 value[DEEP_EACH] = {};
 #pragma unroll
@@ -167,9 +167,23 @@ static __device__ void spread(const part *operands, const op &now) {
 
 /* --- reductions ---------------------------------------------------------------------------------------- */
 
-/* The sources are combined in their order, so that all GPUs get bitwise equal results. */
+template <typename T, typename Op>
+static __device__ void copy_element(const char *from, char *to, size_t i, Op) {
+    reinterpret_cast<T *>(to)[i] = reinterpret_cast<const T *>(from)[i];
+}
+
+template <> __device__ void copy_element<word, chosen>(const char *from, char *to, size_t i, chosen by) {
+    const unsigned bytes = element_bytes(by);
+#pragma unroll 1
+    for (size_t j = i * bytes; j < (i + 1) * bytes; j++)
+        to[j] = from[j];
+}
+
+/* The sources are combined in their order, so that all GPUs get bitwise equal results. The result goes from
+ * the registers to all targets. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
+    const unsigned ends = now.count - now.copies; /* of the sources */
     for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
         wide_lanes<T, 4> value[DEEP_EACH] = {};
         const char *first = operands[1].at;
@@ -178,7 +192,7 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
             if (i + j * THREADS < units)
                 value[j] = widened(load_unit<T>(first, i + j * THREADS));
 #pragma unroll 2
-        for (unsigned k = 2; k < now.count; k++) {
+        for (unsigned k = 2; k < ends; k++) {
             const char *source = operands[k].at;
             lanes<T, 4> other[DEEP_EACH] = {};
 #pragma unroll
@@ -190,11 +204,14 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
                 if (i + j * THREADS < units)
                     combine_into(value[j], other[j], combine);
         }
-        char *target = operands[0].at;
+#pragma unroll 1
+        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, ends)) {
+            char *target = operands[k].at;
 #pragma unroll
-        for (int j = 0; j < DEEP_EACH; j++)
-            if (i + j * THREADS < units)
-                store_unit<T>(target, i + j * THREADS, narrowed<T, 4>(value[j]));
+            for (int j = 0; j < DEEP_EACH; j++)
+                if (i + j * THREADS < units)
+                    store_unit<T>(target, i + j * THREADS, narrowed<T, 4>(value[j]));
+        }
     }
 }
 
@@ -202,14 +219,18 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
 template <typename T, typename Op>
 static __device__ void reduce(const part *operands, const op &now, Op combine) {
     const part target = operands[0];
-    const unsigned units = now.width == PTO_PART_UNIT_BYTES ? target.units : 0;
+    const unsigned units = now.width == UNIT_BYTES ? target.units : 0;
+    const unsigned ends = now.count - now.copies;
     const size_t element = element_size<T>(combine);
     reduce_units<T>(operands, now, units, combine);
 #pragma unroll 1
-    for (size_t i = static_cast<size_t>(units) * PTO_PART_UNIT_BYTES / element + threadIdx.x;
-         i < bytes_of(target) / element; i += THREADS)
+    for (size_t i = static_cast<size_t>(units) * UNIT_BYTES / element + threadIdx.x;
+         i < bytes_of(target) / element; i += THREADS) {
         reduce_element<T>(
-            target.at, [&](unsigned k) { return operands[k + 1].at; }, now.count - 1, i, combine);
+            target.at, [&](unsigned k) { return operands[k + 1].at; }, ends - 1, i, combine);
+        for (unsigned k = ends; k < now.count; k++)
+            copy_element<T>(target.at, operands[k].at, i, combine);
+    }
 }
 
 #endif

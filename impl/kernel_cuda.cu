@@ -4,30 +4,36 @@
  * the own GPU's memory or through a link to another's) meet at a barrier, which orders their stores before
  * what any of them does next. One thread then does st.release.sys, which by the PTX memory model makes all
  * that is ordered before it, other threads' stores too, seen by whoever reads its value with ld.acquire.sys:
- * both have the scope of the system, so on whatever GPU. The waiting block's barrier passes that on to its
- * other threads' plain loads, which come after it. No data is loaded through the path for constants
- * (`ld.global.nc`), which is not ordered: so no pointer here is `__restrict__`. The same holds the other way
- * round, where a signal says that memory was read: loads before a release are done before it.
+ * both have the scope of the system, so on whatever GPU. Every warp waits for itself, and its threads meet
+ * before their plain loads. No data is loaded through the path for constants (`ld.global.nc`), which is not
+ * ordered: so no pointer here is `__restrict__`. The same holds the other way round, where a signal says that
+ * memory was read: loads before a release are done before it.
  *
  * Why waiting ends. A block waits for what the same block of other GPUs does, all go through their slices in
- * the same order, all blocks of a GPU are at work at the same time (there are no more than multiprocessors,
- * each with room for one), and every plan's signals and waits are proved free of deadlock by `check`.
+ * an order without deadlock (share_of; or, of lines, store all before they wait), all blocks of a GPU are at
+ * work at the same time (there are no more than multiprocessors, each with room for one), and every plan's
+ * signals and waits are proved free of deadlock by `check`.
  *
  * Why runs don't mix. A launch begins its work after the one before it in its stream has ended and all it did
  * is done, overlapped or not; what others may still read or write of an earlier run is the plan's affair.
  *
  * Loads are what takes long, so every thread has several under way: of consecutive vectors, and of up to four
  * pairs of an op at the same time. */
+#include <algorithm>
 #include <cstdlib>
 
 #include "device_cuda.h"
+#include "kernel_flags.cuh"
 #include "kernel_lines.cuh"
 #include "kernel_translate.cuh"
 
 enum {
     BLOCK_BYTES = 8192,
     SLICE_BYTES = 262144,
-    LINES_BYTES_MAX = 131072,
+    LINES_THREADS_MIN = 128,
+    LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
+    LINES_SLICE_BYTES = 16384,
+    LINES_BYTES_MAX = 1 << 22,
     POLLS_PER_QUERY = 4096,
     POLLS_AT_ONCE = 64
 };
@@ -35,31 +41,6 @@ enum {
 /* While runs are queued, only every 64th one reports its end to the host: the system-scope store costs a run
  * about a microsecond. */
 enum { RUNS_PER_WORD = 64 };
-
-/* --- signals ------------------------------------------------------------------------------------------- */
-
-static __device__ uint64_t *flag_at(const program &all, const part &flag, unsigned number) {
-    return reinterpret_cast<uint64_t *>(flag.at + static_cast<size_t>(number) * all.flag_pitch_bytes);
-}
-
-static __device__ void signal(const program &all, const part *flags, const op &now, unsigned number,
-                              uint64_t run) {
-    for (unsigned j = threadIdx.x; j < now.count; j += THREADS)
-        store_release(flag_at(all, flags[j], number), run);
-}
-
-static __device__ patience patience_of(const program &all) { return {all.ended + 1, all.patience_ms}; }
-
-static __device__ void wait(const program &all, const part *flags, const op &now, unsigned number,
-                            uint64_t run) {
-    for (unsigned j = threadIdx.x; j < now.count; j += THREADS) {
-        const uint64_t *flag = flag_at(all, flags[j], number);
-        uint64_t began_ns = 0;
-        for (unsigned polls = 1; load_acquire(flag) < run; polls++)
-            if (polls % POLLS_PER_LOOK == 0 && (began_ns = look(patience_of(all), began_ns)) == GAVE_UP)
-                break;
-    }
-}
 
 /* Counts this block; true for the last of all, to whom the others' stores are then known. The count wraps
  * round, so that the next run finds 0. */
@@ -100,6 +81,7 @@ static __device__ void end(const program &all, uint64_t run) {
  * number, because the only store to it is at the end of a run, after a barrier. */
 static __device__ uint64_t begin(const program &all, part *parts) {
     find_parts(all, blockIdx.x, all.run, parts);
+    __syncthreads();
     wait_for_run_before();
     if (all.run != 0)
         return all.run;
@@ -109,69 +91,72 @@ static __device__ uint64_t begin(const program &all, part *parts) {
     return run;
 }
 
-/* The barrier after each op orders what one thread did before what another does next. */
+/* Each part is found before the one before it is sent, so that the barriers of the ops in between do for it
+ * as well. */
 template <typename T, typename Op>
 __global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant__ program all) {
-    __shared__ part parts[OPERANDS_MAX];
-    const uint64_t run = begin(all, parts);
+    enum { TABLES = 3 };
+    __shared__ part parts[TABLES][OPERANDS_MAX];
+    const uint64_t run = begin(all, parts[0]);
 #pragma unroll 1
-    for (unsigned number = blockIdx.x;;) {
-#pragma unroll 1
-        for (unsigned i = 0; i < all.op_count; i++) {
-            const op now = all.ops[i];
-            const part *operands = parts + now.first;
-            if (now.kind == PTO_KERNEL_SIGNAL)
-                signal(all, operands, now, number, run);
-            else if (now.kind == PTO_KERNEL_WAIT)
-                wait(all, operands, now, number, run);
-            else if (now.kind == PTO_KERNEL_REDUCE)
-                reduce<T>(operands, now, operation<Op>(all.by));
-            else if (now.kind == PTO_KERNEL_MOVE)
-                move(operands, now);
-            else if (now.kind == MOVE_ROWS)
-                move_rows(operands, now);
-            else
-                spread(operands, now);
-            __syncthreads();
-        }
-        number += gridDim.x;
-        if (number >= gridDim.x * all.slices)
-            break;
-        find_parts(all, number, run, parts);
+    for (unsigned turn = 0; turn < turns_of(all); turn++) {
+        const share now = share_of(all, turn);
+        if (now.slice == all.slices)
+            continue;
+        const unsigned number = blockIdx.x + now.slice * gridDim.x;
+        if (now.begins && now.slice + 1 < all.slices)
+            find_parts(all, number + gridDim.x, run, parts[(now.slice + 1) % TABLES]);
+        do_ops<T, Op>(all, now.first, now.end, parts[now.slice % TABLES], number, run);
     }
+    __syncthreads();
     end(all, run);
 }
 
-/* The same of a program with lines: no flags, everything in whole words of 8 bytes, and one slice, for only
- * short vectors are lines. */
-template <typename T, typename Op>
-__global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ program all) {
-    __shared__ part parts[OPERANDS_MAX];
-    const uint64_t run = begin(all, parts);
+/* The same of a program with lines, which have no flags: each op for all parts, so that what others wait for
+ * is on its way before this block waits. */
+template <lines_form FORM, typename T, typename Op>
+__global__ void __launch_bounds__(lines_threads_max(FORM), 1) run_lines(const __grid_constant__ program all) {
+    __shared__ line_operand operands[OPERANDS_MAX];
+    lines_run now = {operands, all.run, gridDim.x * all.slices, patience_of(all)};
+    for (unsigned i = threadIdx.x; i < all.operand_count; i += blockDim.x)
+        operands[i] = line_operand_of(operand_of(all, i), now.parts);
+    __syncthreads();
+    wait_for_run_before();
+    if (all.run == 0)
+        now.run = load_here(&all.last_run[blockIdx.x]) + 1;
 #pragma unroll 1
     for (unsigned i = 0; i < all.op_count; i++) {
-        const op now = all.ops[i];
-        const part *operands = parts + now.first;
-        if (now.kind == PTO_KERNEL_REDUCE)
-            reduce_lines<T>(operands, now, static_cast<uint32_t>(run), operation<Op>(all.by),
-                            patience_of(all));
-        else
-            copy_lines(operands, now, static_cast<uint32_t>(run), patience_of(all));
+#pragma unroll 1
+        for (unsigned number = blockIdx.x; number < now.parts; number += gridDim.x)
+            if (all.ops[i].kind == PTO_KERNEL_REDUCE)
+                reduce_lines<FORM, T>(all.ops[i], number, now, operation<Op>(all.by));
+            else
+                copy_lines<FORM>(all.ops[i], number, now);
         __syncthreads();
     }
-    end(all, run);
+    end(all, now.run);
 }
 
+enum kernel_form { FLAGS_ANY, LINES_FEW, LINES_FEW_LARGE, LINES_MANY, KERNEL_FORMS };
+
 struct entries {
-    bool lines;
+    kernel_form form;
     template <typename T, typename Op> const void *of() const {
-        return lines ? reinterpret_cast<const void *>(run_lines<T, Op>)
-                     : reinterpret_cast<const void *>(run_program<T, Op>);
+        return form == FLAGS_ANY         ? reinterpret_cast<const void *>(run_program<T, Op>)
+               : form == LINES_FEW       ? reinterpret_cast<const void *>(run_lines<LINES_SIMPLE, T, Op>)
+               : form == LINES_FEW_LARGE ? reinterpret_cast<const void *>(run_lines<LINES_LARGE, T, Op>)
+                                         : reinterpret_cast<const void *>(run_lines<LINES_ANY_FORM, T, Op>);
     }
 };
 
-static const void *entry_of(pto_datatype_t datatype, pto_op_t op, bool lines) {
-    return with_operation(datatype, op, entries{lines});
+static unsigned threads_max(kernel_form form) {
+    return form == FLAGS_ANY         ? unsigned(THREADS)
+           : form == LINES_FEW_LARGE ? lines_threads_max(LINES_LARGE)
+                                     : lines_threads_max(LINES_SIMPLE);
+}
+
+static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form form) {
+    return with_operation(datatype, op, entries{form});
 }
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
@@ -187,6 +172,7 @@ struct cuda_kernel {
     far_operands *far;
     const void *entry;
     unsigned blocks;
+    unsigned threads;
     uint64_t *ended;      /* the host's pointer to the words that all.ended points to */
     uint32_t patience_ms; /* of enqueued runs */
     uint64_t started;     /* number of the last run launched */
@@ -208,9 +194,10 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
     if (status == PTO_OK)
         status = CUDA_DO(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), err);
     *blocks = processors;
-    for (int lines = 0; lines < 2 && status == PTO_OK; lines++) {
+    for (int form = 0; form < KERNEL_FORMS && status == PTO_OK; form++) {
         status = CUDA_DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                             &on_each, entry_of(datatype, op, lines != 0), THREADS, 0),
+                             &on_each, entry_of(datatype, op, static_cast<kernel_form>(form)),
+                             threads_max(static_cast<kernel_form>(form)), 0),
                          err);
         *blocks = on_each > 0 ? *blocks : 0;
     }
@@ -251,13 +238,37 @@ static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda
     return near < count ? put_far(kernel, program->operands + near, count - near, err) : PTO_OK;
 }
 
-static bool can_run_lines(const pto_kernel_program_t *program) {
-    bool can = program->slices == 1;
-    for (int i = 0; i < program->op_count; i++)
-        can = can && program->ops[i].kind != PTO_KERNEL_SIGNAL && program->ops[i].kind != PTO_KERNEL_WAIT;
+/* Whole units at addresses that allow wide accesses, and few of them. */
+static bool is_simple(const pto_kernel_program_t *program) {
+    bool simple = true;
+    for (int i = 0; i < program->op_count; i++) {
+        const pto_kernel_op_t *op = &program->ops[i];
+        const int sides = op->kind == PTO_KERNEL_MOVE ? 2 : 1;
+        simple = simple && op->count <= (sides == 2 ? 4 : 3) && width_of(program, op) == UNIT_BYTES;
+    }
     for (int i = 0; i < program->operand_count; i++)
-        can = can && program->operands[i].bytes % PTO_LINE_DATA_BYTES == 0;
-    return can;
+        simple = simple && program->operands[i].bytes % UNIT_BYTES == 0;
+    return simple;
+}
+
+/* Threads of a block: with flags always as many; with lines one for each line of a part, as far as there are.
+ */
+static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
+    int64_t most = 0;
+    for (int i = 0; i < program->operand_count; i++)
+        most = std::max(most, program->operands[i].bytes);
+    const int64_t warp_bytes = int64_t(program->blocks) * program->slices * PTO_LINE_BYTES * WARP_THREADS;
+    const int64_t warps = (most + warp_bytes - 1) / warp_bytes, all = threads_max(form);
+    return static_cast<unsigned>(
+        form == FLAGS_ANY ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
+}
+
+static kernel_form form_of(const pto_kernel_program_t *program) {
+    if (!has_lines(program))
+        return FLAGS_ANY;
+    if (!is_simple(program))
+        return LINES_MANY;
+    return threads_of(program, LINES_FEW_LARGE) > threads_max(LINES_FEW) ? LINES_FEW_LARGE : LINES_FEW;
 }
 
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
@@ -276,13 +287,17 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
                                  "this device takes");
         kernel->all.ops[i] = {static_cast<uint8_t>(rows ? int(MOVE_ROWS) : int(from->kind)),
                               static_cast<uint8_t>(width_of(program, from)),
-                              static_cast<uint16_t>(from->count), static_cast<uint16_t>(from->first)};
+                              static_cast<uint8_t>(from->copies), static_cast<uint16_t>(from->count),
+                              static_cast<uint16_t>(from->first)};
     }
-    if (some_lines(program, 0, program->operand_count) && !can_run_lines(program))
+    find_waits(program, &kernel->all);
+    if (has_lines(program) && !can_run_lines(program))
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
-            "lines beside flags, pieces of words or several slices, none of which this device "
-            "takes");
+            "lines beside flags, rows or other double-buffered memory, none of which this device takes");
+    const kernel_form form = form_of(program);
+    kernel->entry = entry_of(program->datatype, program->op, form);
+    kernel->threads = threads_of(program, form);
     kernel->all.op_count = static_cast<uint16_t>(program->op_count);
     kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
     kernel->all.flag_pitch_bytes = static_cast<uint32_t>(program->flag_pitch_bytes);
@@ -350,7 +365,7 @@ static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     cudaKernelNodeParams node = {};
     node.func = const_cast<void *>(kernel->entry);
     node.gridDim = dim3(kernel->blocks);
-    node.blockDim = dim3(THREADS);
+    node.blockDim = dim3(kernel->threads);
     node.kernelParams = parameters;
     cudaGraph_t graph = nullptr;
     cudaGraphNode_t added;
@@ -368,7 +383,6 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     cuda_kernel *made = static_cast<cuda_kernel *>(calloc(1, sizeof *made));
     if (made == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
-    made->entry = entry_of(program->datatype, program->op, some_lines(program, 0, program->operand_count));
     made->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
@@ -407,7 +421,7 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32
     overlaps.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(kernel->blocks);
-    config.blockDim = dim3(THREADS);
+    config.blockDim = dim3(kernel->threads);
     config.stream = stream;
     config.attrs = &overlaps;
     config.numAttrs = kernel->overlaps ? 1 : 0;
@@ -470,8 +484,17 @@ static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 const pto_kernels_t pto_kernels_cuda = {
-    BLOCK_BYTES,         SLICE_BYTES,        LINES_BYTES_MAX,   cuda_blocks_max,
-    cuda_kernel_create,  cuda_kernel_rebind, cuda_kernel_start, cuda_kernel_enqueue,
-    cuda_kernel_gave_up, cuda_kernel_poll,   POLLS_AT_ONCE,     cuda_kernel_destroy,
+    {BLOCK_BYTES, SLICE_BYTES},
+    {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
+    LINES_BYTES_MAX,
+    cuda_blocks_max,
+    cuda_kernel_create,
+    cuda_kernel_rebind,
+    cuda_kernel_start,
+    cuda_kernel_enqueue,
+    cuda_kernel_gave_up,
+    cuda_kernel_poll,
+    POLLS_AT_ONCE,
+    cuda_kernel_destroy,
 };
 }

@@ -1,19 +1,27 @@
-/* Kernels on the host device: the calling process executes the program for all blocks. Each block keeps its
- * own position; when one has to wait, the next continues. The first block to run changes from run to run.
- * This exposes programs in which a block uses data that another block's peer has not sent yet. */
+/* Kernels on the host device: the calling process executes the program for all parts. Each part keeps its own
+ * position; when one has to wait, the next continues. The first part to be executed changes from run to run.
+ * This exposes programs in which a part uses data that another part's peer has not sent yet. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host_stream.h"
+#include "line_format.h"
 #include "parts.h"
 #include "portolan/kernel.h"
 #include "reduce.h"
 #include "watchdog.h"
 
 /* Few enough blocks to take turns; small enough that short vectors use several. */
-enum { BLOCKS = 3, BLOCK_BYTES = 64, SLICE_BYTES = 4096, LINES_BYTES_MAX = 1024 };
+enum {
+    BLOCKS = 3,
+    BLOCK_BYTES = 64,
+    SLICE_BYTES = 4096,
+    LINES_BYTES_MAX = 1024,
+    LINES_SLICE_BYTES = 128,
+    PART_BYTES = 16
+};
 
 typedef struct host_kernel host_kernel_t;
 
@@ -32,7 +40,7 @@ struct host_kernel {
     atomic_bool gave_up;
     int64_t began_ns;     /* the enqueued run */
     uint64_t enqueued;    /* of them, enqueued ones, which have no number of the host's */
-    int at[BLOCKS];       /* each block's next op in run `ended` + 1, counted over its slices */
+    int *at;              /* each part's next op in run `ended` + 1 */
     const void **sources; /* room for the sources of any reduction */
     char *unpacked;       /* room for data unpacked from lines */
 };
@@ -52,22 +60,30 @@ static void host_kernel_destroy(void *kernel) {
         free(binding);
     }
     if (host) {
+        free(host->at);
         free(host->unpacked);
         free(host->sources);
     }
     free(host);
 }
 
-/* The largest number of bytes in line format among any op's operands. */
+static size_t part_count(const pto_kernel_program_t *program) {
+    return (size_t)program->blocks * (size_t)program->slices;
+}
+
+/* The most bytes that an op with lines unpacks or sets aside. */
 static size_t most_in_lines(const pto_kernel_program_t *program) {
     int64_t most = 0;
     for (int i = 0; i < program->op_count; i++) {
+        const pto_kernel_op_t *op = &program->ops[i];
         int64_t bytes = 0;
-        for (int j = 0; j < program->ops[i].count; j++) {
-            const pto_operand_t *operand = &program->operands[program->ops[i].first + j];
-            bytes += operand->spot.lines ? operand->bytes : 0;
+        bool lines = false;
+        for (int j = 0; j < op->count; j++) {
+            const pto_operand_t *operand = &program->operands[op->first + j];
+            lines = lines || operand->spot.lines;
+            bytes += operand->bytes;
         }
-        most = bytes > most ? bytes : most;
+        most = lines && bytes > most ? bytes : most;
     }
     return (size_t)most;
 }
@@ -91,8 +107,9 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
     if (host) {
         host->sources = calloc((size_t)program->operand_count + 1, sizeof *host->sources);
         host->unpacked = calloc(most_in_lines(program) + 1, 1);
+        host->at = calloc(part_count(program), sizeof *host->at);
     }
-    if (!host || !host->sources || !host->unpacked) {
+    if (!host || !host->sources || !host->unpacked || !host->at) {
         host_kernel_destroy(host);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
@@ -130,23 +147,39 @@ static char *place(const turn_t *turn, const pto_operand_t *operand) {
 
 static pto_part_t part(const turn_t *turn, const pto_operand_t *operand) {
     const pto_kernel_program_t *program = &turn->host->program;
-    return pto_part(operand->bytes, program->blocks * program->slices, turn->part);
+    return pto_part(operand->bytes, PART_BYTES, program->blocks * program->slices, turn->part);
 }
 
-typedef atomic_uint_fast64_t half_t; /* half a line: 4 bytes of data, then the run number */
-_Static_assert(sizeof(half_t) == PTO_LINE_BYTES / 2, "a half of a line is stored and loaded as one");
+typedef struct {
+    atomic_uint_fast64_t half[2];
+} line_t;
+_Static_assert(sizeof(line_t) == PTO_LINE_BYTES, "each half of a line is stored and loaded as one");
 
-static half_t *halves(const turn_t *turn, const pto_operand_t *lines, int64_t offset_bytes) {
-    void *first = place(turn, lines) + pto_spot_bytes(true, offset_bytes);
-    return first;
+typedef struct {
+    line_t *line;
+    atomic_uchar *tag;
+} lines_t;
+
+/* The lines of a part: it begins with one. */
+static lines_t lines_of(const turn_t *turn, const pto_operand_t *operand, pto_part_t own) {
+    char *at = place(turn, operand);
+    int64_t first = own.offset_bytes / PTO_LINE_BYTES;
+    char *tags = at + pto_line_count(operand->bytes) * PTO_LINE_BYTES;
+    return (lines_t){(line_t *)(void *)at + first, (atomic_uchar *)tags + first};
+}
+
+static size_t in_line(pto_part_t own, int64_t done) {
+    return (size_t)(own.bytes - done < PTO_LINE_BYTES ? own.bytes - done : PTO_LINE_BYTES);
 }
 
 static void to_lines(const turn_t *turn, const char *from, const pto_operand_t *target, pto_part_t own) {
-    half_t *half = halves(turn, target, own.offset_bytes);
-    for (int64_t done = 0; done < own.bytes; done += (int64_t)sizeof(uint32_t)) {
-        uint32_t data;
-        memcpy(&data, from + own.offset_bytes + done, sizeof data);
-        atomic_store_explicit(half++, (turn->run << 32) | data, memory_order_relaxed);
+    lines_t to = lines_of(turn, target, own);
+    for (int64_t done = 0; done < own.bytes; done += PTO_LINE_BYTES, to.line++, to.tag++) {
+        uint64_t data[2] = {0};
+        memcpy(data, from + own.offset_bytes + done, in_line(own, done));
+        for (int i = 0; i < 2; i++)
+            atomic_store_explicit(&to.line->half[i], pto_line_half(data[i], turn->run), memory_order_relaxed);
+        atomic_store_explicit(to.tag, pto_line_tag(data[0], data[1], turn->run), memory_order_relaxed);
     }
 }
 
@@ -154,13 +187,17 @@ static void to_lines(const turn_t *turn, const char *from, const pto_operand_t *
  * scratch memory. */
 static const char *from_lines(const turn_t *turn, const pto_operand_t *source, pto_part_t own,
                               char *unpacked) {
-    half_t *half = halves(turn, source, own.offset_bytes);
-    for (int64_t done = 0; done < own.bytes; done += (int64_t)sizeof(uint32_t)) {
-        uint64_t both = atomic_load_explicit(half++, memory_order_relaxed);
-        uint32_t data = (uint32_t)both;
-        if (both >> 32 != (uint32_t)turn->run)
+    lines_t from = lines_of(turn, source, own);
+    for (int64_t done = 0; done < own.bytes; done += PTO_LINE_BYTES, from.line++, from.tag++) {
+        uint64_t data[2];
+        uint8_t tag = atomic_load_explicit(from.tag, memory_order_relaxed);
+        for (int i = 0; i < 2; i++)
+            data[i] = atomic_load_explicit(&from.line->half[i], memory_order_relaxed);
+        if (!pto_line_of_run(data[0], data[1], tag, turn->run))
             return NULL;
-        memcpy(unpacked + done, &data, sizeof data);
+        for (int i = 0; i < 2; i++)
+            data[i] = pto_line_data(data[i], tag, i);
+        memcpy(unpacked + done, data, in_line(own, done));
     }
     return unpacked;
 }
@@ -202,7 +239,9 @@ static bool move(const turn_t *turn, const pto_operand_t *source, const pto_oper
     return true;
 }
 
-static bool reduce(const turn_t *turn, const pto_operand_t *operand, int count) {
+static bool reduce(const turn_t *turn, const pto_kernel_op_t *op) {
+    const pto_operand_t *operand = turn->host->program.operands + op->first;
+    const int count = op->count - op->copies;
     const pto_kernel_program_t *program = &turn->host->program;
     pto_part_t own = part(turn, operand);
     char *target = place(turn, operand) + own.offset_bytes;
@@ -210,17 +249,20 @@ static bool reduce(const turn_t *turn, const pto_operand_t *operand, int count) 
     size_t elements = (size_t)(own.bytes / pto_datatype_bytes(program->datatype));
     char *unpacked = turn->host->unpacked;
     for (int i = 1; i < count; i++) {
-        source[i - 1] = place(turn, &operand[i]) + own.offset_bytes;
-        if (!operand[i].spot.lines)
-            continue;
-        source[i - 1] = from_lines(turn, &operand[i], own, unpacked);
-        if (!source[i - 1])
+        const char *data = place(turn, &operand[i]) + own.offset_bytes;
+        bool aside = !operand[i].spot.lines && data == target && i > 1; /* the first source overwrites it */
+        if (operand[i].spot.lines)
+            data = from_lines(turn, &operand[i], own, unpacked);
+        if (!data)
             return false;
-        unpacked += own.bytes;
+        source[i - 1] = aside ? memcpy(unpacked, data, (size_t)own.bytes) : data;
+        unpacked += operand[i].spot.lines || aside ? own.bytes : 0;
     }
     bool fresh = source[0] != target;
     pto_reduce_many_host(target, fresh, fresh ? source : source + 1, fresh ? count - 1 : count - 2, elements,
                          program->datatype, program->op);
+    for (int i = count; i < op->count && own.bytes > 0; i++)
+        memcpy(place(turn, &operand[i]) + own.offset_bytes, target, (size_t)own.bytes);
     return true;
 }
 
@@ -251,7 +293,7 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
             move(turn, &operand[0], &operand[i]);
         break;
     case PTO_KERNEL_REDUCE:
-        return reduce(turn, operand, op->count);
+        return reduce(turn, op);
     case PTO_KERNEL_SIGNAL:
         for (int i = 0; i < op->count; i++)
             atomic_store_explicit(flag_of(turn, &operand[i]), turn->run, memory_order_release);
@@ -266,30 +308,32 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
 
 /* --- runs ---------------------------------------------------------------------------------------------- */
 
-/* Advance one block; clears `through` unless the block has completed. */
-static bool go_on(host_kernel_t *host, int block, uint64_t run, bool *through) {
+/* Advance one part; clears `through` unless it has completed. */
+static bool go_on(host_kernel_t *host, int part, uint64_t run, bool *through) {
     const pto_kernel_program_t *program = &host->program;
-    int *at = &host->at[block], first = *at, all = program->op_count * program->slices;
-    for (; *at < all; ++*at) {
-        turn_t turn = {host, *at / program->op_count * program->blocks + block, run};
-        if (!do_op(&turn, &program->ops[*at % program->op_count]))
-            break;
-    }
-    *through = *through && *at == all;
+    const turn_t turn = {host, part, run};
+    int *at = &host->at[part], first = *at;
+    while (*at < program->op_count && do_op(&turn, &program->ops[*at]))
+        ++*at;
+    *through = *through && *at == program->op_count;
     return *at > first;
 }
 
-/* Advance each block as far as possible. Returns whether any made progress; `through` tells whether all have
+/* Advance each part as far as possible. Returns whether any made progress; `through` tells whether all have
  * completed. */
 static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
-    const pto_kernel_program_t *program = &host->program;
+    const size_t parts = part_count(&host->program);
     bool moved = false;
     *through = true;
-    for (int i = 0; i < program->blocks; i++) {
-        bool went = go_on(host, (int)((run + (uint64_t)i) % (uint64_t)program->blocks), run, through);
+    for (size_t i = 0; i < parts; i++) {
+        bool went = go_on(host, (int)((run + i) % parts), run, through);
         moved = moved || went;
     }
     return moved;
+}
+
+static void start_again(host_kernel_t *host) {
+    memset(host->at, 0, part_count(&host->program) * sizeof *host->at);
 }
 
 static void advance(host_kernel_t *host) {
@@ -297,7 +341,7 @@ static void advance(host_kernel_t *host) {
         moved = sweep(host, host->ended + 1, &through);
         if (!through)
             continue;
-        memset(host->at, 0, sizeof host->at);
+        start_again(host);
         host->ended++;
     }
 }
@@ -331,7 +375,7 @@ static bool do_enqueued(void *bound, bool *begun) {
         (atomic_load(&host->gave_up) ||
          (double)(pto_now_ns() - host->began_ns) > host->program.patience_s * 1e9)) {
         atomic_store(&host->gave_up, true);
-        memset(host->at, 0, sizeof host->at);
+        start_again(host);
         host->ended = host->started;
     }
     return host->ended == host->started;
@@ -347,8 +391,8 @@ static pto_status_t host_kernel_enqueue(void *kernel, void *stream, pto_error_t 
 
 extern const pto_kernels_t pto_kernels_host;
 const pto_kernels_t pto_kernels_host = {
-    .block_bytes = BLOCK_BYTES,
-    .slice_bytes = SLICE_BYTES,
+    .flags_cut = {BLOCK_BYTES, SLICE_BYTES},
+    .lines_cut = {BLOCK_BYTES, LINES_SLICE_BYTES},
     .lines_bytes_max = LINES_BYTES_MAX,
     .blocks_max = host_blocks_max,
     .create = host_kernel_create,

@@ -1,142 +1,270 @@
-/* The line format (kernel.h): data that carry their flags.
+/* Programs with lines (kernel.h): data that carry their flags.
  *
- * There is no barrier or release between a line and the thread that waits for it. Each half is stored by one
- * store and loaded by one load, so a half that has this run's number also has this run's data. (The memory
- * model treats a vector of two 64-bit elements as two accesses.) */
+ * There is no barrier or release between a line and the thread that waits for it. A half, and a tag, is
+ * stored by one store and loaded by one load, so one that has this run's mark or number also has this run's
+ * data. (The memory model treats a vector of two 64-bit elements as two accesses.) The thread that stores or
+ * loads a line also stores or loads its tag, and neighbouring threads those of neighbouring lines: 16 bytes
+ * each of one 512-byte piece, and one byte each of 32.
+ *
+ * What such a program does takes little longer than loading its first word, so each thread goes the shortest
+ * way: from the operands themselves, without a table of parts; with code of its own for the few sources that
+ * two GPUs have, because each launch fetches the code that it executes anew. */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
 #include "kernel_bytes.cuh"
 #include "kernel_memory.cuh"
+#include "line_format.h"
 
-static __device__ bool of_run(const line &read, uint32_t run) {
-    return read.half[0] >> 32 == run && read.half[1] >> 32 == run;
+/* An operand as in kernel_program.cuh, in shared memory, where it is put before the run begins. */
+struct line_operand {
+    char *at;
+    char *tags; /* NULL: data, not lines */
+    int64_t apart_bytes;
+    unsigned each;
+    uint16_t more;
+    uint16_t lacking_bytes;
+};
+
+static __device__ line_operand line_operand_of(const operand &whole, unsigned parts) {
+    const size_t bytes =
+        (static_cast<size_t>(whole.each) * parts + whole.more) * PART_BYTES - whole.lacking_bytes;
+    const size_t lines = (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
+    char *tags = whole.is == FORM_LINES ? whole.at + lines * PTO_LINE_BYTES : nullptr;
+    return {whole.at, tags, whole.apart_bytes, whole.each, whole.more, whole.lacking_bytes};
 }
 
-static __device__ line line_of(uint2 data, uint32_t run) {
-    const uint64_t number = static_cast<uint64_t>(run) << 32;
-    return {{number | data.x, number | data.y}};
+/* What the threads of a block have in common in a run. */
+struct lines_run {
+    const line_operand *operands;
+    uint64_t run;
+    unsigned parts;
+    patience own;
+};
+
+/* A part of an operand: lines, or data that are loaded or stored 16 bytes at a time. */
+struct line_part {
+    char *at;
+    char *tags;     /* NULL: data */
+    unsigned count; /* of lines or units; the last one may be partly used */
+    unsigned rest_bytes;
+};
+
+/* Memory that is no lines has one copy (lines.c), so that its address does not wait for the run's number. */
+static __device__ line_part line_part_of(const line_operand &whole, unsigned number, const lines_run &all) {
+    const unsigned first =
+        static_cast<unsigned>(pieces_before(whole.each, whole.more, number)) * (PART_BYTES / PTO_LINE_BYTES);
+    const unsigned bytes =
+        static_cast<unsigned>(bytes_in_part(whole.each, whole.more, whole.lacking_bytes, number, all.parts));
+    line_part own = {whole.at + static_cast<size_t>(first) * PTO_LINE_BYTES, nullptr,
+                     (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES, bytes % PTO_LINE_BYTES};
+    if (whole.tags != nullptr) {
+        const int64_t copy = all.run % 2 == 0 ? 0 : whole.apart_bytes;
+        own.at += copy;
+        own.tags = whole.tags + copy + first;
+    }
+    return own;
 }
 
-static __device__ uint2 data_of(const line &read) {
-    return {static_cast<uint32_t>(read.half[0]), static_cast<uint32_t>(read.half[1])};
+/* What a kernel is compiled for: anything, or at most two pairs or sources in each op, all of it in whole
+ * units at addresses that allow wide accesses. That is what two GPUs mostly have, and its code is a quarter
+ * as long. Of large vectors with twice the threads, which leaves each half the registers. */
+enum lines_form { LINES_ANY_FORM, LINES_SIMPLE, LINES_LARGE };
+
+static constexpr unsigned lines_threads_max(lines_form form) { return form == LINES_LARGE ? 1024 : 512; }
+
+/* --- data ---------------------------------------------------------------------------------------------- */
+
+static __device__ unsigned bytes_in(const line_part &own, unsigned i) {
+    return own.rest_bytes > 0 && i == own.count - 1 ? own.rest_bytes : unsigned(PTO_LINE_BYTES);
 }
 
-/* Data that are not lines, at any address. */
-static __device__ __noinline__ uint2 load_narrow(const char *at) {
-    uint2 data;
-    char *bytes = reinterpret_cast<char *>(&data);
-    for (unsigned i = 0; i < sizeof data; i++)
-        bytes[i] = at[i];
+/* By words where they are aligned, and else by bytes. */
+template <typename W> static __device__ void copy_in_unit(const char *from, char *to, unsigned bytes) {
+#pragma unroll 1
+    for (unsigned i = 0; i < bytes / sizeof(W); i++)
+        reinterpret_cast<W *>(to)[i] = reinterpret_cast<const W *>(from)[i];
+}
+
+static __device__ bool in_words(const char *at, unsigned bytes) {
+    return (reinterpret_cast<uintptr_t>(at) | bytes) % sizeof(uint32_t) == 0;
+}
+
+static __device__ __noinline__ uint4 load_narrow(const char *at, unsigned bytes) {
+    uint4 data = {};
+    char *to = reinterpret_cast<char *>(&data);
+    in_words(at, bytes) ? copy_in_unit<uint32_t>(at, to, bytes) : copy_in_unit<char>(at, to, bytes);
     return data;
 }
 
-static __device__ __noinline__ void store_narrow(char *at, uint2 data) {
-    const char *bytes = reinterpret_cast<const char *>(&data);
-    for (unsigned i = 0; i < sizeof data; i++)
-        at[i] = bytes[i];
+static __device__ __noinline__ void store_narrow(char *at, uint4 data, unsigned bytes) {
+    const char *from = reinterpret_cast<const char *>(&data);
+    in_words(at, bytes) ? copy_in_unit<uint32_t>(from, at, bytes) : copy_in_unit<char>(from, at, bytes);
 }
 
-static __device__ uint2 load_data(const char *at, bool wide) {
-    return wide ? *reinterpret_cast<const uint2 *>(at) : load_narrow(at);
+template <lines_form FORM> static __device__ uint4 load_data(const line_part &own, unsigned i, bool wide) {
+    const char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
+    if (FORM != LINES_ANY_FORM)
+        return *reinterpret_cast<const uint4 *>(at);
+    const unsigned bytes = bytes_in(own, i);
+    return wide && bytes == PTO_LINE_BYTES ? *reinterpret_cast<const uint4 *>(at) : load_narrow(at, bytes);
 }
 
-static __device__ void store_data(char *at, bool wide, uint2 data) {
-    if (wide)
-        *reinterpret_cast<uint2 *>(at) = data;
+template <lines_form FORM>
+static __device__ void store_data(const line_part &own, unsigned i, bool wide, uint4 data) {
+    char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
+    const unsigned bytes = FORM != LINES_ANY_FORM ? unsigned(PTO_LINE_BYTES) : bytes_in(own, i);
+    if (FORM != LINES_ANY_FORM || (wide && bytes == PTO_LINE_BYTES))
+        *reinterpret_cast<uint4 *>(at) = data;
     else
-        store_narrow(at, data);
+        store_narrow(at, data, bytes);
 }
 
-/* Word i of an operand as a line of this run; of an operand in line format, whatever has arrived. */
-static __device__ line peek(const part &source, size_t i, bool wide, uint32_t run) {
-    return source.lines ? load_line(source.at + i * PTO_LINE_BYTES)
-                        : line_of(load_data(source.at + i * PTO_LINE_DATA_BYTES, wide), run);
+/* --- lines --------------------------------------------------------------------------------------------- */
+
+struct tagged {
+    line read;
+    uint8_t tag;
+};
+
+static __device__ void send(const line_part &target, unsigned i, uint4 data, uint64_t run) {
+    uint64_t half[2];
+    memcpy(half, &data, sizeof half);
+    store_line(target.at + static_cast<size_t>(i) * PTO_LINE_BYTES,
+               {{pto_line_half(half[0], run), pto_line_half(half[1], run)}});
+    store_tag(target.tags + i, pto_line_tag(half[0], half[1], run));
 }
 
-/* Only data in line format can be missing. */
-static __device__ void await(line &read, const part &source, size_t i, uint32_t run, const patience &own) {
+/* What is there now. */
+static __device__ tagged peek(const line_part &source, unsigned i) {
+    return {load_line(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES), load_tag(source.tags + i)};
+}
+
+static __device__ bool there(const tagged &now, uint64_t run) {
+    return pto_line_of_run(now.read.half[0], now.read.half[1], now.tag, run);
+}
+
+/* Once for the whole kernel, which has to be short. */
+static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
+                                           const patience own) {
     uint64_t began_ns = 0;
-    for (unsigned polls = 1; !of_run(read, run); polls++) {
-        if (polls % POLLS_PER_LOOK == 0 && (began_ns = look(own, began_ns)) == GAVE_UP)
-            return;
-        read = load_line(source.at + i * PTO_LINE_BYTES);
+    for (unsigned polls = 1;; polls++) {
+        const tagged now = {load_line(at), load_tag(tag)};
+        if (there(now, run) || (polls % POLLS_PER_LOOK == 0 && (began_ns = look(own, began_ns)) == GAVE_UP))
+            return now;
     }
 }
 
-/* Operands of an op for which a thread has a load in flight. */
-enum { PEEKED = 4 };
-
-static __device__ size_t words_of(const part &own) { return bytes_of(own) / PTO_LINE_DATA_BYTES; }
-
-/* The pairs of a move, or of a spread's source and each target; sizes may differ. */
-static __device__ void copy_lines(const part *operands, const op &now, uint32_t run, const patience &own) {
-    const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width >= PTO_LINE_DATA_BYTES;
-    const unsigned pairs = moves ? now.count / 2 : now.count - 1;
-    size_t most = 0;
-#pragma unroll 1
-    for (unsigned pair = 0; pair < pairs; pair++)
-        most = max(most, words_of(operands[moves ? 2 * pair : 0]));
-#pragma unroll 1
-    for (unsigned first = 0; first < pairs; first += PEEKED)
-#pragma unroll 1
-        for (size_t i = threadIdx.x; i < most; i += THREADS) {
-            line read[PEEKED] = {};
-#pragma unroll
-            for (unsigned j = 0; j < PEEKED; j++) {
-                const part &source = operands[moves ? 2 * (first + j) : 0];
-                if (first + j < pairs && i < words_of(source))
-                    read[j] = peek(source, i, wide, run);
-            }
-#pragma unroll
-            for (unsigned j = 0; j < PEEKED; j++) {
-                const part &source = operands[moves ? 2 * (first + j) : 0];
-                const part &target = operands[(moves ? 2 * (first + j) : first + j) + 1];
-                if (first + j >= pairs || i >= words_of(source))
-                    continue;
-                await(read[j], source, i, run, own);
-                if (target.lines)
-                    store_line(target.at + i * PTO_LINE_BYTES, read[j]);
-                else
-                    store_data(target.at + i * PTO_LINE_DATA_BYTES, wide, data_of(read[j]));
-            }
-        }
+/* The data, once they are this run's. */
+static __device__ uint4 await(tagged now, const line_part &source, unsigned i, const lines_run &all) {
+    if (!there(now, all.run))
+        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, all.run, all.own);
+    const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
+                              pto_line_data(now.read.half[1], now.tag, 1)};
+    uint4 data;
+    memcpy(&data, half, sizeof data);
+    return data;
 }
 
-/* The sources in their order, as without lines. */
-template <typename T, typename Op>
-static __device__ void reduce_lines(const part *operands, const op &now, uint32_t run, Op combine,
-                                    const patience &own) {
-    const bool wide = now.width >= PTO_LINE_DATA_BYTES;
-#pragma unroll 1
-    for (size_t i = threadIdx.x; i < words_of(operands[0]); i += THREADS) {
-        wide_lanes<T, 2> value = {};
-#pragma unroll 1
-        for (unsigned first = 1; first < now.count; first += PEEKED) {
-            line read[PEEKED] = {};
+/* --- ops ----------------------------------------------------------------------------------------------- */
+
+/* AT_ONCE pairs of a move, or of a spread's source and each target, from pair `first` on: all loads are in
+ * flight before the first of them is waited for. Sizes may differ. */
+template <lines_form FORM, int AT_ONCE>
+static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned number,
+                                  const lines_run &all) {
+    const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;
+    line_part source[AT_ONCE] = {}, target[AT_ONCE] = {};
+    unsigned most = 0;
 #pragma unroll
-            for (unsigned j = 0; j < PEEKED; j++)
-                if (first + j < now.count)
-                    read[j] = peek(operands[first + j], i, wide, run);
+    for (int j = 0; j < AT_ONCE; j++)
+        if (first + j < pairs) {
+            const line_operand *operands = all.operands + now.first;
+            source[j] = line_part_of(operands[moves ? 2 * (first + j) : 0], number, all);
+            target[j] = line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], number, all);
+            most = max(most, source[j].count);
+        }
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < most; i += blockDim.x) {
+        uint4 data[AT_ONCE] = {};
+        tagged read[AT_ONCE] = {};
 #pragma unroll
-            for (unsigned j = 0; j < PEEKED; j++) {
+        for (int j = 0; j < AT_ONCE; j++)
+            if (i < source[j].count && source[j].tags != nullptr)
+                read[j] = peek(source[j], i);
+            else if (i < source[j].count)
+                data[j] = load_data<FORM>(source[j], i, wide);
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            if (i >= source[j].count)
+                continue;
+            if (source[j].tags != nullptr)
+                data[j] = await(read[j], source[j], i, all);
+            if (target[j].tags != nullptr)
+                send(target[j], i, data[j], all.run);
+            else
+                store_data<FORM>(target[j], i, wide, data[j]);
+        }
+    }
+}
+
+template <lines_form FORM>
+static __device__ void copy_lines(const op &now, unsigned number, const lines_run &all) {
+    const unsigned pairs = now.kind == PTO_KERNEL_MOVE ? now.count / 2 : now.count - 1;
+    constexpr int AT_ONCE = FORM != LINES_ANY_FORM ? 2 : 4;
+#pragma unroll 1
+    for (unsigned first = 0; first < pairs; first += AT_ONCE)
+        copy_pairs<FORM, AT_ONCE>(now, first, pairs, number, all);
+}
+
+/* The sources in their order, as without lines; AT_ONCE loads are in flight. */
+template <lines_form FORM, typename T, int AT_ONCE, typename Op>
+static __device__ void reduce_sources(const op &now, unsigned number, const lines_run &all, Op combine) {
+    const bool wide = now.width == PTO_LINE_BYTES;
+    const line_operand *operands = all.operands + now.first;
+    const line_part target = line_part_of(operands[0], number, all);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < target.count; i += blockDim.x) {
+        wide_lanes<T, 4> value = {};
+#pragma unroll 1
+        for (unsigned first = 1; first < now.count; first += AT_ONCE) {
+            line_part source[AT_ONCE] = {};
+            uint4 data[AT_ONCE] = {};
+            tagged read[AT_ONCE] = {};
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
                 if (first + j >= now.count)
                     continue;
-                await(read[j], operands[first + j], i, run, own);
-                const uint2 data = data_of(read[j]);
-                lanes<T, 2> other;
-                memcpy(&other, &data, sizeof other);
+                source[j] = line_part_of(operands[first + j], number, all);
+                if (source[j].tags != nullptr)
+                    read[j] = peek(source[j], i);
+                else
+                    data[j] = load_data<FORM>(source[j], i, wide);
+            }
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                if (first + j >= now.count)
+                    continue;
+                if (source[j].tags != nullptr)
+                    data[j] = await(read[j], source[j], i, all);
+                lanes<T, 4> other;
+                memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)
                     value = widened(other);
                 else
                     combine_into(value, other, combine);
             }
         }
-        uint2 data;
-        const lanes<T, 2> all = narrowed<T, 2>(value);
-        memcpy(&data, &all, sizeof data);
-        store_data(operands[0].at + i * PTO_LINE_DATA_BYTES, wide, data);
+        uint4 data;
+        const lanes<T, 4> reduced = narrowed<T, 4>(value);
+        memcpy(&data, &reduced, sizeof data);
+        store_data<FORM>(target, i, wide, data);
     }
+}
+
+template <lines_form FORM, typename T, typename Op>
+static __device__ void reduce_lines(const op &now, unsigned number, const lines_run &all, Op combine) {
+    reduce_sources<FORM, T, FORM != LINES_ANY_FORM ? 2 : 4>(now, number, all, combine);
 }
 
 #endif

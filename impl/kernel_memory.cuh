@@ -67,4 +67,14 @@ static __device__ void store_line(char *at, const line &value) {
                  : "memory");
 }
 
+static __device__ uint8_t load_tag(const char *at) {
+    uint32_t tag;
+    asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=r"(tag) : "l"(at) : "memory");
+    return static_cast<uint8_t>(tag);
+}
+
+static __device__ void store_tag(char *at, uint8_t tag) {
+    asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(at), "r"(static_cast<uint32_t>(tag)) : "memory");
+}
+
 #endif

@@ -83,8 +83,10 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (status != PTO_OK || !kernels)
         return status;
     exec->lines = least[2] == PTO_LINES_ANY ? PTO_LINES_NONE : (int)least[2];
-    exec->kernel_blocks = (int)pieces(-least[1], kernels->block_bytes, least[0]);
-    exec->kernel_slices = (int)pieces(-least[1], exec->kernel_blocks * kernels->slice_bytes, SLICES_MAX);
+    const pto_kernel_cut_t *cut = exec->lines >= 0 ? &kernels->lines_cut : &kernels->flags_cut;
+    int64_t bytes = exec->lines >= 0 ? request->bytes : -least[1];
+    exec->kernel_blocks = (int)pieces(bytes, cut->block_bytes, least[0]);
+    exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut->slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
 
@@ -120,6 +122,9 @@ pto_status_t pto_kernel_rebind(const pto_exec_t *exec, const pto_exec_kernel_t *
 }
 
 static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
+    if (exec->lines >= 0 && exec->kernels.count == 1) /* else another kernel may read the lines */
+        pto_program_forward(&kernel->program);
+    pto_program_fuse(&kernel->program);
     const pto_kernel_program_t program = program_of(exec, kernel);
     return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->made, err) : PTO_OK;
 }

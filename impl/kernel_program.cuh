@@ -18,8 +18,12 @@ struct row_shape {
     uint32_t pitch_bytes;
 };
 
-/* Units (16 bytes) in each part, how many of the first parts have one more, and the bytes left over for the
- * last part: the rule of parts.h with the division already done. */
+/* A thread loads and stores units; parts are whole warps of them (parts.h), so that they begin where a line
+ * of the cache does and a warp's accesses are as few as they can be. */
+enum { UNIT_BYTES = 16, PART_BYTES = 512 };
+
+/* Pieces of PART_BYTES in each part, how many of the first parts have one more, and the bytes that the
+ * last one of all lacks: the rule of parts.h with the division already done. */
 struct operand {
     char *at;
     union {
@@ -28,13 +32,14 @@ struct operand {
     };
     uint32_t each;
     uint16_t more;
-    uint8_t rest_bytes;
-    form is;
+    uint16_t lacking_bytes : 12;
+    uint16_t is : 4; /* form */
 };
 
 struct op {
-    uint8_t kind;  /* pto_kernel_kind_t, or MOVE_ROWS */
-    uint8_t width; /* access width that the addresses allow: 16; 8 next to lines and in rows; 4; 1 */
+    uint8_t kind : 3;  /* pto_kernel_kind_t, or MOVE_ROWS */
+    uint8_t width : 5; /* access width that the addresses allow: 16; 8 in rows; 4; 1 */
+    uint8_t copies;    /* further targets of a reduction */
     uint16_t count;
     uint16_t first;
 };
@@ -55,8 +60,10 @@ struct program {
     uint16_t op_count;
     uint16_t operand_count;
     uint16_t slices;
-    bool tells; /* report the run's end to the host */
-    chosen by;  /* what reductions do, where the kernel is not compiled for it */
+    uint8_t sends; /* ops before the first wait */
+    uint8_t works; /* ops before the waits that nothing follows */
+    bool tells;    /* report the run's end to the host */
+    chosen by;     /* what reductions do, where the kernel is not compiled for it */
     op ops[OPS_MAX];
     operand operands[OPERANDS_NEAR];
 };
@@ -73,49 +80,87 @@ struct part {
     char *at;       /* of rows: of the operand */
     unsigned units; /* at most 64 GiB */
     uint16_t rest_bytes;
-    bool lines;
     uint32_t offset_bytes; /* of the part in its rows, without the gaps; at most 4 GiB */
     row_shape rows;        /* contiguous: a single row */
 };
 
 static __device__ size_t bytes_of(const part &own) {
-    return static_cast<size_t>(own.units) * PTO_PART_UNIT_BYTES + own.rest_bytes;
+    return static_cast<size_t>(own.units) * UNIT_BYTES + own.rest_bytes;
+}
+
+/* Pieces before part `number` of an operand, and bytes in it. */
+static __device__ size_t pieces_before(unsigned each, unsigned more, unsigned number) {
+    return static_cast<size_t>(number) * each + min(number, more);
+}
+
+static __device__ size_t bytes_in_part(unsigned each, unsigned more, unsigned lacking_bytes, unsigned number,
+                                       unsigned parts) {
+    const size_t pieces = each + (number < more ? 1 : 0);
+    const unsigned last = each > 0 ? parts - 1 : more - 1;
+    return pieces * PART_BYTES - (number == last ? lacking_bytes : 0);
 }
 
 static __device__ part part_of(const program &all, const operand &whole, unsigned number, uint64_t run) {
-    const size_t first = static_cast<size_t>(number) * whole.each + min(number, unsigned(whole.more));
-    const bool last = number == gridDim.x * all.slices - 1;
+    const size_t first = pieces_before(whole.each, whole.more, number) * PART_BYTES;
+    const size_t bytes =
+        bytes_in_part(whole.each, whole.more, whole.lacking_bytes, number, gridDim.x * all.slices);
     part own = {whole.at,
-                whole.each + (number < whole.more ? 1 : 0),
-                static_cast<uint16_t>(last ? whole.rest_bytes : 0),
-                whole.is == FORM_LINES,
+                static_cast<unsigned>(bytes / UNIT_BYTES),
+                static_cast<uint16_t>(bytes % UNIT_BYTES),
                 0,
                 {UINT32_MAX, 0}};
     if (whole.is == FORM_ROWS) {
-        own.offset_bytes = static_cast<uint32_t>(first * PTO_PART_UNIT_BYTES);
+        own.offset_bytes = static_cast<uint32_t>(first);
         own.rows = whole.rows;
     } else {
-        const unsigned times = own.lines ? PTO_LINE_BYTES / PTO_LINE_DATA_BYTES : 1;
-        own.at += static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_PART_UNIT_BYTES * times;
+        own.at += static_cast<int64_t>(run % 2) * whole.apart_bytes + first;
     }
     return own;
 }
 
-/* All operands' parts, each computed by its own thread. */
+static __device__ const operand &operand_of(const program &all, unsigned i) {
+    return i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR];
+}
+
+/* All operands' parts, each computed by its own thread; the others know them after a barrier. */
 static __device__ void find_parts(const program &all, unsigned number, uint64_t run, part *own) {
     for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS)
-        own[i] = part_of(all, i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR], number, run);
-    __syncthreads();
+        own[i] = part_of(all, operand_of(all, i), number, run);
 }
 
 /* Turn the parts of an even run into those of an odd one. Each thread does so for those that it computed. */
 static __device__ void use_odd_copies(const program &all, part *own) {
     for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS) {
-        const operand &whole = i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR];
+        const operand &whole = operand_of(all, i);
         if (whole.is != FORM_ROWS)
             own[i].at += whole.apart_bytes;
     }
     __syncthreads();
 }
+
+/* --- order ---------------------------------------------------------------------------------------------- */
+
+/* What a block does in turn: of slice `slice`, the ops from `first` to before `end`. */
+struct share {
+    unsigned slice;
+    unsigned first;
+    unsigned end;
+    bool begins; /* the slice */
+};
+
+/* A block sends its next part before it waits for what others send of this one, so that the link has work.
+ * Last of all it waits for what no op uses. Deadlock stays impossible: what comes before the first wait needs
+ * nobody, so no block is kept from it; and of all parts that are waited for in the middle, the first is
+ * ordered as if it were alone. */
+static __device__ share share_of(const program &all, unsigned turn) {
+    const unsigned slices = all.slices;
+    if (turn > 2 * slices)
+        return {turn - 2 * slices - 1, all.works, all.op_count, false};
+    if (turn == 0 || turn % 2 == 1)
+        return {(turn + 1) / 2, 0, all.sends, true};
+    return {turn / 2 - 1, all.sends, all.works, false};
+}
+
+static __device__ unsigned turns_of(const program &all) { return 3 * all.slices + 1; }
 
 #endif

@@ -5,12 +5,13 @@
 #include "kernel_program.cuh"
 
 static operand translate(const pto_operand_t *from, unsigned parts) {
-    const uint64_t units = static_cast<uint64_t>(from->bytes) / PTO_PART_UNIT_BYTES;
+    const uint64_t bytes = static_cast<uint64_t>(from->bytes);
+    const uint64_t pieces = (bytes + PART_BYTES - 1) / PART_BYTES;
     operand to = {static_cast<char *>(from->spot.at),
                   {from->spot.apart_bytes},
-                  static_cast<uint32_t>(units / parts),
-                  static_cast<uint16_t>(units % parts),
-                  static_cast<uint8_t>(from->bytes % PTO_PART_UNIT_BYTES),
+                  static_cast<uint32_t>(pieces / parts),
+                  static_cast<uint16_t>(pieces % parts),
+                  static_cast<uint16_t>(pieces * PART_BYTES - bytes),
                   from->spot.lines ? FORM_LINES : FORM_PLAIN};
     if (from->rows.rows > 1) {
         to.rows = {static_cast<uint32_t>(from->rows.bytes), static_cast<uint32_t>(from->rows.pitch_bytes)};
@@ -37,28 +38,48 @@ static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_o
     return can;
 }
 
-static bool some_lines(const pto_kernel_program_t *program, int first, int count) {
-    bool some = false;
-    for (int i = first; i < first + count; i++)
-        some |= program->operands[i].spot.lines;
-    return some;
+static bool has_lines(const pto_kernel_program_t *program) {
+    bool has = false;
+    for (int i = 0; i < program->operand_count; i++)
+        has |= program->operands[i].spot.lines;
+    return has;
 }
 
-/* Lines' own addresses allow what is needed. */
+/* Of a program with lines, run by a kernel that knows nothing else. */
+static bool can_run_lines(const pto_kernel_program_t *program) {
+    bool can = true;
+    for (int i = 0; i < program->op_count; i++)
+        can = can && program->ops[i].kind != PTO_KERNEL_SIGNAL && program->ops[i].kind != PTO_KERNEL_WAIT;
+    for (int i = 0; i < program->operand_count; i++)
+        can = can && program->operands[i].rows.rows == 1 &&
+              (program->operands[i].spot.lines || program->operands[i].spot.apart_bytes == 0);
+    return can;
+}
+
+/* The ops before the first wait, and those before the waits that nothing follows. */
+static void find_waits(const pto_kernel_program_t *program, struct program *all) {
+    const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
+    int first = 0, last = program->op_count;
+    while (first < program->op_count && !waits(first))
+        first++;
+    while (last > first && waits(last - 1))
+        last--;
+    all->sends = static_cast<uint8_t>(first);
+    all->works = static_cast<uint8_t>(last);
+}
+
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    const unsigned most = some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES)
-                                                                    : unsigned(PTO_PART_UNIT_BYTES);
     const bool rows = some_rows(program, op);
     uintptr_t all = 0;
     for (int i = 0; i < op->count; i++) {
         const pto_operand_t *one = &program->operands[op->first + i];
-        if (!one->spot.lines)
+        if (!one->spot.lines) /* which are aligned */
             all |= reinterpret_cast<uintptr_t>(one->spot.at) | static_cast<uintptr_t>(one->spot.apart_bytes);
         if (rows)
             all |= static_cast<uintptr_t>(one->rows.bytes) | static_cast<uintptr_t>(one->rows.pitch_bytes);
     }
-    if (all % most == 0)
-        return most;
+    if (all % UNIT_BYTES == 0)
+        return UNIT_BYTES;
     if (rows && all % sizeof(uint64_t) == 0)
         return sizeof(uint64_t);
     return all % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;

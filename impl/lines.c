@@ -27,14 +27,12 @@ typedef struct {
     bool refused;
 } look_t;
 
-/* Whether the buffer is double-buffered, its equal blocks fill whole lines, and no element takes two. */
 static bool can_be_lines(const look_t *look, int buffer) {
     const pto_request_t *request = pto_plan_request(look->plan);
     const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
     return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && what->blocks == PTO_BLOCKS_EQUAL &&
-           what->cyclic == PTO_CYCLIC_NONE && what->block_bytes == request->bytes &&
-           request->bytes % PTO_LINE_DATA_BYTES == 0 && request->bytes <= look->bytes_max &&
-           pto_datatype_bytes(request->datatype) <= PTO_LINE_DATA_BYTES;
+           what->cyclic == PTO_CYCLIC_NONE && what->split <= 1 && what->chunks == 0 &&
+           what->block_bytes == request->bytes && request->bytes > 0 && request->bytes <= look->bytes_max;
 }
 
 static bool elsewhere(const look_t *look, const pto_slice_t *slice, const pto_action_t *action) {
@@ -76,18 +74,63 @@ static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
         look_at(look, &action);
 }
 
-/* Only copies from other buffers may write a buffer in line format. */
-static bool used_as_lines_are(const pto_plan_t *plan, int buffer) {
+/* Only copies from other buffers may write a buffer in line format. Other buffers of a kernel have one copy:
+ * where it loads from must not wait for the run's number, which has to be loaded. */
+static bool used_as_lines_are(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
+    const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
+    for (int i = 0; i < 2; i++)
+        if (slice[i] && slice[i]->buffer != buffer &&
+            pto_plan_buffer(plan, slice[i]->buffer)->double_buffered)
+            return false;
+    return !pto_step_writes(step, buffer) || (step->kind == PTO_STEP_COPY && !pto_step_reads(step, buffer));
+}
+
+typedef struct {
+    int64_t block_bytes;
+    bool in_lines;
+    bool whole;
+} blocks_t;
+
+/* Ranges in line format begin with a block, too; others only are as long. */
+static bool visit_blocks(void *context, int64_t offset_bytes, int64_t bytes) {
+    blocks_t *blocks = context;
+    blocks->whole =
+        bytes % blocks->block_bytes == 0 && (!blocks->in_lines || offset_bytes % blocks->block_bytes == 0);
+    return blocks->whole;
+}
+
+/* Whether an action copies or reduces whole blocks of the buffer, out of or into pieces that are as long. */
+static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
+    const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
+    blocks_t blocks = {.block_bytes = pto_plan_buffer(plan, buffer)->block_bytes, .whole = true};
+    for (int i = 0; i < 2 && blocks.whole; i++) {
+        blocks.in_lines = slice[i]->buffer == buffer;
+        pto_slice_visit(plan, slice[i], action, visit_blocks, &blocks);
+    }
+    return blocks.whole;
+}
+
+static bool step_allows_lines(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
+                              int buffer) {
+    pto_action_t action;
+    bool allows = used_as_lines_are(plan, step, buffer);
+    bool uses = pto_step_writes(step, buffer) || pto_step_reads(step, buffer);
+    if (!allows || !uses || !pto_step_acts(plan, step, rank, k, &action))
+        return allows;
+    for (int64_t next = 0; allows && pto_step_next(plan, &next, &action);)
+        allows = by_whole_blocks(plan, &action, buffer);
+    return allows;
+}
+
+static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) {
+    bool allows = true;
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
-            if (pto_step_writes(step, buffer) &&
-                (step->kind != PTO_STEP_COPY || pto_step_reads(step, buffer)))
-                return false;
-        }
-    return true;
+    while (allows && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && allows; i++)
+            allows = step_allows_lines(plan, pto_plan_step(plan, walk.stage->step_first + i), rank, walk.k,
+                                       buffer);
+    return allows;
 }
 
 int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
@@ -104,6 +147,7 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     for (int64_t peer = 0; peer < ranks; peer++)
         look.refused |= look.peers[peer] != 0 && look.peers[peer] != ALL;
     free(look.peers);
-    bool refused = look.refused || (look.buffer != PTO_LINES_ANY && !used_as_lines_are(plan, look.buffer));
+    bool refused =
+        look.refused || (look.buffer != PTO_LINES_ANY && !plan_allows_lines(plan, rank, look.buffer));
     return refused ? PTO_LINES_NONE : look.buffer;
 }

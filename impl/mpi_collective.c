@@ -13,6 +13,10 @@ bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
            !exec->options.own_algorithms;
 }
 
+bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk) {
+    return walk->collective >= 0 && pto_runs_by_library(exec, pto_plan_node(exec->plan, walk->collective));
+}
+
 /* --- arguments ----------------------------------------------------------------------------------------- */
 
 static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {

@@ -12,6 +12,8 @@ void pto_library_free(pto_exec_t *exec);
 
 /* Whether the MPI library runs this PTO_NODE_COLLECTIVE. */
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
+/* Whether a walk is in such a node, whose stages are not executed. */
+bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk);
 
 /* This process's membership in the collective at node `at`. */
 typedef struct {

@@ -1,24 +1,21 @@
-/* How a kernel cuts an operand into parts: the one rule that all GPUs and devices follow. */
+/* How a kernel cuts an operand into parts: one rule for all GPUs, with a unit of each device's. */
 #ifndef PTO_PARTS_H
 #define PTO_PARTS_H
 
 #include <stdint.h>
-
-enum { PTO_PART_UNIT_BYTES = 16 }; /* one load or store of a thread */
 
 typedef struct {
     int64_t offset_bytes;
     int64_t bytes;
 } pto_part_t;
 
-/* Parts differ by at most one unit, and the earlier parts are the larger ones. The last part also gets the
- * bytes that do not fill a unit. */
-static inline pto_part_t pto_part(int64_t bytes, int parts, int part) {
-    int64_t units = bytes / PTO_PART_UNIT_BYTES, each = units / parts, more = units % parts;
-    int64_t first = part * each + (part < more ? part : more);
-    int64_t count = each + (part < more);
-    int64_t rest = part == parts - 1 ? bytes % PTO_PART_UNIT_BYTES : 0;
-    return (pto_part_t){first * PTO_PART_UNIT_BYTES, count * PTO_PART_UNIT_BYTES + rest};
+/* A part consists of whole units, except that the last part with any bytes ends where the operand ends. Parts
+ * differ by at most one unit, and the larger ones come first. */
+static inline pto_part_t pto_part(int64_t bytes, int64_t unit_bytes, int parts, int part) {
+    int64_t units = (bytes + unit_bytes - 1) / unit_bytes, each = units / parts, more = units % parts;
+    int64_t first = (part * each + (part < more ? part : more)) * unit_bytes;
+    int64_t most = (each + (part < more)) * unit_bytes, offset = first < bytes ? first : bytes;
+    return (pto_part_t){offset, most < bytes - offset ? most : bytes - offset};
 }
 
 #endif

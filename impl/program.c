@@ -4,7 +4,9 @@
  * consecutive copies become one op, whose loads and stores overlap, unless one depends on another. */
 #include "program.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pto_kernel_op_t *last_op(const pto_program_t *program) {
     return program->ops.count ? (pto_kernel_op_t *)program->ops.item + program->ops.count - 1 : NULL;
@@ -126,6 +128,151 @@ bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes
 
 bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes) {
     return add_operand(program, contiguous(source, bytes));
+}
+
+/* --- what need not go through lines ----------------------------------------------------------------------
+ */
+
+static pto_kernel_op_t *op_at(const pto_program_t *program, int index) {
+    return (pto_kernel_op_t *)program->ops.item + index;
+}
+
+static bool reads_and_writes(const pto_kernel_op_t *op) {
+    return op->kind == PTO_KERNEL_MOVE || op->kind == PTO_KERNEL_SPREAD || op->kind == PTO_KERNEL_REDUCE;
+}
+
+static bool writes(const pto_kernel_op_t *op, int i) {
+    return op->kind == PTO_KERNEL_REDUCE ? i == 0 || i >= op->count - op->copies : is_target(op, i);
+}
+
+/* The only operand of a later op than `op` that reads `lines`; NULL if there is none, or another number. In
+ * `reader`, its op. */
+static pto_operand_t *only_reader(const pto_program_t *program, int op, const pto_operand_t *lines,
+                                  int *reader) {
+    pto_operand_t *found = NULL;
+    int readers = 0;
+    for (int i = op + 1; i < program->ops.count; i++)
+        for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
+            pto_operand_t *operand = operand_at(program, op_at(program, i)->first + j);
+            if (!overlap(operand, lines))
+                continue;
+            readers++;
+            *reader = i;
+            found = same(operand, lines) && !writes(op_at(program, i), j) ? operand : NULL;
+        }
+    return readers == 1 ? found : NULL;
+}
+
+/* Whether `data` are still there for the op `reader` when no op but those after `op` has written since. A
+ * reduction reads each of its elements before it writes it. */
+static bool lasts(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
+    for (int i = op; i <= reader; i++)
+        for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
+            const pto_operand_t *operand = operand_at(program, op_at(program, i)->first + j);
+            bool in_place = i == reader && op_at(program, i)->kind == PTO_KERNEL_REDUCE &&
+                            operand->spot.at == data->spot.at && operand->bytes == data->bytes;
+            if (writes(op_at(program, i), j) && !in_place && overlap(operand, data))
+                return false;
+        }
+    return true;
+}
+
+static void remove_operands(pto_program_t *program, int op, int first, int count) {
+    pto_operand_t *operand = program->operands.item;
+    int after = program->operands.count - first - count;
+    memmove(operand + first, operand + first + count, (size_t)after * sizeof *operand);
+    program->operands.count -= count;
+    op_at(program, op)->count -= count;
+    for (int i = op + 1; i < program->ops.count; i++)
+        op_at(program, i)->first -= count;
+}
+
+/* An op without targets does nothing. */
+static void remove_empty_ops(pto_program_t *program) {
+    int kept = 0;
+    for (int i = 0; i < program->ops.count; i++) {
+        const pto_kernel_op_t *op = op_at(program, i);
+        bool empty = op->count == 0 || (op->kind == PTO_KERNEL_SPREAD && op->count == 1);
+        if (empty && op->count > 0)
+            remove_operands(program, i, op->first, op->count);
+        if (!empty)
+            *op_at(program, kept++) = *op_at(program, i);
+    }
+    program->ops.count = kept;
+}
+
+/* Copy `target` of the op, an index among its operands. */
+static bool forward(pto_program_t *program, int op, int target) {
+    const pto_kernel_op_t *copies = op_at(program, op);
+    bool moves = copies->kind == PTO_KERNEL_MOVE;
+    const pto_operand_t *lines = operand_at(program, copies->first + target);
+    const pto_operand_t *data = operand_at(program, copies->first + (moves ? target - 1 : 0));
+    int reader = 0;
+    pto_operand_t *read = lines->spot.lines && !data->spot.lines && data->rows.rows == 1
+                              ? only_reader(program, op, lines, &reader)
+                              : NULL;
+    if (!read || !lasts(program, data, op, reader))
+        return false;
+    *read = *data;
+    remove_operands(program, op, copies->first + target - moves, 1 + moves);
+    return true;
+}
+
+void pto_program_forward(pto_program_t *program) {
+    for (int op = 0; op < program->ops.count; op++)
+        for (int i = 1; i < op_at(program, op)->count; i++) {
+            bool copy = op_at(program, op)->kind != PTO_KERNEL_REDUCE &&
+                        reads_and_writes(op_at(program, op)) && is_target(op_at(program, op), i);
+            if (copy && forward(program, op, i))
+                i--;
+        }
+    remove_empty_ops(program);
+}
+
+/* --- results that are copied -----------------------------------------------------------------------------
+ */
+
+/* Whether two places are as far from a multiple of 16 bytes. What is not is combined in narrower accesses,
+ * all of an op's operands alike. */
+static bool aligned_alike(const pto_operand_t *one, const pto_operand_t *other) {
+    return ((uintptr_t)one->spot.at - (uintptr_t)other->spot.at) % PTO_LINE_BYTES == 0 &&
+           (one->spot.apart_bytes - other->spot.apart_bytes) % PTO_LINE_BYTES == 0;
+}
+
+/* Whether the op copies the result of the reduction before it, and nothing else, to where that reads
+ * nothing. */
+static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *reduction,
+                          const pto_kernel_op_t *op) {
+    const pto_operand_t *result = operand_at(program, reduction->first);
+    bool copies = op->kind == PTO_KERNEL_SPREAD || (op->kind == PTO_KERNEL_MOVE && op->count == 2);
+    copies = copies && same(operand_at(program, op->first), result);
+    for (int i = 1; i < op->count && copies; i++) {
+        const pto_operand_t *target = operand_at(program, op->first + i);
+        copies = target->rows.rows == 1 && aligned_alike(target, result);
+        for (int j = 0; j < reduction->count && copies; j++)
+            copies = !overlap(operand_at(program, reduction->first + j), target);
+    }
+    return copies;
+}
+
+static bool has_lines(const pto_program_t *program) {
+    bool has = false;
+    for (int i = 0; i < program->operands.count; i++)
+        has = has || operand_at(program, i)->spot.lines;
+    return has;
+}
+
+void pto_program_fuse(pto_program_t *program) {
+    for (int i = 0; i + 1 < program->ops.count && !has_lines(program); i++) {
+        pto_kernel_op_t *op = op_at(program, i), *next = op_at(program, i + 1);
+        if (op->kind != PTO_KERNEL_REDUCE || op->copies > 0 || !copies_result(program, op, next))
+            continue;
+        remove_operands(program, i + 1, next->first, 1);
+        op->copies = next->count;
+        op->count += next->count;
+        next->count = 0;
+    }
+    remove_empty_ops(program);
 }
 
 void pto_program_fini(pto_program_t *program) {

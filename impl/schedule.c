@@ -318,8 +318,7 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
         return build_in_kernel(builder);
     if (pto_walk_in_nccl(walk))
         return build_nccl(builder);
-    if (walk->collective >= 0 &&
-        pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, walk->collective)))
+    if (pto_walk_in_library(builder->exec, walk))
         return build_call(builder);
     if (walk->lanes < 0)
         return build_steps(builder);

@@ -15,14 +15,25 @@ pto_status_t pto_schedule_out_of_memory(pto_error_t *err) {
 
 /* --- byte ranges --------------------------------------------------------------------------------------- */
 
-static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
-    pto_byte_ranges_t *ranges = context;
+static bool add_range(pto_byte_ranges_t *ranges, int64_t offset_bytes, int64_t bytes) {
     pto_byte_range_t *range = pto_vector_add(&ranges->list, sizeof *range);
     ranges->failed = !range;
     if (range)
-        *range = (pto_byte_range_t){ranges->base + pto_spot_bytes(ranges->lines, offset_bytes), bytes};
+        *range = (pto_byte_range_t){ranges->base + offset_bytes, bytes};
     ranges->bytes += bytes;
     return range != NULL;
+}
+
+/* Each block has lines and tags of its own; pto_lines has seen to it that ranges are whole blocks. */
+static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    pto_byte_ranges_t *ranges = context;
+    if (!ranges->lines)
+        return add_range(ranges, offset_bytes, bytes);
+    int64_t block = ranges->block_bytes;
+    for (int64_t i = offset_bytes / block; i < (offset_bytes + bytes) / block; i++)
+        if (!add_range(ranges, i * pto_spot_bytes(true, block), block))
+            return false;
+    return true;
 }
 
 pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
@@ -34,6 +45,7 @@ pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
+    ranges->block_bytes = pto_plan_buffer(exec->plan, slice->buffer)->block_bytes;
     pto_slice_visit_by(exec->plan, exec->offsets, slice, action, note_range, ranges);
     return ranges->failed ? pto_schedule_out_of_memory(err) : PTO_OK;
 }
@@ -92,7 +104,7 @@ static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
 
 /* The rest of a range after its first `bytes`. */
 static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
-    return (pto_byte_range_t){range.at + pto_spot_bytes(ranges->lines, bytes), range.bytes - bytes};
+    return (pto_byte_range_t){range.at + (ranges->lines ? 0 : bytes), range.bytes - bytes};
 }
 
 /* --- copies and reductions ----------------------------------------------------------------------------- */

@@ -14,7 +14,8 @@ typedef struct {
     char *base;
     int64_t apart_bytes; /* distance between the copies of a double-buffered buffer */
     bool lines;
-    int64_t bytes; /* sum over the list */
+    int64_t block_bytes; /* of lines: each range is a whole block of the buffer */
+    int64_t bytes;       /* sum over the list */
     bool failed;
 } pto_byte_ranges_t;
 

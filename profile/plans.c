@@ -118,7 +118,7 @@ static pto_datatype_t datatype_of(int64_t element_bytes) {
 
 /* Every member is the process of a GPU of one node; the algorithm sees its number only. */
 static pto_request_t request_of(const kept_t *key) {
-    pto_request_t request = {.layout = {1, key->n, 1, 1, key->n},
+    pto_request_t request = {.layout = {1, key->n, 1, 1, key->n, false},
                              .collective = usual[key->plan].collective,
                              .datatype = datatype_of(key->element_bytes),
                              .bytes = key->bytes,

@@ -54,6 +54,13 @@ function short(value) {
   if (size > 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace(/\.?0+e/, "e");
   return String(Number(size >= 1e4 ? value.toPrecision(7) : text));
 }
+
+/* With the unit that the parameter's key ends in, as `predict --explain` prints it. */
+function valueText(key, value) {
+  if (key.endsWith("s_per_byte")) return `${Number((value * 1e12).toPrecision(3))} ps/B`;
+  if (key.endsWith("_s")) return timeText(value);
+  return key.endsWith("_w") ? `${short(value)} W` : short(value);
+}
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /* --- state --------------------------------------------------------------------------------------------------- */
@@ -392,8 +399,8 @@ function strategyRow(item, best, hasMeasured, changed) {
   const width = 3 + (hasMeasured ? 1 : 0) + (changed ? 1 : 0);
   if (!price) {
     cells.push(make("td", {class: "reason", colspan: width + 1}, cell.r !== undefined ? `does not apply: ${cell.r}`
-      : cell.n !== undefined ? `not priced in this page: ${cell.n}; the command below prices it`
-        : "not priced in this page with these values; the command below prices it"));
+      : cell.n !== undefined ? `not priced in this page: ${cell.n}; the command under the sliders does`
+        : "not priced in this page with these values; the command under the sliders does"));
   } else {
     const interval = price.low !== undefined ? `${timeText(price.low)} to ${timeText(price.high)}` : "";
     const measured = measuredAt(cell.i);
@@ -444,7 +451,7 @@ function termRow(cell, at) {
     make("td", {class: "n"}, `${(100 * share).toFixed(1)}% `, make("span", {class: "bar", "aria-hidden": "true", style: `width:${Math.max(0, 4 * share).toFixed(2)}em`})),
     make("td", {}, data.stages[stage]), make("td", {class: "n"}, short(count)),
     make("td", {}, make("code", {}, param.key), param.flagged !== undefined ? make("span", {class: "flagged", title: param.flagged}, " flagged") : null),
-    make("td", {class: "n"}, short(value)), make("td", {}, placeText(param)));
+    make("td", {class: "n"}, valueText(param.key, value)), make("td", {}, placeText(param)));
 }
 
 function explainTerms(item, changed) {
@@ -480,7 +487,7 @@ let pending = 0;
 
 function showSlider(i) {
   const input = byId(`slider-${i}`), value = sliderParams[i].value * state.factors[i];
-  const text = `${short(value)}${state.factors[i] === 1 ? "" : ` (${factorText(state.factors[i])})`}`;
+  const text = `${valueText(sliderParams[i].key, value)}${state.factors[i] === 1 ? "" : ` (${factorText(state.factors[i])})`}`;
   byId(`value-${i}`).textContent = text;
   input.setAttribute("aria-valuetext", text);
   input.parentElement.classList.toggle("moved", state.factors[i] !== 1);
@@ -488,6 +495,7 @@ function showSlider(i) {
 
 function refresh() {
   reprice();
+  showTotal();
   drawMap();
   drawCurves();
   explain();
@@ -554,12 +562,18 @@ function choosePanel(index) {
   refresh();
 }
 
+function placesText() {
+  const several = (count, one) => `${count} ${one}${count === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
+  if (data.in_host) return `${several(data.gpus_per_node, "process")} a node, data in host memory`;
+  return `${several(data.gpus_per_node, "GPU")} a node, ${several(data.procs_per_gpu, "process")} a GPU`;
+}
+
 function begin() {
   const title = data.title || data.collective;
   document.title = `${title} - portolan report`;
   byId("title").textContent = title;
   byId("question").textContent = `${data.machine} (${data.file}${data.source ? `; ${data.source}` : ""})` +
-    (data.collective ? `, ${data.collective}, ${data.gpus_per_node} GPUs a node, ${data.procs_per_gpu} processes a GPU` : "");
+    (data.collective ? `, ${data.collective}, ${placesText()}` : "");
   byId("notes").textContent = [data.model ? `Model: ${data.model}.` : "", data.what_if ? `Changed: ${data.what_if.trim().replace(/\n/g, "; ")}.` : "", ...(data.notes || [])].filter(text => text).join(" ");
   byId("footer").textContent = `portolan ${data.version}. This page has all of its data inside and asks no server for anything.`;
   if (data.panels.length > 1) {

@@ -26,6 +26,18 @@ COMMANDS = [
     ["step", "scenarios/workloads/llm-training.yaml", "--model", "published"],
     ["upgrade", "scenarios/workloads/fft-3d.yaml"],
     ["upgrade", "scenarios/workloads/fft-3d.yaml", "--upgrades", "tests/fixtures/upgrades.yaml"],
+    ["upgrade", *SUMMIT, "--collective", "alltoall", "--bytes", "1KiB:1MiB"],
+    ["predict", "--machine", "summit-spectrum", "--collective", "alltoall", "--bytes", "1KiB:4KiB", "--nodes", "2:8"],
+    ["pick", "--machine", "summit-spectrum-refit", "--nodes", "8", "--collective", "alltoall", "--bytes", "64:64KiB:4",
+     "--what-if", "injection.*=/1:/4"],
+    ["predict", *SUMMIT, "--collective", "alltoall", "--bytes", "1KiB", "--what-if", "injection.*=/2", "--compare"],
+    ["tune", "--machine", "h200-x2-mps", "--collective", "allgather", "--bytes", "1MiB", "--procs-per-gpu", "2"],
+    ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives.csv"],
+    ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives.csv", "--cells"],
+    ["replay", "tests/fixtures/traces/kineto.json", "--machine", "lassen-spectrum-refit", "--nodes", "2"],
+    ["predict", "--machine", "cpu-2x64-200g", "--collective", "alltoall", "--nodes", "2", "--bytes", "64"],
+    ["step", "scenarios/workloads/stencil-cg.yaml", "--machine", "cpu-2x64-200g", "--nodes", "2", "--procs-per-node", "8"],
+    ["replay", "tests/fixtures/report.csv", "--machine", "h200-x2"],
 ]
 # An object of each kind with one fault, which the schema must see.
 FAULTS = [
@@ -38,7 +50,14 @@ FAULTS = [
     ("no list of what is not priced", 5, lambda made: made.pop("not_priced")),
     ("a range without a winner", 5, lambda made: made["ranges"][0].pop("winner")),
     ("a total without a strategy", 8, lambda made: made["totals"][0].pop("strategy")),
+    ("places of two kinds", 20, lambda made: made["layout"].update(gpus_per_node=2, procs_per_gpu=1, owners_per_gpu=1)),
     ("an upgrade without a saving", 10, lambda made: made["upgrades"][0].pop("saved_s")),
+    ("a scenario's upgrade without a saving", 12, lambda made: made["upgrades"][0].pop("saved_s")),
+    ("no digest", 0, lambda made: made.pop("machine_digest")),
+    ("a pick without crossings", 5, lambda made: made.pop("crossings")),
+    ("no runs", 13, lambda made: made.update(runs=[])),
+    ("a run without a layout", 13, lambda made: made["runs"][0].pop("layout")),
+    ("a run's crossing without its pick", 14, lambda made: made["runs"][0]["crossings"][0].pop("winner")),
 ]
 
 with open("docs/portolan.schema.json") as file:

@@ -91,3 +91,12 @@ fi
 for machine in h200-x2 h200-x4 h200-2x2-tcp; do
     row "$machine's samples, $machine" --machine "scenarios/machines/$machine.yaml" "$results/$machine/collectives.csv"
 done
+
+# Samples of two nodes and the library's table; or no table, and the collectives of two nodes.
+host_nodes=$results/host-nodes-tcp
+"$portolan" fit "$host_nodes"/samples*.csv --partial --name host-nodes-2 --node sockets=1 --node cores=2 \
+    --collectives "$host_nodes/collectives.csv" --train nodes=2 --out "$made/host-nodes-2.yaml" --force
+for machine in scenarios/machines/host-nodes-tcp.yaml "$made/host-nodes-2.yaml"; do
+    row "$(basename "$machine" .yaml), more nodes" --machine "$machine" "$host_nodes/collectives.csv" --train nodes=2 \
+        --test nodes=4,6,8
+done

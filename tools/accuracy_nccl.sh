@@ -38,7 +38,7 @@ predicted() { # NUMBER...: COLLECTIVE,GPUS,BYTES,SECONDS,LOW,HIGH
         for collective in allreduce reduce broadcast alltoall allgather; do
             "$portolan" predict --machine "$made/fitted.yaml" --collective "$collective" --nodes 1 \
                 --gpus-per-node "$gpus" --procs-per-gpu 1 --bytes 4:64MiB:2 --strategy nccl --format csv 2>/dev/null |
-                awk -F, -v at="$collective,$gpus" '$2 == "nccl" && $4 != "" { print at "," $1 "," $4 "," $5 "," $6 }' || true
+                awk -F, -v at="$collective,$gpus" '$4 == "nccl" && $6 != "" { print at "," $1 "," $6 "," $7 "," $8 }' || true
         done
     done
 }

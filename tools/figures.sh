@@ -31,7 +31,7 @@ rows() { # STRATEGY SCENARIO [OPTIONS]
     local strategy=$1 scenario=$2
     shift 2
     "$portolan" predict "$problems/$scenario.yaml" --strategy "$strategy" --format csv "$@" |
-        awk -F, '/^[0-9]/ && $4 != "" { print $1, $4 }'
+        awk -F, '/^[0-9]/ && $6 != "" { print $1, $6 }'
 }
 
 # gnuplot's settings for several predictions over sizes; the lines to plot follow on standard input.

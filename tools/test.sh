@@ -6,7 +6,8 @@
 #            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
-#   schema   what commands print as JSON against docs/portolan.schema.json
+#   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, and what
+#            is left of them after Ctrl-C
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
 #   golden-update  rewrite the NAME.out files and those lines of the documents
@@ -81,7 +82,8 @@ run_unit() {
 
 # Only programs whose source exists: others are leftovers. The slowest start first.
 run_units() {
-    local name names=(test_mutations test_plan test_price test_fit_collectives test_fit test_simulate_price)
+    local name names=(test_price test_plan test_mutations test_param_effects test_formula test_simulate_price
+        test_metamorphic test_fit_collectives test_fit)
     for name in tests/unit/test_*.c tests/unit/test_*.cc; do
         name=${name##*/}
         names+=("${name%.*}")
@@ -233,6 +235,15 @@ check_schema() {
     fi
 }
 
+check_python() { # FILE
+    if PYTHONDONTWRITEBYTECODE=1 timeout 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
+        pass
+    else
+        fail "$1"
+        sed 's/^/    /' "$scratch/log"
+    fi
+}
+
 # Detects leaks, too, except what the MPI library and its helpers keep until the process ends.
 check_exec() { # PROCESSES ARGUMENT...
     local processes=$1
@@ -265,7 +276,11 @@ for kind in "$@"; do
     golden-update) update_golden ;;
     headers) run_headers ;;
     oracle) queue check_oracle ;;
-    schema) queue check_schema ;;
+    schema)
+        queue check_schema
+        queue check_python tests/csv_columns.py
+        queue check_python tests/interrupt.py
+        ;;
     exec) run_exec ;;
     *)
         echo "test.sh: unknown kind: $kind" >&2

@@ -14,6 +14,7 @@ pto_status_t compare_settings(const settings_t *settings, const pto_options_t *o
                    {"--graph", settings->options.graph},
                    {"--check-only", settings->options.check_only},
                    {"--own-algorithms", settings->exec.own_algorithms},
+                   {"--each-algorithm", settings->options.each_algorithm},
                    {"--wait", settings->exec.wait},
                    {"--pattern", settings->options.pattern},
                    {"--local", (double)settings->options.local_bytes},

@@ -40,10 +40,14 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     fprintf(file, "# validate: %s on device %s, against the machine %s\n",
             pto_collective_name(scenario->collective), settings->device->name,
             pto_machine_name(options->machine));
-    fprintf(file, "# layout: %lld nodes x %lld GPUs x %lld processes, %lld of them owners\n",
-            (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
-            (long long)layout->owners_per_gpu);
-    if (strcmp(settings->device->name, "host") == 0)
+    if (layout->in_host)
+        fprintf(file, "# layout: %lld nodes x %lld processes, data in host memory\n",
+                (long long)layout->nodes, (long long)layout->gpus_per_node);
+    else
+        fprintf(file, "# layout: %lld nodes x %lld GPUs x %lld processes, %lld of them owners\n",
+                (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
+                (long long)layout->owners_per_gpu);
+    if (strcmp(settings->device->name, "host") == 0 && !layout->in_host)
         fprintf(file, "# the device is host memory: these are not GPU times\n");
     if (settings->options.check_only) {
         fprintf(file, "# results only, no times\n");
@@ -204,6 +208,11 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 
 void report_end(FILE *file, int64_t points) { fprintf(file, "# complete: %lld points\n", (long long)points); }
 
+/* Whether rows say which of our algorithms ran. */
+static bool names_algorithms(const settings_t *settings) {
+    return settings->exec.own_algorithms || settings->options.each_algorithm;
+}
+
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv) {
     char date[32] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0, size = 0;
@@ -237,7 +246,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
             "%s%s\n",
             options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
-            settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
+            names_algorithms(settings) ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
             options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
                                                                 : "",
             settings->chunked ? ",chunks" : "",
@@ -249,8 +258,11 @@ static void format_rest(const settings_t *settings, const pto_scenario_t *scenar
                         bool posted, char *text, size_t text_size) {
     size_t length = 0;
     double joules = energy_total(settings, cell);
-    if (settings->exec.own_algorithms)
-        length += (size_t)snprintf(text, text_size, ",%s", posted ? "" : cell->algorithm->name);
+    if (names_algorithms(settings))
+        length += (size_t)snprintf(text, text_size, ",%s",
+                                   cell->strategy->by_hand || (settings->exec.own_algorithms && !posted)
+                                       ? cell->algorithm->name
+                                       : "");
     if (settings->options.energy)
         length += (size_t)snprintf(text + length, text_size - length, joules > 0 ? ",%.6g" : ",", joules);
     if (scenario->collective == PTO_COLLECTIVE_PAIR)

@@ -140,6 +140,7 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_error_t err = {0};
     pto_scenario_t scenario = options->scenario; /* borrows what it owns */
     scenario.staged_members = cell->staged_members;
+    scenario.library.own = cell->algorithm ? cell->algorithm->name : NULL;
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_explanation_t explanation = {0};
@@ -198,12 +199,29 @@ static int add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, 
     return count;
 }
 
+/* Add a cell for each algorithm that a strategy by hand may run to the list, if there is one. Returns their
+ * number. */
+static int add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cell_t *list) {
+    int count = 0;
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        const pto_algorithm_t *algorithm = pto_algorithm_at(i);
+        if (!(pto_strategy_with(strategy, algorithm) & 1u << collective))
+            continue;
+        if (list)
+            list[count] = (cell_t){.strategy = strategy, .algorithm = algorithm};
+        count++;
+    }
+    return count;
+}
+
 /* Add a strategy's cells to the list, if there is one. Returns their number. */
-static int add_cells(const pto_options_t *options, int64_t point, const pto_strategy_t *strategy,
-                     cell_t *list) {
+static int add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
+                     const pto_strategy_t *strategy, cell_t *list) {
     const pto_staged_t *asked = &options->scenario.staged_members;
     pto_plan_t *plan = NULL;
     pto_price_t price;
+    if (settings->options.each_algorithm && strategy->by_hand)
+        return add_algorithms(strategy, options->scenario.collective, list);
     bool several = strategy->stages && !strategy->fixed &&
                    (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
     if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,
@@ -217,12 +235,12 @@ static int add_cells(const pto_options_t *options, int64_t point, const pto_stra
     return count;
 }
 
-static cell_t *list_cells(const pto_options_t *options, int64_t point, const pto_strategy_t **strategy,
-                          int strategy_count, int *cell_count) {
+static cell_t *list_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
+                          const pto_strategy_t **strategy, int strategy_count, int *cell_count) {
     pto_error_t err = {0};
     int cells = 0, at = 0;
     for (int i = 0; i < strategy_count; i++)
-        cells += add_cells(options, point, strategy[i], NULL);
+        cells += add_cells(options, settings, point, strategy[i], NULL);
     cell_t *list = calloc(cells > 0 ? (size_t)cells : 1, sizeof *list);
     if (!list) {
         pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d cells", cells);
@@ -230,7 +248,7 @@ static cell_t *list_cells(const pto_options_t *options, int64_t point, const pto
         return NULL;
     }
     for (int i = 0; i < strategy_count; i++)
-        at += add_cells(options, point, strategy[i], list + at);
+        at += add_cells(options, settings, point, strategy[i], list + at);
     *cell_count = cells;
     return list;
 }
@@ -239,7 +257,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
                       const pto_strategy_t **strategy, int count, row_file_t *csv) {
     int rank = 0, cell_count = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    cell_t *cells = list_cells(options, point, strategy, count, &cell_count);
+    cell_t *cells = list_cells(options, settings, point, strategy, count, &cell_count);
     for (int i = 0; i < cell_count; i++) {
         run_cell(options, settings, point, &cells[i]);
         pto_request_t request = pto_scenario_request(&options->scenario, point, cells[i].strategy, NULL);

@@ -10,10 +10,11 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 
-    pto_request_t request = {.layout = {1, size, 1, 1, size}, /* one node and socket, one GPU per rank */
-                             .collective = PTO_COLLECTIVE_ALLREDUCE,
-                             .datatype = PTO_DATATYPE_DOUBLE,
-                             .bytes = COUNT * (int64_t)sizeof(double)};
+    pto_request_t request = {
+        .layout = {1, size, 1, 1, size, false}, /* one node and socket, one GPU per rank */
+        .collective = PTO_COLLECTIVE_ALLREDUCE,
+        .datatype = PTO_DATATYPE_DOUBLE,
+        .bytes = COUNT * (int64_t)sizeof(double)};
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
     pto_exec_t *exec = NULL;

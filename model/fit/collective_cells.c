@@ -5,66 +5,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- tapes ---------------------------------------------------------------------------------------------- */
-
-static size_t tapes_count(const collective_fit_t *fit) {
+static size_t candidates_count(const collective_fit_t *fit) {
     return (size_t)fit->score.cell_count * COLLECTIVE_CANDIDATES_MAX;
 }
 
-/* Without memory for them, prices are computed as a whole. */
-void collective_fit_begin_tapes(collective_fit_t *fit) {
-    if (!fit->tapes)
-        fit->tapes = calloc(tapes_count(fit) + 1, sizeof *fit->tapes);
+pto_status_t collective_fit_allocate(collective_fit_t *fit) {
+    fit->price = calloc(candidates_count(fit) + 1, sizeof(fit_price_t *));
+    return fit->price ? PTO_OK
+                      : pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
 }
 
-void collective_fit_end_tapes(collective_fit_t *fit) {
-    for (size_t i = 0; fit->tapes && i < tapes_count(fit); i++)
-        for (int t = 0; t < fit->tapes[i].count; t++)
-            pto_tape_destroy(fit->tapes[i].tape[t]);
-    free(fit->tapes);
-    fit->tapes = NULL;
+void collective_fit_release(collective_fit_t *fit) {
+    free(fit->price);
+    pto_score_fini(&fit->score);
 }
 
-static void move_to_front(collective_tapes_t *tapes, int from) {
-    pto_tape_t *tape = tapes->tape[from];
-    memmove(&tapes->tape[1], &tapes->tape[0], (size_t)from * sizeof *tapes->tape);
-    tapes->tape[0] = tape;
-}
-
-static bool replay(collective_tapes_t *tapes, double *seconds) {
-    for (int t = 0; t < tapes->count; t++)
-        if (pto_tape_replay(tapes->tape[t], seconds)) {
-            move_to_front(tapes, t);
-            return true;
-        }
-    return false;
-}
-
-/* In front of the others, of which the one that was used least recently leaves if there are too many. */
-static void keep(collective_tapes_t *tapes, pto_tape_t *tape) {
-    tapes->refused = tape == NULL;
-    if (!tape)
-        return;
-    if (tapes->count == COLLECTIVE_TAPES_MAX)
-        pto_tape_destroy(tapes->tape[--tapes->count]);
-    tapes->tape[tapes->count++] = tape;
-    move_to_front(tapes, tapes->count - 1);
+void collective_fit_forget_tables(collective_fit_t *fit) {
+    memset(fit->price, 0, candidates_count(fit) * sizeof(fit_price_t *));
 }
 
 /* --- misses --------------------------------------------------------------------------------------------- */
 
+static void find_params(const pto_machine_t *machine, const pto_param_t *param[FIT_PRICE_PARAMS]) {
+    const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
+    const pto_param_t *const found[FIT_PRICE_PARAMS] = {
+        &machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte,
+        &machine->pageable[PTO_COPY_H2D].alpha_s,
+        &machine->pageable[PTO_COPY_D2H].alpha_s,
+        &machine->injection_s_per_message[PTO_SPACE_CPU],
+        reduce->count > 0 ? &reduce->row[0].postal.beta_s_per_byte : NULL,
+        &machine->contention,
+    };
+    memcpy(param, found, sizeof found);
+}
+
+/* Without a rule, the library's tables choose it, and so it is the same until they change. */
 static double price(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                     const pto_library_rule_t *rule, int64_t *call_bytes) {
     double seconds = 0;
-    collective_tapes_t *tapes = NULL;
-    if (fit->tapes && !rule)
-        tapes = &fit->tapes[(cell - fit->score.cell) * COLLECTIVE_CANDIDATES_MAX + candidate];
-    if (tapes && replay(tapes, &seconds))
-        return seconds;
-    pto_tape_t *tape = tapes && !tapes->refused ? pto_tape_begin() : NULL;
-    fit->status = pto_score_price(cell, candidate, fit->machine, rule, call_bytes, &seconds, fit->err);
-    if (tape)
-        keep(tapes, pto_tape_end(tape, seconds));
+    fit_price_call_t call = {.cell = cell, .candidate = candidate, .machine = fit->machine, .rule = rule};
+    fit_price_t **known = &fit->price[(cell - fit->score.cell) * COLLECTIVE_CANDIDATES_MAX + candidate];
+    fit_price_t *found = rule ? NULL : *known;
+    find_params(fit->machine, call.param);
+    if (!found)
+        found = fit_price_find(fit->prices, &call);
+    if (!rule)
+        *known = found;
+    fit->status = found ? fit_price_seconds(found, &call, call_bytes, &seconds, fit->err)
+                        : pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
     return seconds;
 }
 

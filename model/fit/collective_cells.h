@@ -5,23 +5,15 @@
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
 #include "portolan/score.h"
-#include "price/tape.h"
+#include "prices.h"
 
 enum { COLLECTIVE_CANDIDATES_MAX = 32 };
 
-/* Tapes of one candidate's price, the latest first: with other parameters, other comparisons hold. */
-enum { COLLECTIVE_TAPES_MAX = 16 };
-
-typedef struct {
-    int count;
-    bool refused;
-    pto_tape_t *tape[COLLECTIVE_TAPES_MAX];
-} collective_tapes_t;
-
 typedef struct {
     pto_score_t score;
-    pto_machine_t *machine;    /* with the values fitted so far */
-    collective_tapes_t *tapes; /* of each candidate of each cell, while only values change; else NULL */
+    pto_machine_t *machine; /* with the values fitted so far */
+    pto_fit_prices_t *prices;
+    fit_price_t **price; /* of each candidate of each cell, by the machine's tables; NULL: not yet known */
     pto_error_t *err;
     pto_status_t status; /* of the first price that failed */
 } collective_fit_t;
@@ -38,9 +30,11 @@ double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, 
  * they lead to. */
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss);
 
-/* Keep tapes of prices without a rule, until the end. Between, the machine's fitted values change, but none
- * becomes known or unknown. */
-void collective_fit_begin_tapes(collective_fit_t *fit);
-void collective_fit_end_tapes(collective_fit_t *fit);
+/* For a score that has been collected; release frees it, too. Errors: PTO_ERR_MEMORY. */
+pto_status_t collective_fit_allocate(collective_fit_t *fit);
+void collective_fit_release(collective_fit_t *fit);
+
+/* The machine, or its library's tables, are about to change. */
+void collective_fit_forget_tables(collective_fit_t *fit);
 
 #endif

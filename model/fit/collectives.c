@@ -14,6 +14,7 @@
 #include "base/text_file.h"
 #include "entries.h"
 #include "machine/library_rules.h"
+#include "portolan/progress.h"
 
 enum {
     ROUNDS_MAX = 4,
@@ -168,15 +169,12 @@ static void keep_visible(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
         const number_t *number = &numbers[search->number[i]];
-        collective_fit_begin_tapes(search->fit);
         number->set(search->fit->machine, search->value[i] / 4);
         double less = mean_badness(search->fit);
         number->set(search->fit->machine, search->value[i] * 4);
         double more = mean_badness(search->fit);
         bool visible = fabs(more - less) > 1e-6;
         number->set(search->fit->machine, visible ? search->value[i] : 0);
-        if (!visible)
-            collective_fit_end_tapes(search->fit);
         if (visible) {
             search->number[kept] = search->number[i];
             search->value[kept++] = search->value[i];
@@ -187,7 +185,7 @@ static void keep_visible(search_t *search) {
 
 static void shrink(gsl_multimin_fminimizer *simplex) {
     for (int i = 0; i < ITERATIONS_MAX && gsl_multimin_fminimizer_size(simplex) > 0.004; i++)
-        if (gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS)
+        if (pto_is_stopped() || gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS)
             return;
 }
 
@@ -206,7 +204,7 @@ static pto_status_t minimise(search_t *search) {
         gsl_vector_set_all(step, 0.5);
         /* A simplex can collapse onto a kink of the objective, so it is spread out again. */
         double before = INFINITY;
-        for (int spread = 0; spread < SPREADS_MAX; spread++) {
+        for (int spread = 0; spread < SPREADS_MAX && !pto_is_stopped(); spread++) {
             gsl_multimin_fminimizer_set(simplex, &function, at, step);
             shrink(simplex);
             gsl_vector_memcpy(at, gsl_multimin_fminimizer_x(simplex));
@@ -285,12 +283,10 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
         status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
         if (status == PTO_OK && round == 0)
             keep_visible(&search);
-        collective_fit_begin_tapes(fit);
         if (status == PTO_OK)
             status = minimise(&search);
         made->badness = mean_badness(fit);
-        collective_fit_end_tapes(fit);
-        if (made->badness > before * converged)
+        if (made->badness > before * converged || pto_is_stopped())
             break;
         before = made->badness;
     }
@@ -314,6 +310,16 @@ static bool any_cell(const collective_fit_t *fit) {
     return false;
 }
 
+/* Leave what measurements without collectives determine. */
+static void forget_terms(pto_machine_t *machine) {
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        if (!numbers[i].measured(machine))
+            numbers[i].set(machine, 0);
+    pto_library_tables_free(machine->library, machine->library_count);
+    machine->library = NULL;
+    machine->library_count = 0;
+}
+
 /* One search; the result replaces `best` if it is better or the first. */
 static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, double factor, bool first,
                              pto_fit_collectives_t *best) {
@@ -321,6 +327,8 @@ static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machin
     pto_status_t status = pto_machine_duplicate(machine, &work->machine, work->err);
     if (status != PTO_OK)
         return status;
+    forget_terms(work->machine);
+    fit_prices_use(work->prices, work->machine);
     status = search_from(work, factor, &made);
     if (status == PTO_OK && (first || made.badness < best->badness)) {
         pto_machine_destroy(best->machine);
@@ -356,22 +364,37 @@ static pto_status_t record(pto_machine_t *machine, const pto_collectives_t *coll
 }
 
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
-                                 pto_error_t *err) {
+                                 const pto_node_counts_t *nodes, pto_fit_prices_t *prices,
+                                 pto_fit_collectives_t *fit, pto_error_t *err) {
     static const double factors[] = {1, 0.25, 4};
     pto_score_options_t options = pto_score_defaults(collectives);
-    collective_fit_t work = {.err = err};
+    pto_fit_prices_t *own = prices ? NULL : pto_fit_prices_create();
+    collective_fit_t work = {.prices = prices ? prices : own, .err = err};
     pto_fit_collectives_t best = {0};
     if (nodes)
         options.nodes = *nodes;
-    pto_status_t status = pto_score_collect(collectives, &options, &work.score, err);
+    pto_status_t status = work.prices
+                              ? pto_score_collect(collectives, &options, &work.score, err)
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
     if (status == PTO_OK && !any_cell(&work))
         status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
+    if (status == PTO_OK)
+        status = collective_fit_allocate(&work);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    for (size_t i = 0; i < sizeof factors / sizeof *factors && status == PTO_OK; i++)
+    const bool shown = pto_progress_begin("fitting", sizeof factors / sizeof *factors, 0);
+    for (size_t i = 0; i < sizeof factors / sizeof *factors && status == PTO_OK; i++) {
+        if (i > 0 && pto_is_stopped())
+            break;
         status = try_from(&work, machine, factors[i], i == 0, &best);
+        if (shown)
+            pto_progress_add(1);
+    }
+    if (shown)
+        pto_progress_end();
     gsl_set_error_handler(handler);
-    pto_score_fini(&work.score);
+    collective_fit_release(&work);
+    pto_fit_prices_destroy(own);
+    best.interrupted = pto_is_stopped();
     if (status == PTO_OK)
         status = record(best.machine, collectives, nodes, err);
     if (status != PTO_OK) {

@@ -10,7 +10,7 @@
 #include "parts.h"
 #include "select.h"
 
-/* The number before a word, as in "2 sockets, 6 GPUs"; 0 if there is none. */
+/* The number before a word, as in "2 sockets, 6 GPUs"; -1 if there is none. */
 static int64_t count_before(const char *text, const char *word) {
     for (const char *at = text; *at != '\0'; at++) {
         size_t matched = 0;
@@ -27,7 +27,7 @@ static int64_t count_before(const char *text, const char *word) {
         if (digit < past && past - digit < 9)
             return strtoll(digit, NULL, 10);
     }
-    return 0;
+    return -1;
 }
 
 static pto_status_t set_node(fit_work_t *work) {
@@ -36,20 +36,18 @@ static pto_status_t set_node(fit_work_t *work) {
     pto_machine_t *machine = work->fit->machine;
     const pto_fit_options_t *options = work->options;
     machine->node.sockets = options->node.sockets > 0 ? options->node.sockets : count_before(text, "socket");
-    machine->node.gpus = options->node.gpus > 0 ? options->node.gpus : count_before(text, "gpu");
+    machine->node.gpus =
+        options->node.gpus > 0 || options->node.no_gpus ? options->node.gpus : count_before(text, "gpu");
     machine->node.cores = options->node.cores > 0 ? options->node.cores : count_before(text, "core");
     const char *missing = machine->node.sockets < 1 ? "sockets"
-                          : machine->node.gpus < 1  ? "gpus"
+                          : machine->node.gpus < 0  ? "gpus"
                           : machine->node.cores < 1 ? "cores"
                                                     : NULL;
-    if (missing != NULL) {
+    if (missing != NULL)
         return pto_error_set(
             work->err, PTO_ERR_NOT_FOUND,
-            "the samples' node= line does not give a node 1 or more %s; give --node %s", missing,
-            strcmp(missing, "gpus") == 0    ? "gpus=N (for a machine without GPUs pass --node gpus=1)"
-            : strcmp(missing, "cores") == 0 ? "cores=N"
-                                            : "sockets=N");
-    }
+            "the samples' node= line does not say how many %s a node has; give --node %s=N%s", missing,
+            missing, machine->node.gpus < 0 ? " (gpus=0 if it has none)" : "");
     return PTO_OK;
 }
 

@@ -313,6 +313,7 @@ static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collectiv
 
 pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_switch_t *switches,
                                     int *switch_count) {
+    collective_fit_forget_tables(fit);
     drop_tables(fit->machine);
     *switch_count = 0;
     pto_status_t status = PTO_OK;

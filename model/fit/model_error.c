@@ -10,6 +10,7 @@
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
+#include "portolan/progress.h"
 #include "portolan/score.h"
 
 static const double held_share = 0.95;
@@ -28,6 +29,7 @@ typedef struct {
     int64_t tie_count;
     double *tie; /* |ln ratio| of runner-up and pick, measured over predicted */
     pto_model_error_t error;
+    pto_fit_prices_t *prices; /* of the fits that leave a node count out */
     pto_error_t *err;
 } work_t;
 
@@ -102,9 +104,8 @@ static pto_status_t add_residuals(work_t *work, const pto_score_t *score, const 
 static pto_status_t refit_without(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                   const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
                                   pto_error_t *err) {
-    (void)context;
     pto_fit_collectives_t fit;
-    pto_status_t status = pto_fit_collectives(machine, collectives, train, &fit, err);
+    pto_status_t status = pto_fit_collectives(machine, collectives, train, context, &fit, err);
     if (status == PTO_OK)
         *fitted = fit.machine;
     return status;
@@ -116,9 +117,11 @@ static pto_status_t score_once(work_t *work, const pto_machine_t *machine,
     pto_score_t score = {0};
     pto_status_t status = pto_score_collect(collectives, options, &score, work->err);
     if (status == PTO_OK)
-        status = known
-                     ? pto_score_predict(&score, machine, 0, work->err)
-                     : pto_score_leave_one_out(&score, collectives, machine, refit_without, NULL, work->err);
+        status = known ? pto_score_predict(&score, machine, 0, work->err)
+                       : pto_score_leave_one_out(&score, collectives, machine, refit_without, work->prices,
+                                                 work->err);
+    if (status == PTO_OK && pto_is_stopped()) /* the score may have been cut */
+        status = pto_error_set(work->err, PTO_ERR_INTERRUPTED, "interrupted");
     if (status == PTO_OK)
         status = add_residuals(work, &score, known);
     pto_score_fini(&score);
@@ -208,8 +211,9 @@ static pto_status_t name_source(work_t *work, const pto_collectives_t *collectiv
 }
 
 pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 const pto_node_counts_t *nodes, bool refit, pto_error_t *err) {
-    work_t work = {.err = err};
+                                 const pto_node_counts_t *nodes, bool refit, pto_fit_prices_t *prices,
+                                 pto_error_t *err) {
+    work_t work = {.prices = prices, .err = err};
     pto_score_options_t options = pto_score_defaults(collectives);
     static const pto_node_counts_t all = {0};
     if (nodes && refit)

@@ -118,10 +118,15 @@ pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pt
             return pto_error_set(err, PTO_ERR_NOT_FOUND,
                                  "node '%s': expected sockets=, gpus= or cores=", text);
         }
-        if (!read_number(equals + 1, stop, fields[found])) {
+        bool no_gpus = strcmp(names[found], "gpus") == 0 && stop == equals + 2 && equals[1] == '0';
+        if (!no_gpus && !read_number(equals + 1, stop, fields[found])) {
             return pto_error_set(err, PTO_ERR_RANGE, "node '%s': %s must be a whole number of 1 or more",
                                  text, names[found]);
         }
+        if (strcmp(names[found], "gpus") == 0)
+            made.node.no_gpus = no_gpus;
+        if (no_gpus)
+            made.node.gpus = 0;
         at = comma != NULL ? comma + 1 : NULL;
     }
     *options = made;

@@ -1,5 +1,8 @@
-/* cuda_aware: GPU buffers go straight to the collective; messages travel from GPU to GPU (GPUDirect; the
- * paper's section III and option 1 of section VI). */
+/* The owners' buffers go straight to the collective.
+ *
+ * cuda_aware: GPU buffers; messages travel from GPU to GPU (GPUDirect; the paper's section III and option 1
+ * of section VI). mpi: buffers in host memory, to the MPI library's own collective. own_algorithm: the same
+ * buffers, to one of our algorithms, which sends its messages one by one. */
 #include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
@@ -19,15 +22,39 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_exchange(builder, request, &exchange);
 }
 
-const pto_strategy_t pto_strategy_cuda_aware = {
-    .name = "cuda_aware",
-    .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
-    .collectives =
+enum {
+    COLLECTIVES =
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
         1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
         PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
-        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
+        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER
+};
+
+const pto_strategy_t pto_strategy_cuda_aware = {
+    .name = "cuda_aware",
+    .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
+    .collectives = COLLECTIVES,
     .joins = true,
     .collective_space = PTO_SPACE_GPU,
+    .build = build,
+};
+
+const pto_strategy_t pto_strategy_mpi = {
+    .name = "mpi",
+    .summary = "host buffers go to the MPI library's own collective",
+    .collectives = COLLECTIVES,
+    .in_host = true,
+    .collective_space = PTO_SPACE_CPU,
+    .build = build,
+};
+
+/* What MPI has no collective for is sent by hand in any case. */
+const pto_strategy_t pto_strategy_own_algorithm = {
+    .name = "own_algorithm",
+    .summary = "host buffers, exchanged by the cheapest algorithm, message by message",
+    .collectives = (unsigned)COLLECTIVES & ~(1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_PAIR),
+    .in_host = true,
+    .by_hand = true,
+    .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

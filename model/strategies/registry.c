@@ -33,7 +33,9 @@
     ROW(nccl)                                                                                                \
     ROW(pack_kernel)                                                                                         \
     ROW(ipc_copy)                                                                                            \
-    ROW(shm_ring)
+    ROW(shm_ring)                                                                                            \
+    ROW(mpi)                                                                                                 \
+    ROW(own_algorithm)
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
 STRATEGIES(DECLARE)
@@ -146,6 +148,9 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (!(strategy->collectives & 1u << request->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                              pto_collective_name(request->collective));
+    if (strategy->in_host != request->layout.in_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is for data in %s memory", strategy->name,
+                             strategy->in_host ? "host" : "GPU");
     if (!(request->algorithm->collectives & 1u << request->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s",
                              request->algorithm->name, pto_collective_name(request->collective));
@@ -153,12 +158,20 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s shares host memory, and the data of %s are in GPU memory",
                              request->algorithm->name, strategy->name);
+    if (request->algorithm->shares_host && request->layout.in_host && !request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares host memory, and the data are in each process's own",
+                             request->algorithm->name);
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "messages go to another node, and there is only one node");
     if (request->collective == PTO_COLLECTIVE_PAIR && pto_layout_owner_count(&request->layout) != 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a pair has two owners, and the layout has %lld",
                              (long long)pto_layout_owner_count(&request->layout));
+    if (request->collective == PTO_COLLECTIVE_PAIR && request->layout.in_host &&
+        !(request->ends.from_host && request->ends.to_host))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "a pair of owners whose data are in host memory has no end in GPU memory");
     pto_halo_t grid = request->halo;
     pto_status_t status = PTO_OK;
     if (request->collective == PTO_COLLECTIVE_HALO)

@@ -25,7 +25,7 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     int64_t owners = pto_layout_owner_count(&request->layout);
     pto_buffer_t in = {.name = "in",
                        .role = PTO_ROLE_IN,
-                       .space = PTO_SPACE_GPU,
+                       .space = request->layout.in_host ? PTO_SPACE_CPU : PTO_SPACE_GPU,
                        .core_count = request->layout.owners_per_gpu,
                        .group = PTO_GROUP_OWNERS,
                        .block_bytes = request->bytes,

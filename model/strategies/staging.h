@@ -5,7 +5,7 @@
 
 #include "portolan/builder.h"
 
-/* The user's buffers on the GPU. */
+/* The user's buffers, on the GPU unless all data are in host memory. */
 typedef struct {
     int in;
     int out;

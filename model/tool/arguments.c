@@ -8,8 +8,9 @@
 
 #include "base/suggest.h"
 #include "portolan/units.h"
+#include "terminal.h"
 
-enum { HELP_COLUMN = 32, HELP_WIDTH = 100, NAMES_MAX = 128 };
+enum { HELP_COLUMN = 32, HELP_MOST = 100, NAMES_MAX = 128 };
 
 static const pto_option_t help_option = {.name = "help", .help = "this text"};
 
@@ -118,6 +119,11 @@ void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
     fputc('\n', stream);
 }
 
+static int help_width(FILE *stream) {
+    int width = pto_terminal_width(stream);
+    return width < HELP_MOST ? width : HELP_MOST;
+}
+
 static void print_option(FILE *stream, const pto_option_t *option) {
     char text[512];
     int column = fprintf(stream, "  --%s%s%s", option->name, option->argument ? " " : "",
@@ -129,12 +135,80 @@ static void print_option(FILE *stream, const pto_option_t *option) {
         snprintf(text, sizeof text, "%s (default %s)", option->help, option->standard);
     else
         snprintf(text, sizeof text, "%s", option->help);
-    pto_print_wrapped(stream, text, HELP_COLUMN, HELP_WIDTH);
+    pto_print_wrapped(stream, text, HELP_COLUMN, help_width(stream));
+}
+
+/* A line that begins with a blank is an example, and is printed as it is. */
+static bool is_example(const char *line) { return *line == ' '; }
+
+/* The last place up to `until` at which a line can be broken, best before an option and never in quotes; 0:
+ * there is none. */
+static int break_at(const char *line, int from, int until) {
+    int place = 0, option = 0;
+    bool quoted = line[from] == '\'';
+    for (int i = from + 1; i <= until && line[i] != '\n'; i++) {
+        quoted ^= line[i] == '\'';
+        if (line[i] == ' ' && line[i - 1] != ' ' && !quoted) {
+            place = i;
+            option = strncmp(line + i, " --", 3) == 0 ? i : option;
+        }
+    }
+    return option > 0 ? option : place;
+}
+
+/* Where the second column of a line begins, behind two blanks or more; else a little to the right. */
+static int second_column(const char *line, int length) {
+    int first = (int)strspn(line, " ");
+    for (int i = first + 1; i + 2 < length; i++)
+        if (line[i] == ' ' && line[i + 1] == ' ' && line[i + 2] != ' ')
+            return i + 2;
+    return first + 4;
+}
+
+/* A line that is too long goes on below, commands behind a backslash so that they can be copied. */
+static void print_example(FILE *stream, const char *line, int length) {
+    const int width = help_width(stream), first = (int)strspn(line, " ");
+    const bool is_command =
+        strncmp(line + first, "portolan", 8) == 0 || strncmp(line + first, "mpirun", 6) == 0;
+    const int indent = is_command ? first + 4 : second_column(line, length);
+    int column = 0, from = 0, place;
+    while (column + length - from > width &&
+           (place = break_at(line, from > 0 ? from : indent, from + width - column - 2)) > 0) {
+        fprintf(stream, "%*s%.*s%s\n", column, "", place - from, line + from, is_command ? " \\" : "");
+        from = place + 1;
+        column = indent;
+    }
+    fprintf(stream, "%*s%.*s\n", column, "", length - from, line + from);
+}
+
+/* The usage, with its paragraphs wrapped. */
+static void print_usage(FILE *stream, const char *usage) {
+    while (*usage) {
+        char paragraph[2048] = "";
+        size_t used = 0;
+        const char *line = usage;
+        for (; *line && *line != '\n' && !is_example(line); line += *line == '\n') {
+            size_t length = strcspn(line, "\n");
+            int added = snprintf(paragraph + used, sizeof paragraph - used, "%s%.*s", used > 0 ? " " : "",
+                                 (int)length, line);
+            used += added > 0 ? (size_t)added : 0;
+            used = used < sizeof paragraph ? used : sizeof paragraph - 1;
+            line += length;
+        }
+        if (line > usage)
+            pto_print_wrapped(stream, paragraph, 0, help_width(stream));
+        for (; *line && (*line == '\n' || is_example(line)); line += *line == '\n') {
+            size_t length = strcspn(line, "\n");
+            print_example(stream, line, (int)length);
+            line += length;
+        }
+        usage = line;
+    }
 }
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
     bool has_help = false;
-    fputs(syntax->usage, stream);
+    print_usage(stream, syntax->usage);
     for (const pto_option_set_t *set = syntax->set; set->option; set++) {
         if (set->heading)
             fprintf(stream, "\n%s:\n", set->heading);

@@ -7,8 +7,10 @@
 #include "options.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
+#include "portolan/progress.h"
 #include "portolan/strategy.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"
@@ -65,14 +67,14 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
     pto_status_t status = pto_plan_create(request, &plan, &reason);
     if (status == PTO_ERR_NOT_APPLICABLE) {
         if (point == 0)
-            printf("# %s with %s does not apply: %s\n", request->strategy->name, request->algorithm->name,
-                   reason.message);
+            pto_print_note(stdout, "%s with %s does not apply: %s", request->strategy->name,
+                           request->algorithm->name, reason.message);
         note_reason(run, &reason);
         return PTO_OK;
     }
     if (status == PTO_OK &&
         pto_check_size(plan, run->options->scenario.work_limit, &run->touched, &reason) != PTO_OK) {
-        printf("# %s\n", reason.message);
+        pto_print_note(stdout, "%s", reason.message);
         pto_plan_destroy(plan);
         run->refused++;
         return PTO_OK;
@@ -85,14 +87,14 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[32] = "", bytes[PTO_BYTES_TEXT_MAX];
+    char more[32] = "", bytes[PTO_BYTES_TEXT_MAX], moved[PTO_BYTES_TEXT_MAX];
     if (request->chunks > 1)
         snprintf(more, sizeof more, "  %lld chunks", (long long)request->chunks);
     else if (report.assignments > 1)
         snprintf(more, sizeof more, "  %d choices", report.assignments);
-    printf("%-12s %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", pto_size_text(request->bytes, bytes),
+    printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld%s%s\n", pto_size_text(request->bytes, bytes),
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
-           (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
+           (long long)report.stages, (long long)report.messages, pto_size_short(report.moved_bytes, moved),
            (long long)report.accesses, staged ? "  staged" : "", more);
     run->proved++;
     return PTO_OK;
@@ -104,12 +106,15 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
         pto_error_t reason = {0};
         pto_error_set(&reason, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                       pto_collective_name(scenario->collective));
-        printf("# %s\n", reason.message);
+        pto_print_note(stdout, "%s", reason.message);
         note_reason(run, &reason);
         return PTO_OK;
     }
     for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
         for (int i = 0; i < pto_algorithm_count(); i++) {
+            if (pto_is_stopped())
+                return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted after %lld plans",
+                                     (long long)run->proved);
             const pto_algorithm_t *algorithm = pto_algorithm_at(i);
             if (!is_asked(scenario, strategy, algorithm))
                 continue;
@@ -152,8 +157,8 @@ static void print_heading(const pto_options_t *options) {
     printf("# portolan check: %s\n",
            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     pto_print_changes(stdout, options->machine);
-    printf("# %-10s %-14s %-19s %7s %7s %10s %14s %10s\n", "Bytes", "Strategy", "Algorithm", "Ranks",
-           "Stages", "Messages", "Bytes moved", "Shared use");
+    printf("# %-6s %-13s %-18s %5s %6s %8s %8s %6s\n", "Bytes", "Strategy", "Algorithm", "Ranks", "Stages",
+           "Messages", "Moved", "Shared");
 }
 
 static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
@@ -165,12 +170,19 @@ static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
         status = refuse_early(&options->scenario, strategy[0], err);
     if (status == PTO_OK)
         print_heading(options);
-    for (int i = 0; i < count && status == PTO_OK; i++)
+    const bool shown = pto_progress_begin("proving", count, 0);
+    for (int i = 0; i < count && status == PTO_OK; i++) {
         status = prove_strategy(&run, strategy[i], err);
+        if (shown)
+            pto_progress_add(1);
+    }
     for (int i = 0; i < pto_strategy_count() && options->scenario.strategy_count == 0 && status == PTO_OK;
          i++)
-        if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
+        if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->in_host == options->scenario.layout.in_host &&
+            pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
             status = prove_strategy(&run, pto_strategy_at(i), err); /* they are not priced unless named */
+    if (shown)
+        pto_progress_end();
     if (status == PTO_OK)
         printf("# %lld plans proved right\n", (long long)run.proved);
     if (status == PTO_OK && run.refused > 0)

@@ -9,9 +9,11 @@
 #include "base/text_file.h"
 #include "command.h"
 #include "export.h"
+#include "portolan/progress.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n"
@@ -53,7 +55,8 @@ static const char *target_name_at(int i) {
 #define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 
 static const pto_option_t own_options[] = {
-    {"for", "TARGET", "the library and its version", STORE(NAME, target), .word_at = target_name_at},
+    {"for", "TARGET", "the library and its version", STORE(NAME, target), .what = "target",
+     .word_at = target_name_at},
     {"tolerance", "PERCENT", "an algorithm stays until another is faster by more", STORE(NUMBER, tolerance),
      .least = 0, .most = 100, .standard = "3"},
     {"commutative", NULL, "all reductions are commutative: allow what a file would use for others, wrongly",
@@ -148,7 +151,12 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
     if (take_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
-    return pto_options_bind(options);
+    code = pto_options_bind(options);
+    if (code < 0 && export->target->gpus_only && scenario->layout.in_host) {
+        pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "--for %s is for data in GPU memory", options->target);
+        return pto_report_error(&err);
+    }
+    return code;
 }
 
 /* --- the file ------------------------------------------------------------------------------------------- */
@@ -189,9 +197,10 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
             prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
             pto_file_name(pto_machine_path(machine)), checksum(text, size),
             pto_machine_digest(machine, digest));
-    fprintf(stream, "%s%lld process%s a node, one a GPU; sizes of %s to %s were priced\n", prefix,
-            (long long)export->options.scenario.layout.gpus_per_node,
-            export->options.scenario.layout.gpus_per_node > 1 ? "es" : "", first, last);
+    const pto_layout_t *layout = &export->options.scenario.layout;
+    fprintf(stream, "%s%lld process%s a node, %s; sizes of %s to %s were priced\n", prefix,
+            (long long)layout->gpus_per_node, layout->gpus_per_node > 1 ? "es" : "",
+            layout->in_host ? "data in host memory" : "one a GPU", first, last);
     free(text);
     return PTO_OK;
 }
@@ -211,43 +220,87 @@ static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {
     return status == PTO_OK ? export->target->write(export, stream, err) : status;
 }
 
+/* What fails, or is interrupted, leaves no half of it on standard output either. */
+static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for rules");
+    pto_status_t status = write_file(export, stream, err);
+    if (fclose(stream) != 0 && status == PTO_OK)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for rules");
+    if (status == PTO_OK)
+        fwrite(text, 1, size, stdout);
+    free(text);
+    return status;
+}
+
 /* --- the check ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     int priced;
     double sum; /* of the losses */
     double worst;
+    bool wrong; /* some may be */
 } losses_t;
+
+enum { RULE_WIDTH = 24, BEST_WIDTH = 18, TIME_WIDTH = 8 };
 
 static pto_status_t check_size(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                losses_t *losses, pto_error_t *err) {
     const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
     const pto_export_algorithm_t *best;
     double own_s = INFINITY, best_s;
-    char text[PTO_BYTES_TEXT_MAX];
+    char text[PTO_BYTES_TEXT_MAX], own[PTO_SECONDS_TEXT_MAX], least[PTO_SECONDS_TEXT_MAX];
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
         status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
     if (status != PTO_OK || !best)
         return status;
-    pto_bytes_format(bytes, text, sizeof text);
-    printf("%-10s %7lld %10s   %-24s", table->collective->name, (long long)table->ranks, text,
-           rule->algorithm   ? rule->algorithm->name
-           : *rule->unpriced ? rule->unpriced
-                             : "Open MPI decides");
-    if (!rule->algorithm || !isfinite(own_s)) {
-        printf(" %12s   %-24s %12.2f\n", "-", best->name, best_s * 1e6);
-        return PTO_OK;
+    bool priced = rule->algorithm && isfinite(own_s);
+    pto_seconds_format(best_s, least, sizeof least);
+    if (priced)
+        pto_seconds_format(own_s, own, sizeof own);
+    const char *rules = rule->algorithm   ? rule->algorithm->name
+                        : *rule->unpriced ? rule->unpriced
+                                          : "the library decides";
+    printf("%-8s ", pto_size_text(bytes, text));
+    if (priced)
+        printf("%-*s %*s", RULE_WIDTH, rules, TIME_WIDTH, own);
+    else
+        printf("%-*s", RULE_WIDTH + 1 + TIME_WIDTH, rules);
+    printf("  %-*s %*s", BEST_WIDTH, best == rule->algorithm ? "the same" : best->name, TIME_WIDTH, least);
+    if (priced) {
+        double loss = own_s / best_s - 1;
+        bool wrong = rule->algorithm->commutative && !export->options.commutative;
+        printf(" %6.1f%%%s", 100 * loss, wrong ? "!" : "");
+        losses->priced++;
+        losses->sum += loss;
+        losses->worst = fmax(losses->worst, loss);
+        losses->wrong = losses->wrong || wrong;
     }
-    double loss = own_s / best_s - 1;
-    printf(" %12.2f   %-24s %12.2f %8.1f%%%s\n", own_s * 1e6, best->name, best_s * 1e6, 100 * loss,
-           rule->algorithm->commutative && !export->options.commutative
-               ? "  wrong where an operation is not commutative"
-               : "");
-    losses->priced++;
-    losses->sum += loss;
-    losses->worst = fmax(losses->worst, loss);
+    putchar('\n');
     return PTO_OK;
+}
+
+static pto_status_t check_table(const pto_export_t *export, const pto_export_table_t *table, losses_t *losses,
+                                pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    printf("%s on %lld ranks\n", table->collective->name, (long long)table->ranks);
+    for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
+        status = check_size(export, table, export->bytes.value[i], losses, err);
+    return status;
+}
+
+static void print_losses(const losses_t *losses) {
+    if (losses->wrong)
+        pto_print_note(stdout, "!: wrong where an operation is not commutative");
+    if (losses->priced > 0)
+        printf("# %d size%s priced: the file loses %.1f%% on average, %.1f%% at most\n", losses->priced,
+               losses->priced > 1 ? "s" : "", 100 * losses->sum / losses->priced, 100 * losses->worst);
+    else
+        printf("# nothing to compare: the file names no algorithm that portolan prices\n");
 }
 
 static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
@@ -261,21 +314,40 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     printf("# portolan export --check: %s, on %s\n", export->options.check,
            pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
-    printf("# us: predicted, of the library's call\n# %-8s %7s %10s   %-24s %12s   %-24s %12s %9s\n", "Call",
-           "Ranks", "Bytes", "By the file", "us", "Best", "us", "Loss");
+    printf("# predicted times of the library's call\n# %-6s %-*s %8s  %-*s %8s %7s\n", "Bytes", RULE_WIDTH,
+           "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
-        for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
-            status = check_size(export, &export->table[t], export->bytes.value[i], &losses, err);
-    if (status == PTO_OK && losses.priced > 0)
-        printf("# %d size%s priced: the file loses %.1f%% on average, %.1f%% at most\n", losses.priced,
-               losses.priced > 1 ? "s" : "", 100 * losses.sum / losses.priced, 100 * losses.worst);
-    else if (status == PTO_OK)
-        printf("# nothing to compare: the file names no algorithm that portolan prices\n");
+        status = check_table(export, &export->table[t], &losses, err);
+    if (status == PTO_OK)
+        print_losses(&losses);
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------------------
- */
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
+        status = pto_is_stopped()
+                     ? pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted; no rules are written")
+                     : pto_export_decide(export, &export->table[i], err);
+        if (export->shown)
+            pto_progress_add(1);
+    }
+    return status;
+}
+
+/* All tables are priced twice: for the rules, and for what these cannot express. */
+static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
+    export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
+    pto_status_t status = decide(export, err);
+    if (status == PTO_OK)
+        status = export->options.out ? pto_options_write(&export->options, write_file, export, err)
+                                     : print_file(export, err);
+    if (export->shown)
+        pto_progress_end();
+    return status;
+}
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     pto_status_t status = make_tables(export, only, err);
@@ -285,9 +357,7 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)
         status = export->target->read_own(export, err);
-    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
-        status = pto_export_decide(export, &export->table[i], err);
-    return status == PTO_OK ? pto_options_write(&export->options, write_file, export, err) : status;
+    return status == PTO_OK ? make_file(export, err) : status;
 }
 
 static int run(const pto_arguments_t *given) {

@@ -13,6 +13,7 @@
 #include "portolan/recording.h"
 #include "portolan/score.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
@@ -113,7 +114,7 @@ static const pto_option_t fit_options[] = {
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {
-    {"options", fit_options}, {NULL, pto_work_options}, {NULL, NULL}};
+    {"options", fit_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
@@ -138,28 +139,54 @@ static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples
     return PTO_OK;
 }
 
-/* A parameter as text: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
-static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
+/* A parameter as text: "1.234e-06", with "[1.1e-06, 1.3e-06]" behind it, or a dash. */
+static const char *param_text(const pto_param_t *param, bool interval, char *text, size_t text_size) {
     if (!pto_param_known(param))
         snprintf(text, text_size, "-");
-    else if (param->has_interval)
+    else if (param->has_interval && interval)
         snprintf(text, text_size, "%.4g [%.4g, %.4g]", param->value, param->low, param->high);
     else
         snprintf(text, text_size, "%.4g", param->value);
     return text;
 }
 
-static void print_entry(const pto_fit_entry_t *entry) {
-    char first[80];
-    char second[80];
+typedef struct {
+    int name, value;
+    bool intervals; /* there is room for them */
+} report_widths_t;
+
+enum { COUNT_WIDTH = 7, RESIDUAL_WIDTH = 9, INTERVAL_WIDTH = 34, VALUE_WIDTH = 10 };
+
+static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
+    report_widths_t widths = {.name = (int)strlen("Parameter"), .value = INTERVAL_WIDTH, .intervals = true};
+    for (int i = 0; i < fit->entry_count; i++) {
+        int length = (int)strlen(fit->entry[i].name);
+        widths.name = length > widths.name ? length : widths.name;
+    }
+    int used = widths.name + 2 * (INTERVAL_WIDTH + 1) + COUNT_WIDTH + RESIDUAL_WIDTH + 2;
+    if (!all && used > pto_terminal_width(stdout)) {
+        widths.value = VALUE_WIDTH;
+        widths.intervals = false;
+    }
+    return widths;
+}
+
+/* A note goes below, so that the columns have the line. */
+static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *widths) {
+    char first[80], second[80];
     if (entry->kind == PTO_FIT_ABSENT) {
-        printf("%-34s %s\n", entry->name, entry->note);
+        printf("%s\n    ", entry->name);
+        pto_print_wrapped(stdout, entry->note, 4, pto_terminal_width(stdout));
         return;
     }
-    printf("%-34s %-36s %-36s %8lld %8.2f%%%s%s\n", entry->name,
-           param_text(&entry->alpha_s, first, sizeof first),
-           param_text(&entry->beta_s_per_byte, second, sizeof second), (long long)entry->sample_count,
-           100 * entry->residual, entry->note[0] != '\0' ? "  " : "", entry->note);
+    printf("%-*s %-*s %-*s %*lld %*.2f%%\n", widths->name, entry->name, widths->value,
+           param_text(&entry->alpha_s, widths->intervals, first, sizeof first), widths->value,
+           param_text(&entry->beta_s_per_byte, widths->intervals, second, sizeof second), COUNT_WIDTH,
+           (long long)entry->sample_count, RESIDUAL_WIDTH - 1, 100 * entry->residual);
+    if (entry->note[0] != '\0') {
+        fputs("    ", stdout);
+        pto_print_wrapped(stdout, entry->note, 4, pto_terminal_width(stdout));
+    }
 }
 
 /* "reduce.cpu.beta_s_per_byte: 3.6e-10; without it the fit is worse by 12 percent" */
@@ -179,14 +206,23 @@ static void print_collectives(const pto_fit_collectives_t *fit) {
     printf("from collectives: mean |ln(predicted/measured)| plus regret: %.3f\n", fit->badness);
 }
 
-static void print_report(const pto_fit_t *fit) {
-    printf("%-34s %-36s %-36s %8s %9s\n", "parameter", "alpha_s [95% interval]",
-           "beta_s_per_byte [95% interval]", "samples", "residual");
+static void print_report(const pto_fit_t *fit, bool all) {
+    const report_widths_t widths = find_widths(fit, all);
+    pto_print_note(stdout, "Residual: median of |fitted - measured| / measured. gap: cost of each additional "
+                           "message in flight.");
+    if (!widths.intervals)
+        pto_print_note(stdout, "95%% intervals by --all or a wider terminal");
+    printf("# %-*s %-*s %-*s %*s %*s\n", widths.name - 2, "Parameter", widths.value,
+           widths.intervals ? "alpha_s [95% interval]" : "alpha_s", widths.value,
+           widths.intervals ? "beta_s_per_byte [95% interval]" : "beta_s/B", COUNT_WIDTH, "Samples",
+           RESIDUAL_WIDTH, "Residual");
     for (int i = 0; i < fit->entry_count; i++)
-        print_entry(&fit->entry[i]);
-    puts("residual: median of |fitted - measured| / measured. gap: cost of each additional "
-         "message in flight.");
+        print_entry(&fit->entry[i], &widths);
 }
+
+/* In the machine file, and to the one who pressed Ctrl-C. */
+static const char interrupted[] =
+    "interrupted: the best terms so far for collectives, and the model's error is not measured";
 
 /* The machine file's head comment: where the samples come from and what they lack. */
 static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
@@ -206,6 +242,8 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
         if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE)
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
     }
+    if (collectives->interrupted)
+        fprintf(stream, "%s\n", interrupted);
     for (int i = 0; i < arguments->collectives_count; i++)
         fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives[i]));
     for (int i = 0; i < collectives->parameter_count; i++) {
@@ -258,23 +296,41 @@ static pto_status_t check_work(const arguments_t *arguments, const pto_collectiv
     return status;
 }
 
+/* Without it, where that is interrupted. */
+static pto_status_t add_model_error(const arguments_t *arguments, const pto_collectives_t *collectives,
+                                    pto_fit_prices_t *prices, pto_fit_t *fit, pto_fit_collectives_t *made,
+                                    pto_error_t *err) {
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status =
+        pto_fit_model_error(fit->machine, collectives, &arguments->train, true, prices, &fault);
+    if (status == PTO_ERR_INTERRUPTED) {
+        made->interrupted = true;
+        return PTO_OK;
+    }
+    if (status != PTO_OK && err)
+        *err = fault;
+    return status;
+}
+
 /* Fit to collectives, starting from the samples' machine, which the result replaces. */
 static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
+    pto_fit_prices_t *prices = pto_fit_prices_create();
     pto_status_t status = PTO_OK;
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
-        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, made, err);
+        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, prices, made, err);
     if (status == PTO_OK && arguments->collectives_count > 0) {
         pto_machine_destroy(fit->machine);
         fit->machine = made->machine;
         made->machine = NULL;
-        status = pto_fit_model_error(fit->machine, &collectives, &arguments->train, true, err);
+        status = add_model_error(arguments, &collectives, prices, fit, made, err);
     }
+    pto_fit_prices_destroy(prices);
     pto_collectives_fini(&collectives);
     return status;
 }
@@ -295,8 +351,10 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
         status = borrow(arguments, fit.machine, err);
     if (status == PTO_OK && arguments->out != NULL)
         status = write_machine(samples, &fit, &collectives, arguments, err);
+    if (status == PTO_OK && arguments->out != NULL && collectives.interrupted)
+        fprintf(stderr, "%s: %s\n", arguments->out, interrupted);
     if (status == PTO_OK && arguments->report) {
-        print_report(&fit);
+        print_report(&fit, arguments->shared.all);
         if (arguments->collectives_count > 0)
             print_collectives(&collectives);
     }

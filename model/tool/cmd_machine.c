@@ -6,7 +6,7 @@
 #include "portolan/units.h"
 
 static const char usage[] =
-    "usage: portolan machine new --name NAME --gpus N --cores N --host-link LINK [OPTIONS]\n"
+    "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
     "\n"
     "Writes a machine file from what datasheets say. Rates are those of the links, of which programs reach "
     "70\n"
@@ -14,9 +14,11 @@ static const char usage[] =
     "number has its source beside it. What no datasheet says is left out, so that it is reported as not\n"
     "priced. portolan-calibrate replaces the guesses by measurements.\n"
     "\n"
-    "  portolan machine new --name my-cluster --sockets 2 --cores 112 --gpus 8 --gpu-link nvlink4\n"
-    "      --host-link pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
+    "  portolan machine new --name my-cluster --sockets 2 --cores 112 --gpus 8 --gpu-link nvlink4 "
+    "--host-link "
+    "pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
     "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
+    "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
     "\n"
     "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, or a rate in\n"
     "each direction (50 GB/s).\n";
@@ -66,8 +68,9 @@ static pto_status_t read_link(const char *text, link_t *link, pto_error_t *err) 
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
-    if (status == PTO_OK && !(link->s_per_byte > 0))
-        return pto_error_set(err, PTO_ERR_RANGE, "%s is not a rate above 0", text);
+    if (status == PTO_OK && !(link->s_per_byte > 0 && link->s_per_byte < 1e-3)) /* a rate without a unit */
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a rate with a unit, such as '200 Gbit/s'",
+                             text);
     return status;
 }
 
@@ -89,7 +92,7 @@ static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 static const pto_option_t machine_options[] = {
     {"name", "NAME", "the machine's name", STORE(TEXT, name)},
-    {"gpus", "N", "GPUs of a node", STORE(COUNT, gpus)},
+    {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, gpus)},
     {"sockets", "N", "CPU sockets of a node", STORE(COUNT, sockets), .standard = "1"},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
     {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
@@ -167,13 +170,15 @@ static void write_host_messages(FILE *stream, const machine_t *machine) {
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
     const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
     const guess_t start = {1.2e-5, 9e-6, 1.9e-5};
-    fputs("  gpu:\n", stream);
+    if (machine->gpus > 0)
+        fputs("  gpu:\n", stream);
     static const char *const level[] = {"on_socket", "on_node"}; /* switches join all GPUs alike */
-    for (int i = 0; i < (machine->sockets > 1 ? 2 : 1); i++)
+    for (int i = 0; i < (machine->sockets > 1 ? 2 : 1) && machine->gpus > 0; i++)
         write_message(stream, level[i], start, start, reached(within, 1),
                       machine->gpu.name ? "starts: Summit, Lassen, H200s; bytes: the link between GPUs"
                                         : "starts: Summit, Lassen, H200s; bytes: the link to the host");
-    if (machine->nic.name && !machine->without_gpudirect)
+    bool gpudirect = machine->gpus > 0 && !machine->without_gpudirect;
+    if (machine->nic.name && gpudirect)
         write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
                       reached(&machine->nic, 1), "starts: Summit, Lassen, H200s over TCP; bytes: one NIC");
     if (!machine->nic.name)
@@ -181,7 +186,7 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
     fprintf(stream, "\ninjection: # of %lld NICs\n  cpu: {", (long long)machine->nics);
     write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
     fputs("}\n", stream);
-    if (machine->without_gpudirect)
+    if (!gpudirect)
         return;
     fputs("  gpu: {", stream);
     write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
@@ -190,11 +195,14 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
 
 static void write_copies(FILE *stream, const machine_t *machine) {
     const guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
-    fputs("\ncopies: # starts: V100s of Summit and Lassen, H200s\n", stream);
-    write_cost(stream, "  h2d: {on_socket: ", start, link, "}");
-    write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
-    write_cost(stream, "  d2d: {on_socket: ", (guess_t){7.2e-6, 6e-6, 2.5e-5},
-               (guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+    fputs("\ncopies:", stream);
+    fputs(machine->gpus > 0 ? " # starts: V100s of Summit and Lassen, H200s\n" : "\n", stream);
+    if (machine->gpus > 0) {
+        write_cost(stream, "  h2d: {on_socket: ", start, link, "}");
+        write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
+        write_cost(stream, "  d2d: {on_socket: ", (guess_t){7.2e-6, 6e-6, 2.5e-5},
+                   (guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+    }
     write_cost(stream, "  h2h: {on_socket: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1.5e-10, 1e-10, 4.5e-10},
                "} # a host of H200s; high: Lassen");
     if (machine->gpu.name)
@@ -206,10 +214,15 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     fputs("\nreduce:\n", stream);
     write_cost(stream, "  cpu: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1e-10, 2e-11, 4.3e-10},
                " # a host of H200s; high: Summit");
-    write_cost(stream, "  gpu: ", (guess_t){9.7e-6, 8e-6, 2e-5}, (guess_t){7.7e-13, 3e-13, 4e-12},
-               " # H200s; high: slower memory");
+    if (machine->gpus > 0)
+        write_cost(stream, "  gpu: ", (guess_t){9.7e-6, 8e-6, 2e-5}, (guess_t){7.7e-13, 3e-13, 4e-12},
+                   " # H200s; high: slower memory");
     fputs("signals: {", stream);
     write_guess(stream, "flag_s", (guess_t){1.8e-7, 1e-7, 1e-6});
+    if (machine->gpus == 0) {
+        fputs("} # a host of H200s\n", stream);
+        return;
+    }
     fputs(", ", stream);
     write_guess(stream, "device_s", (guess_t){2.2e-6, 1e-6, 4e-6});
     fputs("} # H200s\nlaunch: {", stream);
@@ -265,12 +278,21 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
 static bool is_plain(const char *text) { return !strpbrk(text, "\"\\\n\r") && *text != '\0'; }
 
 static int check(const machine_t *machine) {
-    if (!machine->name || machine->gpus == 0 || machine->cores == 0 || !machine->host.name)
-        return pto_usage_error(&syntax, "--name, --gpus, --cores and --host-link are needed");
+    bool of_gpus =
+        machine->gpu.name || machine->host.name || machine->without_gpudirect || machine->gpu_memory > 0;
+    if (!machine->name || machine->cores == 0)
+        return pto_usage_error(&syntax, "--name and --cores are needed");
+    if (machine->gpus > 0 && !machine->host.name)
+        return pto_usage_error(&syntax, "--gpus needs --host-link");
+    if (machine->gpus == 0 && of_gpus)
+        return pto_usage_error(&syntax,
+                               "--gpus is needed: an option concerns GPUs, and without it there are none");
     if (!is_plain(machine->name) || !is_plain(machine->source))
         return pto_usage_error(&syntax, "--name and --source cannot hold quotes, backslashes or line breaks");
-    if (machine->cores < machine->gpus || machine->gpus < machine->sockets)
+    if (machine->cores < machine->gpus || (machine->gpus > 0 && machine->gpus < machine->sockets))
         return pto_usage_error(&syntax, "a node has a core for each GPU and a GPU for each socket at least");
+    if (machine->cores < machine->sockets)
+        return pto_usage_error(&syntax, "a socket has a core at least");
     return -1;
 }
 

@@ -11,6 +11,7 @@
 #include "portolan/topology.h"
 #include "portolan/units.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan map [SCENARIO.yaml] [OPTIONS]\n"
@@ -19,8 +20,8 @@ static const char usage[] =
     "other much are near each other. Every proposal is priced at the scenario's first point, and the best\n"
     "one is improved by swaps. The default stays unless another is predicted to be faster.\n"
     "\n"
-    "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4\n"
-    "    --gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
+    "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4 "
+    "--gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
     "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt\n";
 
 static const pto_option_set_t option_sets[] = {
@@ -110,7 +111,7 @@ static void print_head(const pto_options_t *options, const pto_map_result_t *res
 
 static void print_candidates(const pto_map_result_t *result) {
     const double default_s = result->candidate[0].seconds;
-    printf("%-34s %12s %9s %14s  %s\n", "Mapping", "Time", "Gain", "Sum", "Strategy");
+    printf("# %-27s %8s %8s %12s  %s\n", "Mapping", "Time", "Gain", "Sum", "Strategy");
     for (int i = 0; i < result->count; i++) {
         const pto_map_candidate_t *candidate = &result->candidate[i];
         char time[PTO_SECONDS_TEXT_MAX];
@@ -118,13 +119,15 @@ static void print_candidates(const pto_map_result_t *result) {
             continue;
         pto_seconds_format(candidate->seconds, time, sizeof time);
         double gain = default_s > 0 ? 100 * (1 - candidate->seconds / default_s) : 0;
-        printf("%-34s %12s %7.1f %% %14.6g  %s%s\n", candidate->name, time,
+        printf("%-29s %8s %7.1f%% %12.6g  %s%s\n", candidate->name, time,
                gain > -0.05 && gain < 0.05 ? 0 : gain, candidate->sum, candidate->strategy->name,
-               i == result->best ? "  <- chosen" : "");
+               i == result->best ? " *" : "");
     }
     for (int i = 0; i < result->count; i++)
         if (!result->candidate[i].place)
-            printf("# %s does not apply: %s\n", result->candidate[i].name, result->candidate[i].reason);
+            pto_print_note(stdout, "%s does not apply: %s", result->candidate[i].name,
+                           result->candidate[i].reason);
+    puts("# *: chosen");
     if (result->best == 0)
         printf("# no mapping is predicted to be faster than the default, which stays\n");
 }
@@ -148,7 +151,7 @@ static pto_status_t print_loads(const pto_options_t *options, const pto_map_resu
     pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[0].place, load);
     pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[result->best].place,
                   after);
-    printf("\n%-28s %15s %15s  (bytes, busiest node)\n", "Link", "Default", "Chosen");
+    printf("\n# Bytes on the busiest node's links\n# %-26s %15s %15s\n", "Link", "Default", "Chosen");
     int links = count - 2 * (result->places.top + 1);
     for (int i = 0; i < links; i++) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);

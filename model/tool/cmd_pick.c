@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "command.h"
+#include "crossings.h"
 #include "options.h"
+#include "sweeps_table.h"
 #include "table.h"
 #include "terminal.h"
 
@@ -19,10 +21,15 @@ static const char usage[] =
     "them is the winner, the others are listed after it, and the runner-up is the next that costs more.\n"
     "regret: what a wrong pick is expected to cost, by the intervals (the most in the range). Under the "
     "table:\n"
-    "the measurement that would settle each near-tie.\n"
+    "the measurement that would settle each near-tie. Ranges end where bisection between two sizes of the "
+    "sweep\n"
+    "finds another pick. With two sweeps, a line for each value of the first:\n"
     "\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
-    "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
+    "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024\n"
+    "  portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/1:/8'\n"
+    "\n"
+    "csv: one row per range, with the same columns always (docs/formats.md).\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
@@ -89,37 +96,92 @@ static void print_unsure(const pto_predictions_t *predictions, const pto_range_t
     }
 }
 
-/* "5.8 %", or "5.8 to 24.4 %". */
+/* "5.8%", or "5.8..24.4%". */
 static const char *margin_text(const pto_range_t *range, char *text, size_t text_size) {
     double low = 100 * range->margin_low, high = 100 * range->margin_high;
     if (range->runner_up < 0)
         snprintf(text, text_size, "-");
     else if (high - low < 0.05)
-        snprintf(text, text_size, "%.1f %%", low);
+        snprintf(text, text_size, "%.1f%%", low);
     else
-        snprintf(text, text_size, "%.1f to %.1f %%", low, high);
+        snprintf(text, text_size, "%.1f..%.1f%%", low, high);
     return text;
 }
 
-static void print_range(const pto_predictions_t *predictions, const pto_range_t *range, int name_width) {
+/* The picks of a sweep. */
+typedef struct {
+    const pto_predictions_t *predictions;
+    pto_range_t *range;
+    int64_t count;
+    pto_crossing_t *crossing;
+    int64_t crossing_count;
+} picks_t;
+
+/* Where a range begins: at the last crossing between its first point and the one before, else at its first
+ * point. */
+static int64_t begin_of(const picks_t *picks, const pto_range_t *range) {
+    int64_t begin = range->from;
+    for (int64_t i = 0; i < picks->crossing_count; i++)
+        if (picks->crossing[i].gap == range->point_first - 1)
+            begin = picks->crossing[i].at;
+    return begin;
+}
+
+/* Where it ends: at the first crossing behind its last point; INT64_MAX: nowhere. */
+static int64_t end_of(const picks_t *picks, const pto_range_t *range) {
+    for (int64_t i = 0; i < picks->crossing_count; i++)
+        if (picks->crossing[i].gap == range->point_first + range->point_count - 1)
+            return picks->crossing[i].at;
+    return range->below;
+}
+
+/* Strategies that win between two points of the sweep only. */
+static void print_between(const picks_t *picks) {
+    char from[PTO_BYTES_TEXT_MAX], below[PTO_BYTES_TEXT_MAX];
+    for (int64_t i = 0; i + 1 < picks->crossing_count; i++)
+        if (picks->crossing[i].gap == picks->crossing[i + 1].gap)
+            pto_print_note(stdout, "from %s to %s: %s",
+                           pto_point_short(picks->predictions, picks->crossing[i].at, from),
+                           pto_point_short(picks->predictions, picks->crossing[i + 1].at, below),
+                           strategy_name(picks->predictions, picks->crossing[i].winner));
+}
+
+static void print_range(const picks_t *picks, const pto_range_t *range, int name_width) {
+    const pto_predictions_t *predictions = picks->predictions;
     char from[PTO_BYTES_TEXT_MAX], below[PTO_BYTES_TEXT_MAX] = "...", margin[32];
-    if (range->below != INT64_MAX)
-        pto_point_text(predictions, range->below, below);
-    printf("%-9s  %-9s  %s%-*s%s  %-*s  %15s", pto_point_text(predictions, range->from, from), below,
-           pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
+    int64_t end = end_of(picks, range);
+    if (end != INT64_MAX)
+        pto_point_short(predictions, end, below);
+    printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", pto_point_short(predictions, begin_of(picks, range), from),
+           below, pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
            pto_terminal_plain(stdout), name_width, strategy_name(predictions, range->runner_up),
            margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))
-        printf("  %5.1f %%", range->runner_up < 0 ? 0 : 100 * range->regret);
+        printf("  %5.1f%%", range->runner_up < 0 ? 0 : 100 * range->regret);
     printf("%s%s%s", range->near_tie ? "  near-tie" : "",
            is_extrapolated(predictions, range) ? "  extrapolated" : "", range->unpriced ? "  unsure" : "");
-    print_tied(predictions, range, "  tied with ", ", ", "");
-    putchar('\n');
+    puts(range->tied > 0 ? "  tied" : "");
 }
 
-static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+static void print_ties(const picks_t *picks, const pto_range_t *range) {
+    const char **name = calloc((size_t)picks->predictions->strategy_count, sizeof *name);
+    char from[PTO_BYTES_TEXT_MAX], before[96];
+    int count = 0;
+    for (int i = 0; name && i < picks->predictions->strategy_count; i++)
+        if (pto_range_is_tied(picks->predictions, range, i))
+            name[count++] = strategy_name(picks->predictions, i);
+    snprintf(before, sizeof before,
+             "tied with %s from %s: ", strategy_name(picks->predictions, range->winner),
+             pto_point_short(picks->predictions, begin_of(picks, range), from));
+    pto_print_list(stdout, before, name, count, "");
+    free(name);
+}
+
+static void print_table(const picks_t *picks) {
+    const pto_predictions_t *predictions = picks->predictions;
+    const pto_range_t *range = picks->range;
     int name_width = (int)strlen("Runner-up");
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < picks->count; i++) {
         int winner = (int)strlen(strategy_name(predictions, range[i].winner));
         int runner_up = (int)strlen(strategy_name(predictions, range[i].runner_up));
         int wider = winner > runner_up ? winner : runner_up;
@@ -128,40 +190,73 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
     pto_print_header(stdout, "pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
     printf(predictions->by == PTO_BY_TIME ? "\n" : ", by %s\n", by_text(predictions->by));
-    printf("# From     Below      %-*s  %-*s  %15s%s\n", name_width, "Winner", name_width, "Runner-up",
-           "Margin", pto_machine_error_source(predictions->machine) ? "   Regret" : "");
-    for (int64_t i = 0; i < count; i++)
-        print_range(predictions, &range[i], name_width);
-    for (int64_t i = 0; i < count; i++)
+    printf("# From    Below     %-*s  %-*s  %12s%s\n", name_width, "Winner", name_width, "Runner-up",
+           "Margin", pto_machine_error_source(predictions->machine) ? "  Regret" : "");
+    for (int64_t i = 0; i < picks->count; i++)
+        print_range(picks, &range[i], name_width);
+    print_between(picks);
+    for (int64_t i = 0; i < picks->count; i++)
+        print_ties(picks, &range[i]);
+    for (int64_t i = 0; i < picks->count; i++)
         print_settle(predictions, &range[i]);
-    print_unsure(predictions, range, count);
+    print_unsure(predictions, range, picks->count);
     if (!pto_machine_error_source(predictions->machine))
         pto_print_note(stdout, "intervals: of parameters alone; the machine file has no model_error");
     pto_print_footer(stdout, predictions);
 }
 
-static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
-    pto_print_changes(stdout, predictions->machine);
-    pto_print_energy_note(stdout, predictions);
-    pto_print_extrapolated(stdout, predictions);
-    printf(
-        "from,below,winner,runner_up,margin_low,margin_high,near_tie,tied,unpriced,regret,settle,benchmark,"
-        "benchmark_bytes\n");
-    for (int64_t i = 0; i < count; i++) {
-        printf("%lld,", (long long)range[i].from);
-        if (range[i].below != INT64_MAX)
-            printf("%lld", (long long)range[i].below);
-        printf(",%s,%s,%.6g,%.6g,%d,", range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
-               range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
-               range[i].margin_low, range[i].margin_high, range[i].near_tie);
-        print_tied(predictions, &range[i], "", " ", "");
-        printf(",%s,%.6g,%s,%s,", range[i].unpriced ? range[i].unpriced : "", range[i].regret,
-               range[i].settle.key, range[i].settle.benchmark);
-        if (range[i].settle.bytes > 0)
-            printf("%lld", (long long)range[i].settle.bytes);
-        putchar('\n');
-    }
+/* --- csv ------------------------------------------------------------------------------------------------ */
+
+/* The point, with what is swept left empty. */
+static void print_csv_fixed(const pto_predictions_t *predictions, const pto_range_t *range) {
+    pto_request_t request =
+        pto_scenario_request(predictions->scenario, range->point_first, predictions->strategy[0], NULL);
+    const int64_t fixed[] = {[PTO_SWEEP_BYTES] = request.bytes,
+                             [PTO_SWEEP_NODES] = request.layout.nodes,
+                             [PTO_SWEEP_MESSAGES] = request.messages};
+    for (int i = 0; i < PTO_SWEEP_COUNT; i++)
+        pto_print_csv_number(stdout, i != (int)predictions->sweep && fixed[i] > 0, (double)fixed[i]);
 }
+
+static void print_csv_heading(void) {
+    printf(
+        "bytes,nodes,messages,by,swept,from,below,crossing,winner,runner_up,margin_low,margin_high,near_tie,"
+        "tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
+}
+
+static void print_csv_end(const pto_range_t *range, const char *text) {
+    if (range->below != INT64_MAX)
+        printf("%s", text);
+    putchar(',');
+}
+
+static void print_csv_range(const picks_t *picks, const pto_range_t *range) {
+    const pto_predictions_t *predictions = picks->predictions;
+    char below[32], crossing[32];
+    snprintf(below, sizeof below, "%lld", (long long)range->below);
+    snprintf(crossing, sizeof crossing, "%lld", (long long)end_of(picks, range));
+    print_csv_fixed(predictions, range);
+    printf("%s,%s,%lld,", pto_by_name(predictions->by), pto_sweep_kind_name(predictions->sweep),
+           (long long)range->from);
+    print_csv_end(range, below);
+    print_csv_end(range, crossing);
+    printf("%s,%s,%.6g,%.6g,%d,", range->winner < 0 ? "" : strategy_name(predictions, range->winner),
+           range->runner_up < 0 ? "" : strategy_name(predictions, range->runner_up), range->margin_low,
+           range->margin_high, range->near_tie);
+    print_tied(predictions, range, "", " ", "");
+    printf(",%s,%.6g,%s,%s,", range->unpriced ? range->unpriced : "", range->regret, range->settle.key,
+           range->settle.benchmark);
+    pto_print_csv_number(stdout, range->settle.bytes > 0, (double)range->settle.bytes);
+    pto_print_csv_changes(stdout, predictions->machine);
+    putchar('\n');
+}
+
+static void print_csv(const picks_t *picks) {
+    for (int64_t i = 0; i < picks->count; i++)
+        print_csv_range(picks, &picks->range[i]);
+}
+
+/* --- json ----------------------------------------------------------------------------------------------- */
 
 static void print_json_name(const char *key, const pto_predictions_t *predictions, int strategy) {
     if (strategy < 0)
@@ -170,7 +265,20 @@ static void print_json_name(const char *key, const pto_predictions_t *prediction
         printf("\"%s\": \"%s\", ", key, strategy_name(predictions, strategy));
 }
 
-static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+static void print_json_crossings(const picks_t *picks) {
+    printf("\n], \"crossings\": [");
+    for (int64_t i = 0; i < picks->crossing_count; i++) {
+        printf("%s{\"at\": %lld, ", i ? ", " : "", (long long)picks->crossing[i].at);
+        print_json_name("winner", picks->predictions, picks->crossing[i].winner);
+        printf("\"after\": %lld}", (long long)picks->predictions->point[picks->crossing[i].gap]);
+    }
+    printf("]}\n");
+}
+
+static void print_json(const picks_t *picks) {
+    const pto_predictions_t *predictions = picks->predictions;
+    const pto_range_t *range = picks->range;
+    const int64_t count = picks->count;
     pto_print_json_start(stdout, predictions->machine);
     pto_print_json_question(stdout, predictions);
     printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
@@ -196,33 +304,56 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
                range[i].regret, range[i].settle.key, range[i].settle.benchmark,
                (long long)range[i].settle.bytes);
     }
-    printf("\n]}\n");
+    print_json_crossings(picks);
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static pto_status_t print(const pto_predictions_t *predictions, pto_format_t format, pto_error_t *err) {
+    picks_t picks = {.predictions = predictions};
+    void (*const print_as[])(const picks_t *) = {
+        [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
+    pto_status_t status = pto_pick(predictions, &picks.range, &picks.count, err);
+    if (status == PTO_OK)
+        status = pto_crossings_or_points(predictions, &picks.crossing, &picks.crossing_count, err);
+    if (status == PTO_OK)
+        print_as[format](&picks);
+    free(picks.range);
+    free(picks.crossing);
+    return status;
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_range_t *range = NULL;
-    int64_t count = 0;
     pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
-    if (status == PTO_OK) {
-        predictions.by = options->by;
-        status = pto_pick(&predictions, &range, &count, err);
-        if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
-            print_csv(&predictions, range, count);
-        else if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
-            print_json(&predictions, range, count);
-        else if (status == PTO_OK)
-            print_table(&predictions, range, count);
-        free(range);
-        pto_predictions_fini(&predictions);
-    }
+    if (status != PTO_OK)
+        return status;
+    predictions.by = options->by;
+    if (options->format == PTO_FORMAT_CSV)
+        print_csv_heading();
+    status = print(&predictions, options->format, err);
+    pto_predictions_fini(&predictions);
     return status;
+}
+
+static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
+    return print(&run->predictions, run->options.format, err);
+}
+
+static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err) {
+    pto_status_t status = pto_sweeps_predict(sweeps, arguments, err);
+    if (status != PTO_OK)
+        return status;
+    return sweeps->run[0].options.format == PTO_FORMAT_TABLE
+               ? pto_print_sweeps_picks(stdout, sweeps, err)
+               : pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
 }
 
 const pto_command_t pto_command_pick = {.name = "pick",
                                         .summary =
                                             "print the cheapest strategy of every range, and its margin",
                                         .syntax = &syntax,
-                                        .on_scenario = run};
+                                        .on_scenario = run,
+                                        .on_sweeps = run_sweeps};

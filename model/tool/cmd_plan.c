@@ -18,7 +18,9 @@ static const char usage[] =
     "\n"
     "  portolan plan scenarios/problems/alltoall-summit.yaml --strategy three_step --bytes 4KiB\n"
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
-    "--unroll\n";
+    "--unroll\n"
+    "  portolan plan --machine summit-spectrum --collective alltoall --nodes 2 --bytes 1KiB --strategy "
+    "cuda_aware --format goal --out alltoall.goal\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_plan_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
@@ -64,6 +66,37 @@ static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
                          options->rank, pto_layout_rank_count(&layout) - 1);
 }
 
+static pto_status_t write_goal(void *context, FILE *stream, pto_error_t *err) {
+    return pto_print_goal(context, stream, err);
+}
+
+/* Every rank passes every stage. */
+static pto_status_t check_goal(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
+    pto_plan_size_t size = pto_plan_size(plan);
+    return pto_check_amount(&options->scenario, "the schedule has",
+                            size.messages > size.stages ? size.messages : size.stages, 1, err);
+}
+
+static pto_status_t run_goal(const pto_options_t *options, const pto_strategy_t *strategy, pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_status_t status =
+        pto_plan_choose(&options->scenario, options->machine, 0, strategy, &plan, &price, NULL, err);
+    if (status == PTO_OK)
+        status = check_goal(options, plan, err);
+    if (status == PTO_OK)
+        status = pto_options_write(options, write_goal, plan, err);
+    pto_plan_destroy(plan);
+    return status;
+}
+
+/* Before any work: a schedule of several strategies, and a file that would stay empty. */
+static int check(const pto_options_t *options) {
+    if (options->plan_format == PTO_PLAN_TEXT)
+        return options->out ? pto_usage_error(&syntax, "--out is for --format goal") : -1;
+    return pto_options_one_strategy(options, &syntax, "a GOAL schedule");
+}
+
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
@@ -72,10 +105,13 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
     if (status == PTO_OK)
         status = pto_check_point_work(&options->scenario, options->machine, 0, err);
-    if (status == PTO_OK)
+    bool goal = options->plan_format == PTO_PLAN_GOAL;
+    if (status == PTO_OK && goal)
+        status = run_goal(options, strategy[0], err);
+    else if (status == PTO_OK)
         pto_print_changes(stdout, options->machine);
-    bool any = false, applies = false;
-    for (int i = 0; i < count && status == PTO_OK; i++) {
+    bool any = goal, applies = false;
+    for (int i = 0; i < count && status == PTO_OK && !goal; i++) {
         status = print_plan(options, strategy[i], i == 0, &applies, err);
         any = any || applies;
     }
@@ -88,4 +124,5 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 const pto_command_t pto_command_plan = {.name = "plan",
                                         .summary = "print what one process does by each strategy",
                                         .syntax = &syntax,
+                                        .check = check,
                                         .on_scenario = run};

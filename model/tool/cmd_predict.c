@@ -8,6 +8,8 @@
 #include "options.h"
 #include "plot_points.h"
 #include "predict_plot.h"
+#include "sweeps_plot.h"
+#include "sweeps_table.h"
 #include "table.h"
 
 static const char usage[] =
@@ -31,12 +33,16 @@ static const char usage[] =
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
     "what the energy is spent on.\n"
     "\n"
-    "csv: one row per strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s,chunks`. The first\n"
-    "column is nodes or messages if these are swept. The interval is empty if the machine file has none, "
-    "and\n"
-    "chunks if the strategy is not cut into any; algorithm, times, interval and chunks are empty if a "
-    "strategy\n"
-    "does not apply. With --explain one row per term.\n";
+    "Two sweeps at once make a table with the cheapest at each place, two machines stand side by side:\n"
+    "\n"
+    "  portolan predict scenarios/problems/alltoall-summit.yaml --nodes 2:64\n"
+    "  portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --what-if "
+    "'injection.*=/1:/8'\n"
+    "  portolan predict scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/2' --compare\n"
+    "\n"
+    "csv: one row per strategy and point, with the same columns always (docs/formats.md). What is unknown or "
+    "does\n"
+    "not apply is empty. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_predict_options},
@@ -46,41 +52,37 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
 static const pto_syntax_t syntax = {
     .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
-static void print_csv_energy(const pto_prediction_t *prediction) {
-    const pto_energy_t *energy = &prediction->energy;
-    if (!prediction->applicable || !prediction->has_energy)
-        printf(",,,");
-    else if (energy->has_interval)
-        printf(",%.9g,%.9g,%.9g", energy->joules, energy->low_joules, energy->high_joules);
-    else
-        printf(",%.9g,,", energy->joules);
+/* The same columns always; docs/formats.md. */
+static void print_csv_heading(void) {
+    pto_print_csv_heading(stdout, "seconds,low_s,high_s,chunks,joules,low_joules,high_joules,part,stage,"
+                                  "parameter,count,value,line,flagged");
 }
 
-static void print_csv(const pto_predictions_t *predictions) {
-    bool energy = predictions->by == PTO_BY_ENERGY;
-    pto_print_changes(stdout, predictions->machine);
-    pto_print_energy_note(stdout, predictions);
-    pto_print_extrapolated(stdout, predictions);
-    pto_print_unpriced(stdout, predictions);
-    printf("%s,strategy,algorithm,seconds,low_s,high_s,chunks%s\n", pto_sweep_kind_name(predictions->sweep),
-           energy ? ",joules,low_joules,high_joules" : "");
+static void print_csv_prices(const pto_predictions_t *predictions) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
+        const pto_price_t *price = &prediction->price;
+        const pto_energy_t *energy = &prediction->energy;
+        bool applies = prediction->applicable;
+        bool spends = applies && prediction->has_energy && predictions->by == PTO_BY_ENERGY;
         pto_print_csv_cell(stdout, predictions, cell);
-        if (!prediction->applicable)
-            printf(",,");
-        else if (prediction->price.has_interval)
-            printf("%.9g,%.9g,%.9g", prediction->price.seconds, prediction->price.low_s,
-                   prediction->price.high_s);
-        else
-            printf("%.9g,,", prediction->price.seconds);
-        putchar(',');
-        if (prediction->applicable && prediction->chunks > 0)
-            printf("%lld", (long long)prediction->chunks);
-        if (energy)
-            print_csv_energy(prediction);
-        putchar('\n');
+        pto_print_csv_number(stdout, applies, price->seconds);
+        pto_print_csv_number(stdout, applies && price->has_interval, price->low_s);
+        pto_print_csv_number(stdout, applies && price->has_interval, price->high_s);
+        pto_print_csv_number(stdout, applies && prediction->chunks > 0, (double)prediction->chunks);
+        pto_print_csv_number(stdout, spends, energy->joules);
+        pto_print_csv_number(stdout, spends && energy->has_interval, energy->low_joules);
+        pto_print_csv_number(stdout, spends && energy->has_interval, energy->high_joules);
+        fputs(",,,,,,", stdout);
+        pto_print_csv_end(stdout, predictions, cell);
     }
+}
+
+static void print_csv(const pto_predictions_t *predictions, const pto_flags_t *flags) {
+    if (flags)
+        pto_print_explanations_csv(predictions, flags);
+    else
+        print_csv_prices(predictions);
 }
 
 /* A value set by --what-if has no line. */
@@ -218,28 +220,23 @@ static int check_options(const pto_options_t *options) {
     return -1;
 }
 
-static void print_prices(const pto_options_t *options, const pto_predictions_t *predictions) {
-    if (options->format == PTO_FORMAT_CSV)
-        print_csv(predictions);
-    else if (options->format == PTO_FORMAT_JSON)
-        print_json(predictions, NULL);
-    else
-        pto_print_table(stdout, "predict", predictions, options);
-}
-
-static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
-                                    pto_error_t *err) {
-    pto_flags_t flags;
-    pto_status_t status = pto_flags_find(options->machine, &flags, err);
+/* Flags say which parameters are doubtful; only explanations need them. */
+static pto_status_t print_prices(pto_options_t *options, const pto_predictions_t *predictions,
+                                 pto_error_t *err) {
+    pto_flags_t found = {0};
+    const pto_flags_t *flags = options->explain ? &found : NULL;
+    pto_status_t status = flags ? pto_flags_find(options->machine, &found, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_CSV)
-        pto_print_explanations_csv(predictions, &flags);
+        print_csv(predictions, flags);
     else if (options->format == PTO_FORMAT_JSON)
-        print_json(predictions, &flags);
+        print_json(predictions, flags);
+    else if (flags)
+        pto_print_explanations(predictions, flags);
     else
-        pto_print_explanations(predictions, &flags);
-    pto_flags_fini(&flags);
+        pto_print_table(stdout, "predict", predictions, options);
+    pto_flags_fini(&found);
     return PTO_OK;
 }
 
@@ -252,12 +249,39 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         if (options->plot) /* draws times, whatever is printed */
             status = draw(options, &predictions, err);
         predictions.by = options->by;
-        if (status == PTO_OK && options->explain)
-            status = print_explained(options, &predictions, err);
-        else if (status == PTO_OK)
-            print_prices(options, &predictions);
+        if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
+            print_csv_heading();
+        if (status == PTO_OK)
+            status = print_prices(options, &predictions, err);
         pto_predictions_fini(&predictions);
     }
+    return status;
+}
+
+/* --- two sweeps ----------------------------------------------------------------------------------------- */
+
+/* In csv one table, in json a list of what each run alone would print. */
+static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
+    return print_prices(&run->options, &run->predictions, err);
+}
+
+static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err) {
+    pto_status_t status = pto_sweeps_predict(sweeps, arguments, err);
+    if (status != PTO_OK)
+        return status;
+    const pto_options_t *options = &sweeps->run[0].options;
+    if (options->format == PTO_FORMAT_TABLE && (options->explain || options->ci || options->bandwidth))
+        return pto_error_set(err, PTO_ERR_KEY,
+                             "--explain, --ci and --bandwidth are for tables of one sweep; csv and json have "
+                             "the intervals and terms of two");
+    if (options->plot) {
+        pto_plot_t plot = pto_sweeps_plot(sweeps);
+        status = pto_plot_draw(&plot, options->plot, err);
+    }
+    if (status == PTO_OK && options->format != PTO_FORMAT_TABLE)
+        return pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
+    if (status == PTO_OK)
+        pto_print_sweeps(stdout, "predict", sweeps);
     return status;
 }
 
@@ -266,4 +290,5 @@ const pto_command_t pto_command_predict = {.name = "predict",
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
                                            .on_scenario = run,
+                                           .on_sweeps = run_sweeps,
                                            .check = check_options};

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "option_apply.h"
+#include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
 #include "step_table.h"
@@ -39,18 +38,22 @@ static const char usage[] =
     "shows all processes of a communicator, its shape is known from them; otherwise its processes are taken\n"
     "to follow each other. Calls of MPI are priced as cuda_aware, and messages as `pair`, one after "
     "another.\n"
+    "Calls that the machine cannot price are in no total, and are listed with their number and the reason.\n"
     "\n"
     "csv: one row per kind of call, "
     "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
     "cheapest,cheapest_s,distance`. Times are those of one call; measured_s is empty if it is unknown,\n"
-    "predicted_s if the route does not apply, and distance for all but a pair.\n";
+    "predicted_s if the route does not apply, cheapest if the call cannot be priced, and distance for all "
+    "but\n"
+    "a pair.\n";
 
 /* The options shared with other commands apply to the first member. */
 typedef struct {
     pto_options_t options;
     pto_recording_options_t trace;
+    bool in_host; /* the data of all calls are in host memory */
     int64_t top;
-    double begin_s, shown_s; /* of reading, and of what was last shown of it */
+    int64_t read; /* thousandths of the file */
 } replay_t;
 
 static const char *collective_at(int i) {
@@ -83,8 +86,10 @@ static const pto_option_t replay_options[] = {
     {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
      .word_at = collective_at},
     {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
+    {"memory", "gpu|host", "host: all calls are on host buffers (default: host if the machine has no GPUs)",
+     STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},
     {"progress", NULL, "show progress even if standard error is not a terminal",
-     STORE(FLAG, options.progress)},
+     .apply = pto_option_apply_progress},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 
@@ -104,16 +109,30 @@ typedef struct {
     const char *path;
     pto_recording_t trace;
     pto_step_prediction_t step;
+    pto_error_t *left_out; /* of each call; a status other than PTO_OK: not priced */
 } replayed_t;
+
+static bool is_priced(const replayed_t *replayed, int i) { return replayed->left_out[i].status == PTO_OK; }
+
+/* Why a call is not priced, without its name, which the error may begin with. */
+static const char *reason_of(const replayed_t *replayed, int i) {
+    const char *reason = replayed->left_out[i].message;
+    const char *name = pto_collective_name(replayed->trace.call[i].collective);
+    size_t length = strlen(name);
+    return strncmp(reason, name, length) == 0 && reason[length] == ':' ? reason + length + 2 : reason;
+}
 
 /* A call's seconds by the route that it took; false: no strategy of this name applies. */
 static bool taken_seconds(const replayed_t *replayed, int i, double *seconds) {
     const char *route = replayed->trace.call[i].route;
     const pto_strategy_t *strategy;
-    return pto_strategy_find(strcmp(route, "mpi") == 0 ? "cuda_aware" : route, &strategy, NULL) == PTO_OK &&
+    bool on_gpus = strcmp(route, "mpi") == 0 && !replayed->replay->in_host;
+    return is_priced(replayed, i) &&
+           pto_strategy_find(on_gpus ? "cuda_aware" : route, &strategy, NULL) == PTO_OK &&
            pto_step_call_seconds(&replayed->step, i, strategy, seconds);
 }
 
+/* Of a call that is priced. */
 static double cheapest_seconds(const replayed_t *replayed, int i) {
     const pto_strategy_t *strategy;
     return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
@@ -140,9 +159,8 @@ static const char *distance_text(const pto_recording_call_t *call) {
 }
 
 static void print_csv(const replayed_t *replayed) {
-    pto_print_changes(stdout, replayed->replay->options.machine);
     printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s,"
-           "distance\n");
+           "distance,model,what_if\n");
     for (int i = 0; i < replayed->trace.count; i++) {
         const pto_recording_call_t *call = &replayed->trace.call[i];
         double taken_s;
@@ -153,8 +171,13 @@ static void print_csv(const replayed_t *replayed) {
         putchar(',');
         if (taken_seconds(replayed, i, &taken_s))
             printf("%.9g", taken_s);
-        printf(",%s,%.9g,%s\n", cheapest_name(replayed, i), cheapest_seconds(replayed, i),
-               distance_text(call));
+        if (is_priced(replayed, i))
+            printf(",%s,%.9g,%s,", cheapest_name(replayed, i), cheapest_seconds(replayed, i),
+                   distance_text(call));
+        else
+            printf(",,,%s,", distance_text(call));
+        pto_print_csv_changes(stdout, replayed->replay->options.machine);
+        putchar('\n');
     }
 }
 
@@ -175,8 +198,14 @@ static void print_json(const replayed_t *replayed) {
             printf(", \"measured_s\": %.9g", call->measured_s / (double)call->times);
         if (taken_seconds(replayed, i, &taken_s))
             printf(", \"predicted_s\": %.9g", taken_s);
-        printf(", \"cheapest\": \"%s\", \"cheapest_s\": %.9g}", cheapest_name(replayed, i),
-               cheapest_seconds(replayed, i));
+        if (is_priced(replayed, i)) {
+            printf(", \"cheapest\": \"%s\", \"cheapest_s\": %.9g}", cheapest_name(replayed, i),
+                   cheapest_seconds(replayed, i));
+            continue;
+        }
+        printf(", \"not_priced\": ");
+        pto_print_json_string(stdout, reason_of(replayed, i));
+        printf("}");
     }
     printf("\n], \"totals\": [\n  {\"strategy\": \"cheapest\", \"seconds\": %.9g}",
            replayed->step.mix.communication_s);
@@ -194,12 +223,46 @@ static void print_skipped(const pto_recording_skipped_t *skipped) {
         int64_t count;
         const char *what;
     } kind[] = {{skipped->others, "of no collective that portolan has"},
-                {skipped->on_host, "on host buffers (--as-gpu prices them)"},
+                {skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"},
                 {skipped->sizeless, "without bytes, or of a single process"},
                 {skipped->uneven, "on communicators with different numbers of processes on their nodes"}};
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
         if (kind[i].count > 0)
             pto_print_note(stdout, "not replayed: %lld calls %s", (long long)kind[i].count, kind[i].what);
+}
+
+/* Whether a call is the first one that is left out for its reason. */
+static bool is_first_of_reason(const replayed_t *replayed, int i) {
+    bool first = !is_priced(replayed, i);
+    for (int j = 0; j < i && first; j++)
+        first = is_priced(replayed, j) ||
+                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0 ||
+                replayed->trace.call[i].collective != replayed->trace.call[j].collective;
+    return first;
+}
+
+/* The calls that are not priced, by collective and reason: how many, their bytes, and why. */
+static void print_left_out(const replayed_t *replayed) {
+    for (int i = 0; i < replayed->trace.count; i++) {
+        const pto_recording_call_t *call = &replayed->trace.call[i];
+        int64_t calls = 0;
+        double bytes = 0;
+        char size[PTO_BYTES_TEXT_MAX];
+        if (!is_first_of_reason(replayed, i))
+            continue;
+        for (int j = i; j < replayed->trace.count; j++) {
+            const pto_recording_call_t *other = &replayed->trace.call[j];
+            if (is_priced(replayed, j) || other->collective != call->collective ||
+                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0)
+                continue;
+            calls += other->times;
+            bytes += (double)other->times * (double)other->bytes;
+        }
+        pto_print_note(stdout, "not priced, and in no total: %lld call%s of %s, %s in all: %s",
+                       (long long)calls, calls == 1 ? "" : "s", pto_collective_name(call->collective),
+                       bytes < 9e18 ? pto_size_text((int64_t)bytes, size) : "many bytes",
+                       reason_of(replayed, i));
+    }
 }
 
 static void print_header(const replayed_t *replayed) {
@@ -211,10 +274,18 @@ static void print_header(const replayed_t *replayed) {
            pto_recording_format_name(replayed->trace.format));
     if (replayed->trace.rank >= 0)
         printf(", process %lld", (long long)replayed->trace.rank);
-    printf(")\n# machine    %s (%s)\n", pto_machine_name(machine), pto_machine_path(machine));
+    puts(")");
+    pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
     printf("# calls      %lld of %d kinds\n", (long long)calls, replayed->trace.count);
     print_skipped(&replayed->trace.skipped);
+    if (replayed->trace.sizes_assumed > 0)
+        pto_print_note(
+            stdout,
+            "%lld calls of the file do not show (by coll_algobw_gbs) whether their size is that of "
+            "one block, which is assumed, or of all",
+            (long long)replayed->trace.sizes_assumed);
+    print_left_out(replayed);
 }
 
 static void print_total(const char *name, double seconds, double cheapest_s) {
@@ -228,6 +299,8 @@ static void print_totals(replayed_t *replayed) {
     double measured_s = 0, taken_s = 0, seconds;
     bool all_measured = true, all_taken = true;
     for (int i = 0; i < replayed->trace.count; i++) {
+        if (!is_priced(replayed, i))
+            continue;
         all_measured = all_measured && replayed->trace.call[i].measured_s > 0;
         measured_s += replayed->trace.call[i].measured_s;
         if (taken_seconds(replayed, i, &seconds))
@@ -249,7 +322,15 @@ static void print_totals(replayed_t *replayed) {
                         cheapest_s);
 }
 
-static void print_kind(const replayed_t *replayed, int i) {
+/* The route that all calls took; "": they differ. */
+static const char *find_only_route(const replayed_t *replayed) {
+    for (int i = 1; i < replayed->trace.count; i++)
+        if (strcmp(replayed->trace.call[i].route, replayed->trace.call[0].route) != 0)
+            return "";
+    return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
+}
+
+static void print_kind(const replayed_t *replayed, const char *only_route, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
     char name[40], shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX] = "-";
@@ -262,15 +343,17 @@ static void print_kind(const replayed_t *replayed, int i) {
     pto_seconds_format(cheapest_seconds(replayed, i), cheapest, sizeof cheapest);
     snprintf(name, sizeof name, "%s%s%s", pto_collective_name(call->collective),
              *distance_text(call) ? " " : "", distance_text(call));
-    printf("%-16s %6s %9s %6lld  %8s  %8s  %8s  ", name, shape, pto_size_text(call->bytes, size),
+    printf("%-14s %5s %8s %5lld %8s %8s %8s  ", name, shape, pto_size_text(call->bytes, size),
            (long long)call->times, measured, taken, cheapest);
     if (strcmp(cheapest_name(replayed, i), call->route) != 0)
-        printf("%s -> ", call->route);
+        printf("%s%s-> ", *only_route ? "" : call->route, *only_route ? "" : " ");
     printf("%s\n", cheapest_name(replayed, i));
 }
 
 /* What orders the kinds: what they would save, or, if no route that was taken is priced, what they take. */
 static double weight_of(const replayed_t *replayed, int i, bool by_saving) {
+    if (!is_priced(replayed, i))
+        return 0;
     return by_saving ? saving_of(replayed, i)
                      : (double)replayed->trace.call[i].times * cheapest_seconds(replayed, i);
 }
@@ -294,6 +377,8 @@ static int64_t unpriced_calls(const replayed_t *replayed, bool *all) {
     *all = true;
     for (int i = 0; i < replayed->trace.count; i++) {
         bool priced = taken_seconds(replayed, i, &seconds);
+        if (!is_priced(replayed, i))
+            continue;
         calls += priced ? 0 : replayed->trace.call[i].times;
         *all = *all && !priced;
     }
@@ -303,16 +388,19 @@ static int64_t unpriced_calls(const replayed_t *replayed, bool *all) {
 static void print_kinds(const replayed_t *replayed) {
     double below = HUGE_VAL;
     bool none_priced;
+    const char *only_route = find_only_route(replayed);
     int64_t unpriced = unpriced_calls(replayed, &none_priced);
     if (unpriced > 0)
         pto_print_note(stdout, "%lld calls took a route that is not priced on this machine",
                        (long long)unpriced);
     int kind = next_kind(replayed, !none_priced, below, -1);
+    if (kind >= 0 && *only_route)
+        pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
     if (kind >= 0)
-        printf("# %-14s %6s %9s %6s  %8s  %8s  %8s  Route\n", none_priced ? "Most time" : "Worth changing",
-               "Shape", "Size", "Times", "Measured", "Predicted", "Cheapest");
+        printf("# %-12s %5s %8s %5s %8s %8s %8s  Route\n", none_priced ? "Most time" : "To change", "Shape",
+               "Size", "Times", "Measured", "Predict.", "Cheapest");
     for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
-        print_kind(replayed, kind);
+        print_kind(replayed, only_route, kind);
         below = weight_of(replayed, kind, !none_priced);
         kind = next_kind(replayed, !none_priced, below, kind);
     }
@@ -332,61 +420,48 @@ static void print_table(replayed_t *replayed) {
 
 /* Where processes are, as far as the options do not say. */
 static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
-    double gpus, sockets;
+    const pto_data_memory_t memory = replay->options.scenario.memory;
+    double gpus, sockets, cores;
     pto_status_t status = pto_machine_get(replay->options.machine, "node.gpus", &gpus, err);
     if (status == PTO_OK)
         status = pto_machine_get(replay->options.machine, "node.sockets", &sockets, err);
+    if (status == PTO_OK)
+        status = pto_machine_get(replay->options.machine, "node.cores", &cores, err);
     if (status != PTO_OK)
         return status;
+    if (memory == PTO_MEMORY_GPU && gpus < 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "--memory gpu: nodes of %s have no GPUs",
+                             pto_machine_name(replay->options.machine));
+    replay->in_host = memory == PTO_MEMORY_HOST || gpus < 1;
+    replay->trace.as_gpu = replay->trace.as_gpu || replay->in_host;
+    int64_t places = (int64_t)(replay->in_host ? cores : gpus);
     if (replay->trace.gpus_per_node == 0)
-        replay->trace.gpus_per_node = (int64_t)gpus;
-    if ((int64_t)gpus % (int64_t)sockets == 0)
-        replay->trace.gpus_per_socket = (int64_t)gpus / (int64_t)sockets;
+        replay->trace.gpus_per_node = places;
+    if (replay->in_host)
+        places = replay->trace.gpus_per_node;
+    if (places % (int64_t)sockets == 0)
+        replay->trace.gpus_per_socket = places / (int64_t)sockets;
     return PTO_OK;
 }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+/* Thousandths of the file. */
+enum { FILE_PARTS = 1000 };
 
-/* A line on standard error from the second second on, which the next one overwrites. */
-static void show_progress(void *context, double part) {
-    enum { QUIET_S = 2 };
+static void count_part(void *context, double part) {
     replay_t *replay = context;
-    double now = now_s(), passed_s = now - replay->begin_s;
-    if (passed_s < QUIET_S || now - replay->shown_s < 0.5 || part <= 0)
-        return;
-    fprintf(stderr, "\r\033[Kread %.0f%%, about %.0f s left", 100 * part, passed_s * (1 - part) / part);
-    fflush(stderr);
-    replay->shown_s = now;
-}
-
-static bool shows_progress(const replay_t *replay) {
-    return replay->options.progress || isatty(STDERR_FILENO) == 1;
+    int64_t read = (int64_t)(FILE_PARTS * part);
+    pto_progress_add(read - replay->read);
+    replay->read = read;
 }
 
 static pto_status_t read_file(replay_t *replay, const char *path, pto_recording_t *trace, pto_error_t *err) {
-    replay->begin_s = now_s();
     replay->trace.context = replay;
-    if (shows_progress(replay))
-        replay->trace.progress = show_progress;
+    const bool shown = pto_progress_begin("reading", FILE_PARTS, 0);
+    if (shown)
+        replay->trace.progress = count_part;
     pto_status_t status = pto_recording_read(path, &replay->trace, trace, err);
-    if (replay->shown_s > 0)
-        fputs("\r\033[K", stderr);
-    return status;
-}
-
-static pto_status_t predict(const replay_t *replay, const pto_workload_t *workload,
-                            pto_step_prediction_t *step, pto_error_t *err) {
-    enum { LONG = 100 }; /* takes more than about two seconds */
-    const bool shown = workload->call_count > LONG && shows_progress(replay);
     if (shown)
-        fprintf(stderr, "\r\033[Kpredicting %d kinds of calls", workload->call_count);
-    pto_status_t status = pto_step_predict(workload, replay->options.machine, step, err);
-    if (shown)
-        fputs("\r\033[K", stderr);
+        pto_progress_end();
     return status;
 }
 
@@ -411,15 +486,22 @@ static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *
         status = complete_places(replay, err);
     if (status == PTO_OK)
         status = read_file(replay, path, &replayed.trace, err);
+    if (status == PTO_OK) {
+        replayed.left_out = calloc((size_t)replayed.trace.count + 1, sizeof *replayed.left_out);
+        status = replayed.left_out
+                     ? pto_recording_workload(&replayed.trace, replay->options.machine, replay->in_host,
+                                              &workload, replayed.left_out, err)
+                     : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls");
+    }
     if (status == PTO_OK)
-        status = pto_recording_workload(&replayed.trace, replay->options.machine, &workload, err);
-    if (status == PTO_OK)
-        status = predict(replay, &workload, &replayed.step, err);
+        status =
+            pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
     if (status == PTO_OK)
         print_replayed(&replayed);
     pto_step_fini(&replayed.step);
     pto_workload_fini(&workload);
     pto_recording_fini(&replayed.trace);
+    free(replayed.left_out);
     return status;
 }
 

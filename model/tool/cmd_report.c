@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "command.h"
 #include "option_apply.h"
 #include "portolan/version.h"
 #include "report.h"
 #include "step_table.h"
 #include "table.h"
+#include "workload_options.h"
 
 static const char usage[] =
     "usage: portolan report [SCENARIO.yaml | WORKLOAD.yaml] --out REPORT.html [OPTIONS]\n"
@@ -93,9 +93,9 @@ static void print_question(FILE *stream, const arguments_t *arguments) {
     print_text(stream, "what_if", pto_machine_what_if(machine));
     if (arguments->collectives || arguments->step)
         return;
-    fprintf(stream, ",\n\"collective\":\"%s\",\"gpus_per_node\":%lld,\"procs_per_gpu\":%lld",
-            pto_collective_name(scenario->collective), (long long)layout->gpus_per_node,
-            (long long)layout->procs_per_gpu);
+    fprintf(stream, ",\n\"collective\":\"%s\",\"in_host\":%s,\"gpus_per_node\":%lld,\"procs_per_gpu\":%lld",
+            pto_collective_name(scenario->collective), layout->in_host ? "true" : "false",
+            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
 }
 
 /* The command whose prices the page shows. */
@@ -263,26 +263,14 @@ static bool is_measured(const char *path) {
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
-/* Whether a file is a workload: a line begins with its key. A file that cannot be read is left to others. */
-static bool is_workload(const char *path) {
-    enum { WORKLOAD_BYTES_MAX = 1 << 22 };
-    char *text = NULL;
-    size_t size = 0;
-    if (pto_text_read(path, WORKLOAD_BYTES_MAX, &text, &size, NULL) != PTO_OK)
-        return false;
-    bool found = strncmp(text, "workload:", strlen("workload:")) == 0 || strstr(text, "\nworkload:") != NULL;
-    free(text);
-    return found;
-}
-
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.given = given};
     const char *path = given->operand_count > 0 ? given->operand[0] : NULL;
     if (!pto_arguments_text(given, "out"))
         return pto_usage_error(&syntax, "no page to write is named (--out)");
-    int code = path && is_measured(path)                                ? report_measured(&arguments)
-               : path && given->operand_count == 1 && is_workload(path) ? report_step(&arguments)
-                                                                        : report_scenario(&arguments);
+    int code = path && is_measured(path)                                    ? report_measured(&arguments)
+               : path && given->operand_count == 1 && pto_is_workload(path) ? report_step(&arguments)
+                                                                            : report_scenario(&arguments);
     pto_series_fini(&arguments.rows);
     pto_options_fini(&arguments.shared);
     return code;

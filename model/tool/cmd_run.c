@@ -13,10 +13,10 @@
 static const char usage[] =
     "usage: portolan run --machine FILE|NAME [OPTIONS] -- mpirun ... PROGRAM ...\n"
     "\n"
-    "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU "
-    "buffers\n"
-    "takes the route that is predicted to be the cheapest on the machine, or stays with MPI. The program is\n"
-    "unchanged. docs/acting.md says what is taken, and how to see it.\n"
+    "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU\n"
+    "buffers, and with PORTOLAN_HOST=1 on host buffers, takes the route that is predicted to be the\n"
+    "cheapest on the machine, or stays with MPI. The program is unchanged. docs/acting.md says what is\n"
+    "taken, and how to see it.\n"
     "\n"
     "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n";
 
@@ -85,7 +85,8 @@ static pto_status_t set_preload(const char *library, pto_error_t *err) {
 static pto_status_t pass_on(pto_error_t *err) {
     static const char *const names[] = {"LD_PRELOAD",      "PORTOLAN_MACHINE", "PORTOLAN_STRATEGY",
                                         "PORTOLAN_REPORT", "PORTOLAN_EXPLAIN", "PORTOLAN_DEVICE",
-                                        "PORTOLAN_ASSUME", "PORTOLAN_THREADS"};
+                                        "PORTOLAN_ASSUME", "PORTOLAN_THREADS", "PORTOLAN_HOST",
+                                        "PORTOLAN_PLANS",  "PORTOLAN_MEMORY",  "PORTOLAN_DROPIN"};
     static const char listing[] = "OMPI_MCA_mca_base_env_list";
     char list[256] = "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -155,9 +155,13 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.cells)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_machine_options}, {NULL, pto_change_options},
-                                               {NULL, score_options_table},      {NULL, pto_work_options},
-                                               {NULL, pto_format_options},       {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, score_options_table},
+                                               {NULL, pto_work_options},
+                                               {NULL, pto_format_options},
+                                               {NULL, pto_table_options},
+                                               {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
@@ -233,14 +237,13 @@ static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
                           const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
                           pto_error_t *err) {
-    (void)context;
     pto_fit_collectives_t fit;
-    pto_status_t status = pto_fit_collectives(machine, collectives, train, &fit, err);
+    pto_status_t status = pto_fit_collectives(machine, collectives, train, context, &fit, err);
     if (status != PTO_OK)
         return status;
     *fitted = fit.machine;
     const char *model = pto_machine_model(machine);
-    status = pto_fit_model_error(fit.machine, collectives, train, true, err);
+    status = pto_fit_model_error(fit.machine, collectives, train, true, context, err);
     if (status != PTO_OK)
         return status;
     return model ? pto_machine_restrict(fit.machine, model, err) : PTO_OK;
@@ -255,9 +258,12 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
         pto_score_work(score, machine), arguments->print.leave_one_out ? PTO_FIT_PRICES : 1, err);
     if (status != PTO_OK)
         return status;
-    if (arguments->print.leave_one_out)
-        return pto_score_leave_one_out(score, collectives, machine, refit, NULL, err);
-    return pto_score_predict(score, machine, 0, err);
+    if (!arguments->print.leave_one_out)
+        return pto_score_predict(score, machine, 0, err);
+    pto_fit_prices_t *prices = pto_fit_prices_create();
+    status = pto_score_leave_one_out(score, collectives, machine, refit, prices, err);
+    pto_fit_prices_destroy(prices);
+    return status;
 }
 
 /* Let the baselines learn from the collectives of a training set. */
@@ -298,7 +304,7 @@ static pto_status_t print_model_error(const pto_machine_t *machine, const pto_co
     char *text = NULL;
     pto_status_t status = pto_machine_duplicate(machine, &copy, err);
     if (status == PTO_OK)
-        status = pto_fit_model_error(copy, collectives, train, false, err);
+        status = pto_fit_model_error(copy, collectives, train, false, NULL, err);
     if (status == PTO_OK)
         status = pto_machine_error_format(copy, &text, err);
     if (status == PTO_OK)
@@ -324,6 +330,7 @@ static pto_status_t score_and_print(arguments_t *arguments, const pto_collective
     if (status == PTO_OK)
         status = learn_from(arguments, options->machine, collectives, &score, err);
     print.format = options->format;
+    print.all = options->all;
     if (status == PTO_OK)
         status = score_print(&score, collectives, options->machine, &print, err);
     pto_score_fini(&score);

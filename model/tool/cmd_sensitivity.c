@@ -1,6 +1,10 @@
 /* portolan sensitivity: which parameters would change the pick, and how far they would have to change. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "command.h"
 #include "options.h"
+#include "portolan/progress.h"
 #include "portolan/sensitivity.h"
 #include "table.h"
 #include "terminal.h"
@@ -12,28 +16,37 @@ static const char usage[] =
     "factor they would have to change (between 1/16 and 16, nearest first), and which strategy would then "
     "be\n"
     "the cheapest. Every answer is a new prediction, not a linearisation. The elasticity is the increase of\n"
-    "the picked strategy's price in percent if the parameter rises by one percent. `inside its interval`\n"
-    "marks a change within the parameter's own 95 percent interval: the pick is uncertain.\n"
+    "the picked strategy's price in percent if the parameter rises by one percent. `!` marks a change "
+    "within\n"
+    "the parameter's own 95 percent interval: the pick is uncertain.\n"
     "\n"
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024\n"
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --format csv\n"
     "\n"
-    "csv: one row per point and parameter,\n"
-    "`bytes,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval`.\n"
-    "The first column is nodes or messages if these are swept. The last four are empty if no factor from "
-    "1/16\n"
-    "to 16 changes the pick.\n";
+    "csv: one row per point and parameter, with the same columns always (docs/formats.md). The factor and "
+    "what\n"
+    "follows from it are empty if none from 1/16 to 16 changes the pick.\n";
 
 static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
+    {"options", pto_format_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan sensitivity", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
+
+/* Widths of a table's columns: the longest of its strategies and parameters. */
+typedef struct {
+    int becomes;
+    int parameter;
+    bool values; /* there is room for them */
+} widths_t;
 
 typedef struct {
     const pto_predictions_t *predictions;
     int64_t point;
     const pto_sensitivities_t *found;
+    const widths_t *widths;
 } answer_t;
 
 static const char *name_of(const answer_t *answer, int strategy) {
@@ -44,49 +57,70 @@ static double seconds_of(const answer_t *answer, int strategy) {
     return pto_prediction_at(answer->predictions, answer->point, strategy)->price.seconds;
 }
 
-static void print_tied(const answer_t *answer, double best_s) {
+static void print_tied(FILE *stream, const answer_t *answer, double best_s) {
     const char *before = ", tied with ";
     for (int i = 0; i < answer->predictions->strategy_count; i++) {
         bool applies = pto_prediction_at(answer->predictions, answer->point, i)->applicable;
         if (i == answer->found->winner || !applies || !pto_cost_is_same(seconds_of(answer, i), best_s))
             continue;
-        printf("%s%s", before, name_of(answer, i));
+        fprintf(stream, "%s%s", before, name_of(answer, i));
         before = ", ";
     }
 }
 
-static void print_pick(const answer_t *answer) {
+static void print_pick(FILE *stream, const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
     char at[PTO_BYTES_TEXT_MAX], best[PTO_SECONDS_TEXT_MAX];
-    printf("\n%s: ", pto_point_title(answer->predictions, answer->predictions->point[answer->point], at));
+    fprintf(stream,
+            "%s: ", pto_point_title(answer->predictions, answer->predictions->point[answer->point], at));
     if (found->winner < 0) {
-        printf("no strategy applies\n");
+        fprintf(stream, "no strategy applies");
         return;
     }
     double best_s = seconds_of(answer, found->winner);
     pto_seconds_format(best_s, best, sizeof best);
-    printf("%s, %s", name_of(answer, found->winner), best);
-    print_tied(answer, best_s);
+    fprintf(stream, "%s, %s", name_of(answer, found->winner), best);
+    print_tied(stream, answer, best_s);
     if (found->runner_up < 0)
-        printf("; nothing else applies\n");
+        fprintf(stream, "; nothing else applies");
     else
-        printf("; %s takes %.1f%% longer\n", name_of(answer, found->runner_up),
-               100 * (seconds_of(answer, found->runner_up) / best_s - 1));
+        fprintf(stream, "; %s takes %.1f%% longer", name_of(answer, found->runner_up),
+                100 * (seconds_of(answer, found->runner_up) / best_s - 1));
+}
+
+/* Ties can be many. */
+static void print_pick_wrapped(const answer_t *answer) {
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return;
+    print_pick(stream, answer);
+    if (fclose(stream) == 0)
+        pto_print_wrapped(stdout, text, 0, pto_terminal_width(stdout));
+    free(text);
 }
 
 static void print_row(const answer_t *answer, const pto_sensitivity_t *item) {
     double value = item->param.param->value;
-    if (item->becomes < 0)
-        printf("%10s %11.4g %11s   %-14s", "-", value, "-", "-");
+    bool changes = item->becomes >= 0;
+    if (changes)
+        printf("%*.4g%c", FACTOR_WIDTH, item->factor, item->inside_interval ? '!' : ' ');
     else
-        printf("%10.4g %11.4g %11.4g   %-14s", item->factor, value, item->factor * value,
-               name_of(answer, item->becomes));
-    printf(" %10.3f   %s%s\n", item->elasticity, item->param.key,
-           item->inside_interval ? "  inside its interval" : "");
+        printf("%*s ", FACTOR_WIDTH, "-");
+    printf(" %*.3f  %-*s %-*s", ELASTICITY_WIDTH, item->elasticity, answer->widths->becomes,
+           changes ? name_of(answer, item->becomes) : "-",
+           answer->widths->values ? answer->widths->parameter : 0, item->param.key);
+    if (answer->widths->values && changes)
+        printf(" %*.4g %*.4g", VALUE_WIDTH, value, VALUE_WIDTH, item->factor * value);
+    else if (answer->widths->values)
+        printf(" %*.4g %*s", VALUE_WIDTH, value, VALUE_WIDTH, "-");
+    putchar('\n');
 }
 
 static void print_table(const answer_t *answer) {
-    print_pick(answer);
+    putchar('\n');
+    print_pick_wrapped(answer);
     for (int i = 0; i < answer->found->count; i++)
         print_row(answer, &answer->found->item[i]);
 }
@@ -95,13 +129,16 @@ static void print_csv(const answer_t *answer) {
     for (int i = 0; i < answer->found->count; i++) {
         const pto_sensitivity_t *item = &answer->found->item[i];
         double value = item->param.param->value;
-        printf("%lld,%s,%s,%.9g,%.6g,", (long long)answer->predictions->point[answer->point],
-               name_of(answer, answer->found->winner), item->param.key, value, item->elasticity);
+        pto_print_csv_point(stdout, answer->predictions, answer->point);
+        printf("%s,%s,%.9g,%.6g,", name_of(answer, answer->found->winner), item->param.key, value,
+               item->elasticity);
         if (item->becomes < 0)
-            printf(",,,\n");
+            printf(",,,,");
         else
-            printf("%.6g,%.9g,%s,%d\n", item->factor, item->factor * value, name_of(answer, item->becomes),
+            printf("%.6g,%.9g,%s,%d,", item->factor, item->factor * value, name_of(answer, item->becomes),
                    item->inside_interval);
+        pto_print_csv_changes(stdout, answer->predictions->machine);
+        putchar('\n');
     }
 }
 
@@ -134,20 +171,52 @@ static void print_json(const answer_t *answer) {
     printf("]}");
 }
 
-static void print_start(const pto_predictions_t *predictions, pto_format_t format) {
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static int longer(int width, const char *text) {
+    int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
+static widths_t find_widths(const pto_predictions_t *predictions, const pto_sensitivities_t *found,
+                            int64_t count, bool all) {
+    widths_t widths = {longer(0, "Becomes"), longer(0, "Parameter"), all};
+    for (int64_t point = 0; point < count; point++)
+        for (int i = 0; i < found[point].count; i++) {
+            const pto_sensitivity_t *item = &found[point].item[i];
+            widths.parameter = longer(widths.parameter, item->param.key);
+            if (item->becomes >= 0)
+                widths.becomes = longer(widths.becomes, predictions->strategy[item->becomes]->name);
+        }
+    int used = FACTOR_WIDTH + ELASTICITY_WIDTH + widths.becomes + widths.parameter + 5;
+    widths.values = all || used + 2 * (VALUE_WIDTH + 1) <= pto_terminal_width(stdout);
+    return widths;
+}
+
+static void print_table_start(const pto_predictions_t *predictions, const widths_t *widths) {
+    pto_print_header(stdout, "sensitivity", predictions);
+    pto_print_note(stdout,
+                   "Factor: by which a parameter changes the pick (1/%d to %d, nearest first); "
+                   "! inside the parameter's own 95%% interval",
+                   PTO_SENSITIVITY_FACTOR_MAX, PTO_SENSITIVITY_FACTOR_MAX);
+    pto_print_note(stdout,
+                   "Elast.: by how many percent the picked price rises where the parameter rises by one");
+    if (!widths->values)
+        pto_print_note(stdout, "the parameters' values: --all, or a wider terminal");
+    printf("#%*s %*s  %-*s ", FACTOR_WIDTH, "Factor", ELASTICITY_WIDTH, "Elast.", widths->becomes, "Becomes");
+    if (widths->values)
+        printf("%-*s %*s %*s\n", widths->parameter, "Parameter", VALUE_WIDTH, "Value", VALUE_WIDTH,
+               "Changed");
+    else
+        puts("Parameter");
+}
+
+static void print_start(const pto_predictions_t *predictions, pto_format_t format, const widths_t *widths) {
     if (format == PTO_FORMAT_TABLE) {
-        pto_print_header(stdout, "sensitivity", predictions);
-        pto_print_note(
-            stdout,
-            "by which factor (1/%d to %d, nearest first) a parameter changes the pick, and by how many "
-            "percent the picked price rises where the parameter rises by one",
-            PTO_SENSITIVITY_FACTOR_MAX, PTO_SENSITIVITY_FACTOR_MAX);
-        printf("# %8s %11s %11s   %-14s %10s   Parameter\n", "Factor", "Value", "Changed", "Pick becomes",
-               "Elasticity");
+        print_table_start(predictions, widths);
     } else if (format == PTO_FORMAT_CSV) {
-        pto_print_changes(stdout, predictions->machine);
-        printf("%s,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval\n",
-               pto_sweep_kind_name(predictions->sweep));
+        puts("bytes,nodes,messages,winner,parameter,value,elasticity,factor,changed_value,becomes,"
+             "inside_interval,model,what_if");
     } else {
         pto_print_json_start(stdout, predictions->machine);
         pto_print_json_question(stdout, predictions);
@@ -155,24 +224,49 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
     }
 }
 
-static pto_status_t print_all(const pto_predictions_t *predictions, pto_machine_t *machine,
-                              pto_format_t format, pto_error_t *err) {
+static void print_all(const pto_predictions_t *predictions, const pto_sensitivities_t *found, int64_t count,
+                      const pto_options_t *options) {
     static void (*const print[PTO_FORMAT_COUNT])(const answer_t *) = {
         [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
-    print_start(predictions, format);
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        pto_sensitivities_t found = {0};
-        pto_status_t status = pto_sensitivity(predictions, machine, point, &found, err);
-        if (status != PTO_OK)
-            return status;
-        print[format](&(answer_t){predictions, point, &found});
-        pto_sensitivities_fini(&found);
-    }
-    if (format == PTO_FORMAT_TABLE)
+    widths_t widths = find_widths(predictions, found, count, options->all);
+    print_start(predictions, options->format, &widths);
+    for (int64_t point = 0; point < count; point++)
+        print[options->format](&(answer_t){predictions, point, &found[point], &widths});
+    if (options->format == PTO_FORMAT_TABLE)
         pto_print_footer(stdout, predictions);
-    else if (format == PTO_FORMAT_JSON)
+    else if (options->format == PTO_FORMAT_JSON)
         printf("\n]}\n");
-    return PTO_OK;
+}
+
+/* Where that is interrupted, the points before. */
+static pto_status_t find_all(const pto_predictions_t *predictions, pto_machine_t *machine,
+                             pto_sensitivities_t *found, int64_t *count, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    const bool shown = pto_progress_begin("varying parameters", predictions->point_count, 0);
+    for (*count = 0; *count < predictions->point_count && status == PTO_OK; ++*count) {
+        if (*count > 0 && pto_is_stopped())
+            break;
+        status = pto_sensitivity(predictions, machine, *count, &found[*count], err);
+        if (shown)
+            pto_progress_add(1);
+    }
+    if (shown)
+        pto_progress_end();
+    return status;
+}
+
+static pto_status_t answer(const pto_predictions_t *predictions, const pto_options_t *options,
+                           pto_error_t *err) {
+    int64_t count = 0;
+    pto_sensitivities_t *found = calloc((size_t)predictions->point_count, sizeof *found);
+    pto_status_t status = found ? find_all(predictions, options->machine, found, &count, err)
+                                : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sensitivities");
+    if (status == PTO_OK)
+        print_all(predictions, found, count, options);
+    for (int64_t i = 0; found && i < predictions->point_count; i++)
+        pto_sensitivities_fini(&found[i]);
+    free(found);
+    return status;
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
@@ -182,7 +276,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        status = print_all(&predictions, options->machine, options->format, err);
+        status = answer(&predictions, options, err);
         pto_predictions_fini(&predictions);
     }
     return status;

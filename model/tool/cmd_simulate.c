@@ -1,11 +1,13 @@
 /* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "options.h"
 #include "portolan/simulate.h"
 #include "progress.h"
 #include "table.h"
+#include "terminal.h"
 #include "trace.h"
 
 static const char usage[] =
@@ -22,8 +24,10 @@ static const char usage[] =
     "a\n"
     "thread for each side of a rank and for each shared resource.\n"
     "\n"
-    "csv: the columns of predict (the interval stays empty), then for each kind of resource two times in\n"
-    "seconds: the largest busy time of one resource, and the largest waiting time of one resource.\n";
+    "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time "
+    "of "
+    "one\n"
+    "resource, and the largest waiting time of one resource.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_simulate_options},
@@ -42,64 +46,85 @@ static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t
 
 /* --- for people ---------------------------------------------------------------------------------------- */
 
-static void print_use(const pto_resource_use_t *use, double seconds) {
-    char text[32];
+static const char *use_text(const pto_resource_use_t *use, double seconds, char text[32]) {
     double busy = seconds > 0 ? 100 * use->most_busy_s / seconds : 0;
     double waiting = seconds > 0 ? 100 * use->most_waiting_s / seconds : 0;
-    snprintf(text, sizeof text, "%.0f/%.0f", busy, waiting);
-    printf(" %8s", text);
+    snprintf(text, 32, "%.0f/%.0f", busy, waiting);
+    return text;
+}
+
+/* Widths of the columns; 0: nobody uses the resource. */
+static void find_widths(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
+                        int width[PTO_RESOURCE_COUNT]) {
+    char text[32];
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        width[i] =
+            is_used(predictions, simulation, i) ? (int)strlen(pto_resource_short_name((pto_resource_t)i)) : 0;
+        for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count && width[i];
+             cell++) {
+            int length = (int)strlen(use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
+            if (predictions->prediction[cell].applicable && length > width[i])
+                width[i] = length;
+        }
+    }
+}
+
+static void print_where_row(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
+                            int64_t cell, const int width[PTO_RESOURCE_COUNT]) {
+    char at[PTO_BYTES_TEXT_MAX], text[32];
+    printf("# %-7s %-13s",
+           pto_point_text(predictions, predictions->point[cell / predictions->strategy_count], at),
+           predictions->strategy[cell % predictions->strategy_count]->name);
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+        if (width[i])
+            printf(" %*s", width[i], use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
+    printf(" %8lld\n", (long long)simulation[cell].messages);
 }
 
 static void print_where(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
-    bool used[PTO_RESOURCE_COUNT];
-    printf(
-        "#\n# Where the time went, in percent of it: the busiest of a kind was busy / the one that waited\n"
-        "# longest waited. send, receive, local: of a rank; inject, eject, rate, routes: of a\n"
-        "# node; fabric: of the machine; the others: of a GPU.\n");
-    char at[PTO_BYTES_TEXT_MAX];
-    printf("# %-10s %-14s", pto_sweep_heading(predictions->sweep), "Strategy");
-    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
-        used[i] = is_used(predictions, simulation, i);
-        if (used[i])
-            printf(" %8s", pto_resource_short_name((pto_resource_t)i));
-    }
-    printf("   Messages\n");
-    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        if (!predictions->prediction[cell].applicable)
-            continue;
-        printf("# %-10s %-14s",
-               pto_point_text(predictions, predictions->point[cell / predictions->strategy_count], at),
-               predictions->strategy[cell % predictions->strategy_count]->name);
-        for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-            if (used[i])
-                print_use(&simulation[cell].use[i], simulation[cell].seconds);
-        printf("   %lld\n", (long long)simulation[cell].messages);
-    }
+    int width[PTO_RESOURCE_COUNT];
+    bool in_host = predictions->scenario->layout.in_host;
+    fputs("#\n", stdout);
+    pto_print_note(stdout,
+                   "Where the time went, in percent of it: the busiest of a kind was busy / the one that "
+                   "waited longest waited. send, receive, local: of a rank; inject, eject, rate, "
+                   "routes: of a node; fabric: of the machine; the others: of a %s.",
+                   in_host ? "process" : "GPU");
+    find_widths(predictions, simulation, width);
+    printf("# %-7s %-13s", pto_sweep_heading(predictions->sweep), "Strategy");
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+        if (width[i])
+            printf(" %*s", width[i], pto_resource_short_name((pto_resource_t)i));
+    printf(" Messages\n");
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
+        if (predictions->prediction[cell].applicable)
+            print_where_row(predictions, simulation, cell, width);
 }
 
 /* --- for programs -------------------------------------------------------------------------------------- */
 
 static void print_csv(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
-    pto_print_changes(stdout, predictions->machine);
-    printf("%s,strategy,algorithm,seconds,low_s,high_s,messages", pto_sweep_kind_name(predictions->sweep));
-    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-        printf(",%s_busy_s,%s_waiting_s", pto_resource_name((pto_resource_t)i),
-               pto_resource_name((pto_resource_t)i));
-    putchar('\n');
+    char columns[2048] = "seconds,simulated_messages";
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        size_t length = strlen(columns);
+        snprintf(columns + length, sizeof columns - length, ",%s_busy_s,%s_waiting_s",
+                 pto_resource_name((pto_resource_t)i), pto_resource_name((pto_resource_t)i));
+    }
+    pto_print_csv_heading(stdout, columns);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        bool applies = predictions->prediction[cell].applicable;
         pto_print_csv_cell(stdout, predictions, cell);
-        if (prediction->applicable)
-            printf("%.9g,,,%lld", prediction->price.seconds, (long long)simulation[cell].messages);
-        else
-            printf(",,,");
-        for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-            if (prediction->applicable)
-                printf(",%.9g,%.9g", simulation[cell].use[i].most_busy_s,
-                       simulation[cell].use[i].most_waiting_s);
-            else
-                printf(",,");
-        putchar('\n');
+        pto_print_csv_number(stdout, applies, predictions->prediction[cell].price.seconds);
+        if (applies)
+            printf("%lld", (long long)simulation[cell].messages);
+        for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+            const pto_resource_use_t *use = &simulation[cell].use[i];
+            putchar(',');
+            pto_print_csv_number(stdout, applies, use->most_busy_s);
+            if (applies)
+                printf("%.9g", use->most_waiting_s);
+        }
+        pto_print_csv_end(stdout, predictions, cell);
     }
 }
 
@@ -167,8 +192,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
-    pto_simulate_options_t how = {.limit = options->scenario.work_limit};
-    how.begin = pto_progress_wanted(options) ? pto_progress_show : NULL;
+    pto_simulate_options_t how = {.limit = options->scenario.work_limit, .begin = pto_progress_show};
     if (options->trace) {
         pto_status_t made =
             pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace, err);
@@ -179,9 +203,8 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     }
     pto_status_t status =
         pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, err);
-    pto_progress_clear(options);
     bool simulated = status == PTO_OK;
-    pto_status_t traced = trace ? pto_trace_close(trace, simulated ? err : NULL) : PTO_OK;
+    pto_status_t traced = trace ? pto_trace_close(trace, simulated, simulated ? err : NULL) : PTO_OK;
     if (!simulated)
         return status;
     if (traced == PTO_OK)

@@ -20,10 +20,10 @@ static const char usage[] =
     "  workload: two-dimensional parallelism\n"
     "  machine: lassen-spectrum-refit\n"
     "  layout: {nodes: 64, gpus_per_node: 4}\n"
-    "  grid: {data: 64, tensor: 4}           # the last dimension varies fastest: neighbours share a node\n"
+    "  grid: {data: 64, tensor: 4}   # the last varies fastest: in a node\n"
     "  step:\n"
-    "    - {call: activations, on: tensor, collective: allreduce, bytes: 16MiB, times: 48}\n"
-    "    - at_once:                          # the gradients travel while the GPUs compute\n"
+    "    - {call: layers, on: tensor, collective: allreduce, bytes: 16MiB, times: 48}\n"
+    "    - at_once:                  # gradients travel while the GPUs compute\n"
     "      - {call: gradients, on: data, collective: allreduce, bytes: 256MiB}\n"
     "      - {compute: 80 ms}\n"
     "\n"
@@ -43,7 +43,7 @@ static const char usage[] =
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest of each call: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
-    "seconds,low_s,high_s`. The calls `communication`, `exposed` and `step` are the totals.\n"
+    "seconds,low_s,high_s,model,what_if`. The calls `communication`, `exposed` and `step` are the totals.\n"
     "Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
@@ -65,70 +65,72 @@ typedef struct {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-static void print_csv_call(const pto_step_prediction_t *step, int i) {
+static void print_csv_call(const pto_step_prediction_t *step, const pto_options_t *options, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_predictions_t *predictions = &step->call[i].predictions;
     char along[PTO_WORKLOAD_ALONG_MAX];
     for (int s = 0; s < predictions->strategy_count; s++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
+        bool applies = prediction->applicable, has_interval = applies && prediction->price.has_interval;
         pto_print_csv_text(stdout, pto_workload_call_name(call));
-        printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,",
+        printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,%s,",
                pto_workload_along_text(step->workload, call->along, along),
                (long long)call->communicators.count, (long long)call->scenario.layout.nodes,
                (long long)call->scenario.layout.gpus_per_node, (long long)call->scenario.bytes.value[0],
-               (long long)call->times, predictions->strategy[s]->name);
-        if (!prediction->applicable)
-            printf(",,,\n");
-        else if (prediction->price.has_interval)
-            printf("%s,%.9g,%.9g,%.9g\n", prediction->algorithm->name, prediction->price.seconds,
-                   prediction->price.low_s, prediction->price.high_s);
-        else
-            printf("%s,%.9g,,\n", prediction->algorithm->name, prediction->price.seconds);
+               (long long)call->times, predictions->strategy[s]->name,
+               applies ? prediction->algorithm->name : "");
+        pto_print_csv_number(stdout, applies, prediction->price.seconds);
+        pto_print_csv_number(stdout, has_interval, prediction->price.low_s);
+        pto_print_csv_number(stdout, has_interval, prediction->price.high_s);
+        pto_print_csv_changes(stdout, options->machine);
+        putchar('\n');
     }
 }
 
-static void print_csv_total(const pto_step_route_t *route) {
-    const struct {
-        const char *name;
-        double seconds;
-    } total[] = {
-        {"communication", route->communication_s}, {"exposed", route->exposed_s}, {"step", route->seconds}};
-    for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
-        printf("%s,,,,,,,%s,,", total[i].name, route->strategy ? route->strategy->name : "cheapest");
-        if (route->applicable)
-            printf("%.9g", total[i].seconds);
-        printf(",,\n");
-    }
+/* A row of a time that is not of one call; `kind` and `name` are its name. */
+static void print_csv_time(const pto_options_t *options, const char *kind, const char *name,
+                           const pto_strategy_t *strategy, bool known, double seconds) {
+    fputs(kind, stdout);
+    pto_print_csv_text(stdout, name);
+    printf(",,,,,,,%s,,", strategy ? strategy->name : "cheapest");
+    pto_print_csv_number(stdout, known, seconds);
+    printf(",,");
+    pto_print_csv_changes(stdout, options->machine);
+    putchar('\n');
+}
+
+static void print_csv_total(const pto_step_route_t *route, const pto_options_t *options) {
+    print_csv_time(options, "", "communication", route->strategy, route->applicable, route->communication_s);
+    print_csv_time(options, "", "exposed", route->strategy, route->applicable, route->exposed_s);
+    print_csv_time(options, "", "step", route->strategy, route->applicable, route->seconds);
 }
 
 /* The times of a simulation are those of all repetitions. */
-static void print_csv_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
-    const char *strategy = simulation->strategy ? simulation->strategy->name : "cheapest";
-    for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_workload_is_call(&step->workload->call[i]))
-            continue;
-        printf("simulated ");
-        pto_print_csv_text(stdout, pto_workload_call_name(&step->workload->call[i]));
-        printf(",,,,,,,%s,,%.9g,,\n", strategy, simulation->call_s[i]);
-    }
-    printf("simulated communication,,,,,,,%s,,%.9g,,\n", strategy, simulation->communication_s);
-    printf("simulated exposed,,,,,,,%s,,%.9g,,\n", strategy, simulation->exposed_s);
-    printf("simulated step,,,,,,,%s,,%.9g,,\n", strategy, simulation->seconds);
+static void print_csv_simulation(const pto_step_prediction_t *step, const pto_options_t *options,
+                                 const pto_step_simulation_t *simulation) {
+    static const char kind[] = "simulated ";
+    const pto_strategy_t *strategy = simulation->strategy;
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_workload_is_call(&step->workload->call[i]))
+            print_csv_time(options, kind, pto_workload_call_name(&step->workload->call[i]), strategy, true,
+                           simulation->call_s[i]);
+    print_csv_time(options, kind, "communication", strategy, true, simulation->communication_s);
+    print_csv_time(options, kind, "exposed", strategy, true, simulation->exposed_s);
+    print_csv_time(options, kind, "step", strategy, true, simulation->seconds);
 }
 
 static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
                       const simulations_t *simulations) {
-    pto_print_changes(stdout, options->machine);
-    printf(
-        "call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s\n");
+    printf("call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s,"
+           "model,what_if\n");
     for (int i = 0; i < step->workload->call_count; i++)
         if (pto_workload_is_call(&step->workload->call[i]))
-            print_csv_call(step, i);
-    print_csv_total(&step->mix);
+            print_csv_call(step, options, i);
+    print_csv_total(&step->mix, options);
     for (int r = 0; r < step->route_count; r++)
-        print_csv_total(&step->route[r]);
+        print_csv_total(&step->route[r], options);
     for (int i = 0; i < simulations->count; i++)
-        print_csv_simulation(step, &simulations->made[i]);
+        print_csv_simulation(step, options, &simulations->made[i]);
 }
 
 /* --- json ----------------------------------------------------------------------------------------------- */
@@ -165,10 +167,12 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
         return;
     }
     printf(", \"collective\": \"%s\", \"bytes\": %lld, \"along\": \"%s\", \"communicators\": %lld, "
-           "\"nodes\": %lld, \"gpus_per_node\": %lld",
+           "\"nodes\": %lld, \"%s\": %lld",
            pto_collective_name(call->scenario.collective), (long long)call->scenario.bytes.value[0],
            pto_workload_along_text(step->workload, call->along, along), (long long)call->communicators.count,
-           (long long)call->scenario.layout.nodes, (long long)call->scenario.layout.gpus_per_node);
+           (long long)call->scenario.layout.nodes,
+           call->scenario.layout.in_host ? "procs_per_node" : "gpus_per_node",
+           (long long)call->scenario.layout.gpus_per_node);
     double seconds = pto_step_best(step, i, &strategy)->price.seconds;
     printf(", \"cheapest\": \"%s\", \"seconds\": %.9g", strategy->name, seconds);
     print_json_predictions(&step->call[i].predictions);
@@ -205,8 +209,9 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
     pto_print_json_string(stdout, step->workload->name);
-    printf(", \"nodes\": %lld, \"gpus_per_node\": %lld, \"compute_s\": %.9g, \"calls\": [",
-           (long long)step->workload->layout.nodes, (long long)step->workload->layout.gpus_per_node,
+    const pto_layout_t *layout = &step->workload->layout;
+    printf(", \"nodes\": %lld, \"%s\": %lld, \"compute_s\": %.9g, \"calls\": [", (long long)layout->nodes,
+           layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)layout->gpus_per_node,
            step->compute_s);
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
@@ -233,8 +238,7 @@ static void fini_simulations(simulations_t *simulations) {
 
 static pto_status_t simulate(const pto_step_prediction_t *step, const pto_options_t *options,
                              simulations_t *simulations, pto_error_t *err) {
-    const pto_simulate_options_t how = {.limit = options->scenario.work_limit,
-                                        .begin = pto_progress_wanted(options) ? pto_progress_show : NULL};
+    const pto_simulate_options_t how = {.limit = options->scenario.work_limit, .begin = pto_progress_show};
     simulations->made = calloc((size_t)step->route_count + 1, sizeof *simulations->made);
     if (!simulations->made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
@@ -246,8 +250,7 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
                                    &simulations->made[simulations->count], err);
         simulations->count += status == PTO_OK;
     }
-    pto_progress_clear(options);
-    return status;
+    return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* the prediction, and what was simulated */
 }
 
 static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, pto_error_t *err) {
@@ -268,7 +271,7 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
 
 pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
                            pto_error_t *err) {
-    pto_status_t status = pto_options_bind_workload(options, workload, NULL, NULL, err);
+    pto_status_t status = pto_options_bind_workload(options, workload, err);
     return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
 }
 

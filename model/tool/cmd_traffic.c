@@ -18,8 +18,8 @@ static const char usage[] =
     "counts are exact; nothing is run. `counts: {matrix: FILE}` and --counts read the file.\n"
     "\n"
     "  portolan traffic scenarios/problems/alltoall-summit.yaml --strategy three_step --nodes 2\n"
-    "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy\n"
-    "      cuda_aware --out traffic.csv --plot traffic.svg\n";
+    "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy "
+    "cuda_aware --out traffic.csv --plot traffic.svg\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_traffic_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
@@ -29,19 +29,10 @@ static const pto_syntax_t syntax = {
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {
-    const pto_strategy_t **strategy;
-    int count;
     pto_error_t err = {0};
     if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
-    if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK)
-        return pto_report_error(&err);
-    free(strategy);
-    return count == 1 ? -1
-                      : pto_usage_error(&syntax,
-                                        "the traffic is that of one strategy, and this scenario has %d; "
-                                        "--strategy NAME selects one",
-                                        count);
+    return pto_options_one_strategy(options, &syntax, "the traffic");
 }
 
 typedef struct {

@@ -98,41 +98,57 @@ static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
     for (int64_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && is_same(cell[end].staged, cell[first].staged);)
             end++;
-        printf("    - {procs: %lld, ", (long long)procs);
+        char size[PTO_BYTES_TEXT_MAX], best[PTO_SECONDS_TEXT_MAX], none[PTO_SECONDS_TEXT_MAX],
+            all[PTO_SECONDS_TEXT_MAX];
+        pto_seconds_format(cell[first].seconds, best, sizeof best);
+        pto_seconds_format(cell[first].none_s, none, sizeof none);
+        pto_seconds_format(cell[first].all_s, all, sizeof all);
+        printf("    # from %s: %s, none staged %s, all %s\n    - {procs: %lld, ",
+               pto_size_text(cell[first].bytes, size), best, none, all, (long long)procs);
         if (end < count)
             printf("below_bytes: %lld, ", (long long)cell[end].bytes);
-        printf("staged_in: %lld, staged_out: %lld} # from %lld bytes: %.2f us, none staged %.2f, all %.2f\n",
-               (long long)cell[first].staged.in, (long long)cell[first].staged.out,
-               (long long)cell[first].bytes, cell[first].seconds * 1e6, cell[first].none_s * 1e6,
-               cell[first].all_s * 1e6);
+        printf("staged_in: %lld, staged_out: %lld}\n", (long long)cell[first].staged.in,
+               (long long)cell[first].staged.out);
     }
 }
 
-static void print_cells(pto_format_t format, pto_collective_t collective, int64_t procs, const cell_t *cell,
-                        int64_t count, bool *first) {
+static void print_csv_cell(const pto_options_t *options, pto_collective_t collective, int64_t procs,
+                           const cell_t *cell) {
+    printf("%s,%lld,%lld,%lld,%lld,%.9g,%.9g,%.9g,", pto_collective_name(collective), (long long)procs,
+           (long long)cell->bytes, (long long)cell->staged.in, (long long)cell->staged.out, cell->seconds,
+           cell->none_s, cell->all_s);
+    pto_print_csv_changes(stdout, options->machine);
+    putchar('\n');
+}
+
+static void print_json_cell(pto_collective_t collective, int64_t procs, const cell_t *cell,
+                            const char *between) {
+    printf("%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, \"staged_in\": %lld, "
+           "\"staged_out\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, \"all_s\": %.9g}",
+           between, pto_collective_name(collective), (long long)procs, (long long)cell->bytes,
+           (long long)cell->staged.in, (long long)cell->staged.out, cell->seconds, cell->none_s, cell->all_s);
+}
+
+static void print_cells(const pto_options_t *options, pto_collective_t collective, int64_t procs,
+                        const cell_t *cell, int64_t count, bool *first) {
     for (int64_t i = 0; i < count; i++, *first = false)
-        printf(format == PTO_FORMAT_CSV
-                   ? "%s%s,%lld,%lld,%lld,%lld,%.9g,%.9g,%.9g\n"
-                   : "%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, "
-                     "\"staged_in\": %lld, \"staged_out\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, "
-                     "\"all_s\": %.9g}",
-               format == PTO_FORMAT_CSV || *first ? "" : ",", pto_collective_name(collective),
-               (long long)procs, (long long)cell[i].bytes, (long long)cell[i].staged.in,
-               (long long)cell[i].staged.out, cell[i].seconds, cell[i].none_s, cell[i].all_s);
+        if (options->format == PTO_FORMAT_CSV)
+            print_csv_cell(options, collective, procs, &cell[i]);
+        else
+            print_json_cell(collective, procs, &cell[i], *first ? "" : ",");
 }
 
 static void print_head(const pto_options_t *options) {
     if (options->format == PTO_FORMAT_CSV) {
-        pto_print_changes(stdout, options->machine);
-        printf("collective,procs,bytes,staged_in,staged_out,seconds,none_s,all_s\n");
+        puts("collective,procs,bytes,staged_in,staged_out,seconds,none_s,all_s,model,what_if");
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_start(stdout, options->machine);
         printf(", \"tuning\": [");
     } else {
-        printf("# portolan tune: members that mix stages, on %lld GPU%s of a node\n# machine    %s (%s)\n",
+        printf("# portolan tune: members that mix stages, on %lld GPU%s of a node\n",
                (long long)options->scenario.layout.gpus_per_node,
-               options->scenario.layout.gpus_per_node > 1 ? "s" : "", pto_machine_name(options->machine),
-               pto_machine_path(options->machine));
+               options->scenario.layout.gpus_per_node > 1 ? "s" : "");
+        pto_print_machine(stdout, options->machine);
         pto_print_changes(stdout, options->machine);
         printf("tuning:\n");
     }
@@ -150,7 +166,7 @@ static pto_status_t tune_collective(const pto_options_t *options, pto_collective
         if (status == PTO_OK && options->format == PTO_FORMAT_TABLE)
             print_rows(layout->gpus_per_node * procs, cell, count);
         else if (status == PTO_OK)
-            print_cells(options->format, collective, layout->gpus_per_node * procs, cell, count, first);
+            print_cells(options, collective, layout->gpus_per_node * procs, cell, count, first);
     }
     return status;
 }
@@ -199,6 +215,21 @@ static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 
+/* Of a machine without GPUs, nothing is staged. */
+static pto_status_t check_gpus(const char *machine_path, pto_error_t *err) {
+    pto_machine_t *machine = NULL;
+    double gpus = 1;
+    pto_status_t status = pto_machine_open(machine_path, &machine, err);
+    if (status != PTO_OK)
+        return status;
+    if (pto_machine_get(machine, "node.gpus", &gpus, NULL) == PTO_OK && gpus < 1)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "nodes of %s have no GPUs, so that no process stages data",
+                               pto_machine_name(machine));
+    pto_machine_destroy(machine);
+    return status;
+}
+
 static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all) {
     pto_error_t err = {0};
     pto_scenario_t *scenario = &options->scenario;
@@ -216,6 +247,8 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     if (!is_tuned(scenario->collective))
         return pto_usage_error(&syntax, "--collective: no strategy stages in %s",
                                pto_collective_name(scenario->collective));
+    if (check_gpus(scenario->machine_path, &err) != PTO_OK)
+        return pto_report_error(&err);
     return pto_options_bind(options);
 }
 

@@ -1,30 +1,38 @@
-/* portolan upgrade: which change of a machine saves a workload most time, and which most for its cost. */
+/* portolan upgrade: which change of a machine saves a scenario or a workload most time, and which most for
+ * its cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "portolan/step.h"
-#include "portolan/what_if.h"
+#include "portolan/progress.h"
+#include "step_table.h"
+#include "sweeps_table.h"
 #include "table.h"
 #include "terminal.h"
-#include "upgrades.h"
+#include "upgrade_outcome.h"
 #include "workload_options.h"
 
 static const char usage[] =
-    "usage: portolan upgrade WORKLOAD.yaml [OPTIONS]\n"
+    "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Predicts a step of an application (see `portolan step`) on its machine, and again with each of several\n"
-    "upgrades: those of a file, or a second NIC for each node, PCIe with twice the rate, GPU links with "
-    "twice "
-    "the\n"
-    "rate, GPUDirect (GPU messages to other nodes that cost what the host's do) and twice the cores. The "
-    "route of\n"
-    "each call is chosen anew. The upgrade that saves most time is first, or that which saves most for its\n"
-    "cost where costs are given.\n"
+    "Predicts a step of an application (see `portolan step`), or a collective as `portolan predict` does, "
+    "on\n"
+    "its machine, and again with each of several upgrades: those of a file, or a second NIC for each node,\n"
+    "PCIe with twice the rate, GPU links with twice the rate, GPUDirect (GPU messages to other nodes that "
+    "cost\n"
+    "what the host's do) and twice the cores. The route of each call is chosen anew. The upgrade that saves\n"
+    "most time is first, or that which saves most for its cost where costs are given.\n"
     "\n"
     "  portolan upgrade scenarios/workloads/fft-3d.yaml\n"
     "  portolan upgrade scenarios/workloads/llm-training.yaml --upgrades offers.yaml\n"
+    "  portolan upgrade --machine summit-spectrum-refit --collective alltoall --nodes 8 --bytes 1KiB:1MiB:4\n"
+    "\n"
+    "A scenario's time is that of one call of each size. A single upgrade, such as one that --only names, "
+    "is\n"
+    "shown beside the machine as it is, for every size or call. What would a second NIC buy?\n"
+    "\n"
+    "  portolan upgrade scenarios/workloads/fft-3d.yaml --only NIC\n"
     "\n"
     "A file of upgrades has changes as after --what-if, and costs in any one unit:\n"
     "\n"
@@ -32,204 +40,230 @@ static const char usage[] =
     "    - {name: 400G instead of 200G, what_if: [\"injection.*=/2\"], cost: 1.5}\n"
     "    - {name: GPUs that start copies faster, what_if: [\"copies.*.alpha_s=/2\"]}\n"
     "\n"
-    "csv: one row per upgrade, `upgrade,step_s,communication_s,exposed_s,saved_s,cost,reason`. The first "
-    "row, "
-    "`as it is`,\n"
-    "is the machine without any; an upgrade that cannot be applied has only a reason.\n";
+    "csv: one row per upgrade, with the same columns always (docs/formats.md). The first row, `as it is`, "
+    "is\n"
+    "the machine without any; an upgrade that cannot be applied has only a reason.\n";
 
-static const pto_option_t upgrade_options[] = {{"upgrades", "FILE.yaml",
-                                                "the upgrades (default: the ones named above)",
-                                                PTO_STORE(TEXT, pto_options_t, upgrades)},
-                                               {.name = NULL}};
+static const pto_option_t upgrade_options[] = {
+    {"upgrades", "FILE.yaml", "the upgrades (default: the ones named above)",
+     PTO_STORE(TEXT, pto_options_t, upgrades)},
+    {"only", "TEXT", "only upgrades whose name has this text, in lower or upper case",
+     PTO_STORE(TEXT, pto_options_t, only)},
+    {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, {NULL, upgrade_options},
-                                               {NULL, pto_machine_options},     {NULL, pto_workload_options},
-                                               {NULL, pto_change_options},      {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan upgrade", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
-/* A step with an upgrade, or as it is. */
-typedef struct {
-    const char *name;
-    double cost;
-    bool applies;
-    pto_step_route_t step; /* by the cheapest routes */
-    double saved_s;
-    char reason[PTO_ERROR_MESSAGE_MAX];
-} outcome_t;
-
-/* --- what upgrades change ------------------------------------------------------------------------------- */
-
-static const char gpu_off_node[] = "messages.gpu.off_node.";
-
-/* GPU messages to other nodes cost what the host's of the same protocol do, where these are cheaper. */
-static pto_status_t use_gpudirect(pto_machine_t *machine, pto_error_t *err) {
-    pto_machine_param_t *param;
-    int count, changed = 0;
-    pto_status_t status = pto_machine_params(machine, &param, &count, err);
-    if (status != PTO_OK)
-        return status;
-    for (int i = 0; i < count && status == PTO_OK; i++) {
-        char host[PTO_PARAM_KEY_MAX];
-        double value;
-        if (strncmp(param[i].key, gpu_off_node, sizeof gpu_off_node - 1) != 0 || !param[i].param ||
-            !pto_param_known(param[i].param))
-            continue;
-        snprintf(host, sizeof host, "messages.cpu.off_node.%s", param[i].key + sizeof gpu_off_node - 1);
-        if (pto_machine_get(machine, host, &value, NULL) != PTO_OK || value >= param[i].param->value)
-            continue;
-        status = pto_machine_set(machine, param[i].key, value, err);
-        changed++;
-    }
-    free(param);
-    if (status == PTO_OK && changed == 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "no message of the host's is cheaper than the GPU's");
-    return status;
-}
-
-/* At least one change of an upgrade must match; a machine need not have all that some have. */
-static pto_status_t change(const void *context, pto_options_t *options, pto_error_t *err) {
-    const pto_upgrade_t *upgrade = context;
-    pto_status_t first = PTO_OK;
-    int applied = 0;
-    for (int i = 0; i < upgrade->change_count; i++) {
-        pto_error_t fault = {.status = PTO_OK};
-        pto_status_t status =
-            strcmp(upgrade->change[i], "gpudirect") == 0
-                ? use_gpudirect(options->machine, &fault)
-                : pto_what_if(upgrade->change[i], &options->scenario, options->machine, &fault);
-        applied += status == PTO_OK;
-        if (status != PTO_OK && first == PTO_OK) {
-            first = status;
-            *err = fault;
-        }
-    }
-    return applied > 0 ? PTO_OK : first;
-}
-
-/* --- outcomes ------------------------------------------------------------------------------------------- */
-
-/* Predict the workload file anew, since the layout and the machine may be others; `upgrade` NULL: as it is.
- * The header of the tables is printed for that. */
-static pto_status_t predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                            pto_step_route_t *route, pto_error_t *err) {
-    pto_options_t options = {.format = PTO_FORMAT_TABLE};
-    pto_workload_t workload;
-    pto_step_prediction_t step;
-    pto_scenario_init(&options.scenario);
-    pto_status_t status = pto_arguments_apply(given, &options, err);
-    if (status == PTO_OK)
-        status = pto_workload_read(given->operand[0], &workload, err);
-    if (status != PTO_OK) {
-        pto_options_fini(&options);
-        return status;
-    }
-    status = pto_options_bind_workload(&options, &workload, upgrade ? change : NULL, upgrade, err);
-    if (status == PTO_OK)
-        status = pto_step_predict(&workload, options.machine, &step, err);
-    if (status == PTO_OK) {
-        *route = step.mix;
-        if (!upgrade && options.format == PTO_FORMAT_TABLE) {
-            printf("# portolan upgrade: %s\n# machine    %s (%s)\n", workload.name,
-                   pto_machine_name(options.machine), pto_machine_path(options.machine));
-            pto_print_changes(stdout, options.machine);
-            pto_print_layout(stdout, &workload.layout);
-        } else if (!upgrade && options.format == PTO_FORMAT_JSON) {
-            pto_print_json_start(stdout, options.machine);
-        }
-        pto_step_fini(&step);
-    }
-    pto_workload_fini(&workload);
-    pto_options_fini(&options);
-    return status;
-}
-
-static double worth(const outcome_t *outcome) {
-    return outcome->cost > 0 ? outcome->saved_s / outcome->cost : outcome->saved_s;
-}
-
 static int by_worth(const void *a, const void *b) {
-    const outcome_t *left = a, *right = b;
+    const pto_outcome_t *left = a, *right = b;
     if (left->applies != right->applies)
         return left->applies ? -1 : 1;
     if ((left->cost > 0) != (right->cost > 0))
         return left->cost > 0 ? -1 : 1;
-    return (worth(left) < worth(right)) - (worth(left) > worth(right));
+    double gap = pto_outcome_worth(left) - pto_outcome_worth(right);
+    return (gap < 0) - (gap > 0);
 }
 
-/* --- output --------------------------------------------------------------------------------------------- */
+/* --- for people ----------------------------------------------------------------------------------------- */
 
-enum { NAME_WIDTH = 26 };
+enum { NAME_LEAST = 22, NAME_MOST = 30, TIMES_WIDTH = 33, SHARE_WIDTH = 9 };
 
-static void print_row(const outcome_t *outcome, double before_s, bool costs) {
-    char step[PTO_SECONDS_TEXT_MAX], exposed[PTO_SECONDS_TEXT_MAX], saved[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(outcome->step.seconds, step, sizeof step);
-    pto_seconds_format(outcome->step.exposed_s, exposed, sizeof exposed);
-    pto_seconds_format(fabs(outcome->saved_s), saved, sizeof saved);
-    printf("%-*s  %8s", NAME_WIDTH, outcome->name, step);
-    if (!costs)
-        printf("  %8s", exposed);
-    if (before_s > 0)
-        printf("  %s%8s  %5.1f%%", outcome->saved_s < 0 ? "-" : " ", saved,
-               100 * outcome->saved_s / before_s);
+/* Which points' shares a table shows: as many as fit, the first and the last among them. */
+typedef struct {
+    int64_t count;
+    int64_t points;
+    int name_width;
+} shown_t;
+
+static int name_width(const pto_outcome_t *outcome, int count) {
+    int width = NAME_LEAST;
+    for (int i = 0; i < count; i++)
+        width = (int)strlen(outcome[i].name) > width ? (int)strlen(outcome[i].name) : width;
+    return width < NAME_MOST ? width : NAME_MOST;
+}
+
+static int64_t point_of(const shown_t *shown, int64_t i) {
+    return shown->count > 1 ? i * (shown->points - 1) / (shown->count - 1) : 0;
+}
+
+static shown_t choose_points(const pto_outcome_t *outcome, int count, bool costs) {
+    shown_t shown = {.points = outcome[0].predictions.point_count, .name_width = name_width(outcome, count)};
+    int room = (pto_terminal_width(stdout) - shown.name_width - TIMES_WIDTH) / SHARE_WIDTH;
+    if (count > 2 && !costs && !outcome[0].of_workload && shown.points >= 2 && room >= 2)
+        shown.count = shown.points < room ? shown.points : room;
+    return shown;
+}
+
+static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, const shown_t *shown) {
+    for (int64_t i = 0; i < shown->count; i++) {
+        double before, after;
+        char text[32] = "-";
+        if (pto_outcome_seconds(as_it_is, point_of(shown, i), &before) &&
+            pto_outcome_seconds(outcome, point_of(shown, i), &after) && before > 0)
+            snprintf(text, sizeof text, "%.1f%%", 100 * (1 - after / before));
+        printf(" %*s", SHARE_WIDTH - 1, text);
+    }
+}
+
+static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, bool costs,
+                      const shown_t *shown) {
+    char text[PTO_SECONDS_TEXT_MAX];
+    const char *minus = outcome->saved_s < 0 ? "-" : " ";
+    pto_seconds_format(outcome->seconds, text, sizeof text);
+    printf("%-*s  %8s", shown->name_width, outcome->name, text);
+    if (outcome->of_workload && !costs) {
+        pto_seconds_format(outcome->step.mix.exposed_s, text, sizeof text);
+        printf("  %8s", text);
+    }
+    if (outcome != as_it_is) {
+        pto_seconds_format(fabs(outcome->saved_s), text, sizeof text);
+        printf("  %s%8s  %5.1f%%", minus, text, 100 * outcome->saved_s / as_it_is->seconds);
+        print_shares(as_it_is, outcome, shown);
+    }
     if (costs && outcome->cost > 0) {
-        pto_seconds_format(fabs(worth(outcome)), saved, sizeof saved);
-        printf("  %6g  %s%8s", outcome->cost, outcome->saved_s < 0 ? "-" : " ", saved);
+        pto_seconds_format(fabs(pto_outcome_worth(outcome)), text, sizeof text);
+        printf("  %6g  %s%8s", outcome->cost, minus, text);
     }
     putchar('\n');
 }
 
-static void print_table(const outcome_t *outcome, int count) {
+static void print_header(const pto_outcome_t *as_it_is) {
+    if (!as_it_is->of_workload) {
+        pto_print_header(stdout, "upgrade", &as_it_is->predictions);
+        return;
+    }
+    const pto_machine_t *machine = as_it_is->options.machine;
+    printf("# portolan upgrade: %s\n", as_it_is->workload.name);
+    pto_print_machine(stdout, machine);
+    pto_print_changes(stdout, machine);
+    pto_print_layout(stdout, &as_it_is->workload.layout);
+}
+
+static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown_t *shown) {
+    char text[PTO_BYTES_TEXT_MAX];
+    printf("# %-*s  %8s%s   %8s   %5s", shown->name_width - 2, "Upgrade",
+           as_it_is->of_workload ? "Step" : "Time", as_it_is->of_workload && !costs ? "   Exposed" : "",
+           "Saves", "Share");
+    for (int64_t i = 0; i < shown->count; i++)
+        printf(" %*s", SHARE_WIDTH - 1,
+               pto_point_text(&as_it_is->predictions, as_it_is->predictions.point[point_of(shown, i)], text));
+    printf("%s\n", costs ? "    Cost   Per cost" : "");
+}
+
+static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
+    const char *per_cost = costs ? "; Per cost: for one unit of it" : "";
+    if (as_it_is->of_workload)
+        pto_print_note(stdout, "Saves: of the step, by the cheapest routes with and without%s",
+                       costs ? per_cost : "; Exposed: communication that no computation hides");
+    else if (as_it_is->predictions.point_count > 1)
+        pto_print_note(stdout, "Time: one call at each of the %lld points, each by its cheapest route%s",
+                       (long long)as_it_is->predictions.point_count, per_cost);
+    else
+        pto_print_note(stdout, "Time: one call by its cheapest route%s", per_cost);
+}
+
+/* --- one upgrade, call by call -------------------------------------------------------------------------- */
+
+enum { CALL_WIDTH = 24, ROUTE_WIDTH = 13 };
+
+static double print_call_route(const pto_step_prediction_t *step, int call) {
+    const pto_strategy_t *strategy;
+    char text[PTO_SECONDS_TEXT_MAX];
+    double seconds = pto_step_best(step, call, &strategy)->price.seconds;
+    pto_seconds_format(seconds, text, sizeof text);
+    printf("  %8s  %-*s", text, ROUTE_WIDTH, strategy->name);
+    return seconds;
+}
+
+static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after) {
+    printf("# %-*s  %-*s  %-*s   Saves\n", CALL_WIDTH - 2, "Call, once", ROUTE_WIDTH + 10, "As it is",
+           ROUTE_WIDTH + 10, "With it");
+    for (int i = 0; i < before->workload.call_count; i++) {
+        if (!pto_workload_is_call(&before->workload.call[i]))
+            continue;
+        printf("%-*.*s", CALL_WIDTH, CALL_WIDTH, pto_workload_call_name(&before->workload.call[i]));
+        double was = print_call_route(&before->step, i), is = print_call_route(&after->step, i);
+        printf("  %5.1f%%\n", was > 0 ? 100 * (1 - is / was) : 0);
+    }
+}
+
+static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded) {
+    if (!upgraded->applies || (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
+        return;
+    printf("#\n");
+    if (as_it_is->of_workload)
+        print_calls(as_it_is, upgraded);
+    else
+        pto_print_side_by_side(stdout, &as_it_is->predictions, "As it is", &upgraded->predictions, "With it");
+}
+
+static void print_table(const pto_outcome_t *outcome, int count) {
     bool costs = false;
     for (int i = 0; i < count; i++)
         costs = costs || outcome[i].cost > 0;
-    printf("# %-*s  %8s%s   %8s   %5s%s\n", NAME_WIDTH - 2, "Upgrade", "Step", costs ? "" : "   Exposed",
-           "Saves", "Share", costs ? "    Cost   Per cost" : "");
-    print_row(&outcome[0], 0, costs);
-    for (int i = 1; i < count; i++)
+    shown_t shown = choose_points(outcome, count, costs);
+    print_header(&outcome[0]);
+    print_heading(&outcome[0], costs, &shown);
+    for (int i = 0; i < count; i++)
         if (outcome[i].applies)
-            print_row(&outcome[i], outcome[0].step.seconds, costs);
+            print_row(&outcome[0], &outcome[i], costs, &shown);
+    if (count == 2)
+        print_one(&outcome[0], &outcome[1]);
     for (int i = 1; i < count; i++)
         if (!outcome[i].applies)
             pto_print_note(stdout, "%s: %s", outcome[i].name, outcome[i].reason);
-    pto_print_note(stdout, "Saves: of the step, by the cheapest routes with and without%s",
-                   costs ? "; Per cost: for one unit of it"
-                         : "; Exposed: communication that no computation hides");
+    print_meaning(&outcome[0], costs);
 }
 
-static void print_csv(const outcome_t *outcome, int count) {
-    printf("upgrade,step_s,communication_s,exposed_s,saved_s,cost,reason\n");
+/* --- for programs --------------------------------------------------------------------------------------- */
+
+static void print_csv(const pto_outcome_t *outcome, int count) {
+    printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,model,what_if\n");
     for (int i = 0; i < count; i++) {
-        pto_print_csv_text(stdout, outcome[i].name);
-        if (outcome[i].applies)
-            printf(",%.9g,%.9g,%.9g,%.9g,", outcome[i].step.seconds, outcome[i].step.communication_s,
-                   outcome[i].step.exposed_s, outcome[i].saved_s);
-        else
-            printf(",,,,,");
-        if (outcome[i].cost > 0)
-            printf("%.9g", outcome[i].cost);
+        const pto_outcome_t *own = &outcome[i];
+        bool step = own->applies && own->of_workload;
+        pto_print_csv_text(stdout, own->name);
         putchar(',');
-        pto_print_csv_text(stdout, outcome[i].reason);
+        pto_print_csv_number(stdout, own->applies, own->seconds);
+        pto_print_csv_number(stdout, step, own->step.mix.communication_s);
+        pto_print_csv_number(stdout, step, own->step.mix.exposed_s);
+        pto_print_csv_number(stdout, own->applies, own->saved_s);
+        pto_print_csv_number(stdout, own->cost > 0, own->cost);
+        pto_print_csv_number(stdout, own->applies && own->cost > 0, pto_outcome_worth(own));
+        pto_print_csv_text(stdout, own->reason);
+        putchar(',');
+        if (own->applies)
+            pto_print_csv_changes(stdout, own->options.machine);
+        else
+            putchar(',');
         putchar('\n');
     }
 }
 
-static void print_json(const outcome_t *outcome, int count) {
+static void print_json(const pto_outcome_t *outcome, int count) {
+    pto_print_json_start(stdout, outcome[0].options.machine);
+    if (!outcome[0].of_workload)
+        pto_print_json_question(stdout, &outcome[0].predictions);
     printf(", \"upgrades\": [");
     for (int i = 0; i < count; i++) {
+        const pto_outcome_t *own = &outcome[i];
         printf("%s\n  {\"upgrade\": ", i ? "," : "");
-        pto_print_json_string(stdout, outcome[i].name);
-        if (outcome[i].cost > 0)
-            printf(", \"cost\": %.9g", outcome[i].cost);
-        if (outcome[i].applies) {
-            printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g, \"saved_s\": %.9g",
-                   outcome[i].step.seconds, outcome[i].step.communication_s, outcome[i].step.exposed_s,
-                   outcome[i].saved_s);
+        pto_print_json_string(stdout, own->name);
+        if (own->cost > 0)
+            printf(", \"cost\": %.9g", own->cost);
+        if (own->applies && own->of_workload)
+            printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g", own->seconds,
+                   own->step.mix.communication_s, own->step.mix.exposed_s);
+        else if (own->applies)
+            printf(", \"seconds\": %.9g", own->seconds);
+        if (own->applies) {
+            printf(", \"saved_s\": %.9g", own->saved_s);
         } else {
             printf(", \"reason\": ");
-            pto_print_json_string(stdout, outcome[i].reason);
+            pto_print_json_string(stdout, own->reason);
         }
         putchar('}');
     }
@@ -238,20 +272,44 @@ static void print_json(const outcome_t *outcome, int count) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
+/* Sums over fewer points, or other ones, cannot be compared. */
+static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcome_t *own, pto_error_t *err) {
+    if (pto_is_stopped())
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
+    if (own->predictions.point_count != as_it_is->predictions.point_count)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "it replaces the values that the scenario sweeps");
+    return PTO_OK;
+}
+
+/* Each upgrade takes about as much work as the machine without it. */
+static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
+    const pto_options_t *options = &as_it_is->options;
+    int64_t work = 0;
+    if (as_it_is->of_workload)
+        return pto_progress_begin_parts("pricing calls", (int64_t)count * as_it_is->workload.call_count, 0);
+    if (!as_it_is->applies ||
+        pto_check_work(&options->scenario, options->machine, count, &work, NULL) != PTO_OK)
+        work = 0;
+    return pto_progress_begin_parts("pricing", count * work, PTO_WORK_PER_SECOND);
+}
+
 static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades_t *upgrades,
-                                outcome_t *outcome, pto_error_t *err) {
-    outcome[0] = (outcome_t){.name = "as it is", .applies = true};
-    pto_status_t status = predict(given, NULL, &outcome[0].step, err);
+                                pto_outcome_t *outcome, pto_error_t *err) {
+    pto_status_t status = pto_outcome_predict(given, NULL, &outcome[0], err);
+    const bool shown = begin_progress(&outcome[0], upgrades->count);
     for (int i = 0; i < upgrades->count && status == PTO_OK; i++) {
-        outcome_t *own = &outcome[i + 1];
+        pto_outcome_t *own = &outcome[i + 1];
         pto_error_t fault = {.status = PTO_OK};
-        *own = (outcome_t){.name = upgrades->upgrade[i].name, .cost = upgrades->upgrade[i].cost};
-        own->applies = predict(given, &upgrades->upgrade[i], &own->step, &fault) == PTO_OK;
+        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], own, &fault);
+        if (made == PTO_OK)
+            own->applies = check_points(&outcome[0], own, &fault) == PTO_OK;
+        own->saved_s = own->applies ? outcome[0].seconds - own->seconds : 0;
         memcpy(own->reason, fault.message, sizeof own->reason);
-        own->saved_s = own->applies ? outcome[0].step.seconds - own->step.seconds : 0;
-        if (fault.status == PTO_ERR_MEMORY)
-            status = pto_error_set(err, PTO_ERR_MEMORY, "%s", fault.message);
+        if (made == PTO_ERR_MEMORY)
+            status = pto_error_set(err, made, "%s", fault.message);
     }
+    if (shown)
+        pto_progress_end();
     return status;
 }
 
@@ -260,28 +318,55 @@ static pto_status_t print_upgrades(const pto_arguments_t *given, const pto_optio
     pto_upgrades_t upgrades = {0};
     pto_status_t status = options->upgrades ? pto_upgrades_read(options->upgrades, &upgrades, err)
                                             : pto_upgrades_standard(&upgrades, err);
-    if (status != PTO_OK)
-        return status;
+    if (status == PTO_OK && options->only)
+        status = pto_upgrades_keep(&upgrades, options->only, err);
     int count = upgrades.count + 1;
-    outcome_t *outcome = calloc((size_t)count, sizeof *outcome);
-    status = outcome ? predict_all(given, &upgrades, outcome, err)
-                     : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
+    pto_outcome_t *outcome = status == PTO_OK ? calloc((size_t)count, sizeof *outcome) : NULL;
+    if (status == PTO_OK)
+        status = outcome ? predict_all(given, &upgrades, outcome, err)
+                         : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
     if (status == PTO_OK && outcome) {
         qsort(outcome + 1, (size_t)count - 1, sizeof *outcome, by_worth);
-        void (*const print[])(const outcome_t *, int) = {
+        void (*const print[])(const pto_outcome_t *, int) = {
             [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
         print[options->format](outcome, count);
     }
+    for (int i = 0; outcome && i < count; i++)
+        pto_outcome_fini(&outcome[i]);
     free(outcome);
     pto_upgrades_fini(&upgrades);
     return status;
 }
 
+/* The first option that a workload does not take; NULL: none. */
+static const char *refused_option(const pto_arguments_t *given) {
+    const int taken[] = {0,
+                         1 + PTO_FIELD_MACHINE,
+                         1 + PTO_FIELD_NODES,
+                         1 + PTO_FIELD_LAYOUT,
+                         1 + PTO_FIELD_MEMORY,
+                         1 + PTO_FIELD_STRATEGIES};
+    for (int i = 0; i < given->given_count; i++) {
+        bool takes = false;
+        for (size_t t = 0; t < sizeof taken / sizeof *taken; t++)
+            takes = takes || given->given[i].option->overrides == taken[t];
+        if (!takes)
+            return given->given[i].option->name;
+    }
+    return NULL;
+}
+
+/* Options that are wrong whatever the file is are found before it is read. */
 static int run(const pto_arguments_t *given) {
     pto_options_t options = {.format = PTO_FORMAT_TABLE};
     pto_error_t err = {0};
-    if (given->operand_count != 1)
-        return pto_usage_error(&syntax, "name one workload file");
+    if (given->operand_count > 1)
+        return pto_usage_error(&syntax, "name one workload or scenario");
+    if (given->operand_count + given->given_count == 0)
+        return pto_usage_error(&syntax, "neither a workload nor a scenario is given");
+    if (given->operand_count == 1 && pto_is_workload(given->operand[0]) && refused_option(given))
+        return pto_usage_error(&syntax, "--%s is for scenarios; the workload's calls have their own",
+                               refused_option(given));
     pto_scenario_init(&options.scenario);
     int code = pto_options_apply(given, &options);
     if (code < 0)

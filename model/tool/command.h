@@ -3,6 +3,7 @@
 #define PTO_COMMAND_H
 
 #include "options.h"
+#include "sweeps.h"
 
 typedef struct {
     const char *name;
@@ -12,7 +13,9 @@ typedef struct {
     int (*run)(const pto_arguments_t *arguments);
     /* In place of `run`, the work of a command on a scenario, which is read and bound. */
     pto_status_t (*on_scenario)(pto_options_t *options, pto_error_t *err);
-    /* Before it: wrong usage of its options. Returns -1, or the exit code after saying so; or NULL. */
+    /* In place of on_scenario where two things vary; NULL: the command takes one sweep. */
+    pto_status_t (*on_sweeps)(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err);
+    /* Before either: wrong usage of its options. Returns -1, or the exit code after saying so; or NULL. */
     int (*check)(const pto_options_t *options);
 } pto_command_t;
 

@@ -24,14 +24,19 @@ static const pto_command_t programs[] = {
 
 static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *arguments) {
     pto_options_t options = {.scenario = {.name = NULL}};
+    pto_sweeps_t sweeps = {.run = NULL};
     pto_error_t err = {0};
+    if (command->on_sweeps)
+        options.variant = pto_sweeps_variant(&sweeps);
     int code = pto_options_finish(arguments, &options);
-    if (code >= 0)
-        return code;
-    if (command->check)
+    if (code < 0 && command->check)
         code = command->check(&options);
-    if (code < 0)
-        code = command->on_scenario(&options, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    if (code < 0) {
+        pto_status_t status = sweeps.row.kind == PTO_AXIS_NONE ? command->on_scenario(&options, &err)
+                                                               : command->on_sweeps(arguments, &sweeps, &err);
+        code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    }
+    pto_sweeps_fini(&sweeps);
     pto_options_fini(&options);
     return code;
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "portolan/units.h"
 #include "table.h"
+#include "terminal.h"
 
 /* --- flagged parameters -------------------------------------------------------------------------------- */
 
@@ -67,69 +69,129 @@ static void print_remarks(const explained_t *explained) {
         if (!before)
             printf("\n# flagged, so of doubtful value:\n");
         before = param->flagged;
-        printf("# %s:%d: %.*s: %s\n", file_of(explained, param->param), param->param->line,
-               (int)(strrchr(param->key, '.') - param->key), param->key, param->flagged);
+        pto_print_note(stdout, "%s:%d: %.*s: %s", file_of(explained, param->param), param->param->line,
+                       (int)(strrchr(param->key, '.') - param->key), param->key, param->flagged);
     }
 }
 
-static void print_place(const pto_param_t *param, const char *file) {
-    if (param->line == PTO_LINE_WHAT_IF)
-        printf("(what if)");
+/* The columns of a row: its share, its amount, its count, and the rest from here on. */
+enum { REST_COLUMN = 27 };
+
+static const char *count_text(double count, char text[32]) {
+    snprintf(text, 32, count < 1e6 && floor(count) == count ? "%.0f" : "%.3g", count);
+    return text;
+}
+
+static bool ends_in(const char *text, const char *end) {
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* With the unit that the key ends in: "13.4 us", "34.9 ps/B", "150 W". */
+static const char *value_text(const char *key, double value, char text[PTO_SECONDS_TEXT_MAX]) {
+    if (ends_in(key, "s_per_byte"))
+        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.3g ps/B", 1e12 * value);
+    else if (ends_in(key, "_s"))
+        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
     else
-        printf("(%s:%d)", file, param->line);
+        snprintf(text, PTO_SECONDS_TEXT_MAX, ends_in(key, "_w") ? "%.4g W" : "%.4g", value);
+    return text;
 }
 
-static void explain_term(const explained_t *explained, const pto_term_t *term, double total_s) {
+/* ":87", or "base.yaml:87" where the machine file inherits the line. */
+static void place_text(const explained_t *explained, const pto_param_t *param, const char *file, char *text,
+                       size_t text_size) {
+    if (param->line == PTO_LINE_WHAT_IF)
+        snprintf(text, text_size, "(what if)");
+    else
+        snprintf(text, text_size, "%s:%d", strcmp(file, explained->file) == 0 ? "" : file, param->line);
+}
+
+/* `share` below 0: not priced. */
+static void print_row(double share, const char *amount, double count, const char *rest) {
+    char number[32];
+    if (share < 0)
+        printf("%6s", "");
+    else
+        printf("%5.1f%%", 100 * share);
+    printf(" %8s %8s x ", amount, count_text(count, number));
+    pto_print_wrapped(stdout, rest, REST_COLUMN, pto_terminal_width(stdout));
+}
+
+/* A stage's name precedes its first row. */
+static void explain_term(const explained_t *explained, const pto_term_t *term, const char *stage_before,
+                         double total_s) {
+    char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[PTO_SECONDS_TEXT_MAX],
+        seconds[PTO_SECONDS_TEXT_MAX];
+    /* A count of 0: rows of shares that others of the process's GPU determine. */
+    if (term->param && (term->count == 0 || term->seconds == 0))
+        return;
+    if (!stage_before || strcmp(term->stage, stage_before) != 0)
+        printf("%s\n", term->stage);
     if (!term->param) {
-        printf("  %12s         %-20s %12.6g x %s: not in the machine file, not priced\n", "-", term->stage,
-               term->count, term->key);
+        snprintf(rest, sizeof rest, "%s: not in the machine file, not priced", term->key);
+        print_row(-1, "-", term->count, rest);
         return;
     }
-    if (term->count == 0) /* rows of shares that others of the process's GPU determine */
-        return;
-    printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
-           term->stage, term->count, term->key, term->param->value);
-    print_place(term->param, term->file ? pto_file_name(term->file) : explained->file);
-    printf(pto_flag_of(explained->flags, term->param) ? "  flagged\n" : "\n");
+    place_text(explained, term->param, term->file ? pto_file_name(term->file) : explained->file, place,
+               sizeof place);
+    snprintf(rest, sizeof rest, "%s = %s %s%s", term->key, value_text(term->key, term->param->value, value),
+             place, pto_flag_of(explained->flags, term->param) ? " flagged" : "");
+    pto_seconds_format(term->seconds, seconds, sizeof seconds);
+    print_row(term->seconds / total_s, seconds, term->count, rest);
+}
+
+static void explain_terms(const explained_t *explained, const pto_term_t *term, int count, double total_s) {
+    const char *stage = NULL;
+    for (int t = 0; t < count; t++) {
+        explain_term(explained, &term[t], stage, total_s);
+        if (!term[t].param || (term[t].count != 0 && term[t].seconds != 0))
+            stage = term[t].stage;
+    }
 }
 
 static void explain_energy(const explained_t *explained, const pto_prediction_t *prediction) {
     const pto_energy_t *energy = &prediction->energy;
+    char text[PTO_SECONDS_TEXT_MAX], value[PTO_SECONDS_TEXT_MAX], place[PTO_ERROR_FILE_MAX],
+        rest[PTO_PARAM_KEY_MAX + 512];
     if (!prediction->has_energy) {
-        printf("  energy not known: %s\n", prediction->reason);
+        pto_print_note(stdout, "energy not known: %s", prediction->reason);
         return;
     }
-    printf("  energy %.3f mJ\n", energy->joules * 1e3);
+    pto_joules_format(energy->joules, text, sizeof text);
+    printf("energy %s: device seconds x power\n", text);
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         const pto_energy_part_t *part = &energy->part[power];
-        if (!part->param && part->device_s > 0)
-            printf("  %12s         %-20s %12.6g x %s: not in the machine file, not counted\n", "-",
-                   "device seconds", part->device_s, part->key);
-        if (!part->param || part->device_s == 0)
+        if (part->device_s == 0)
             continue;
-        printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", part->joules * 1e3,
-               100 * part->joules / energy->joules, "device seconds", part->device_s, part->key,
-               part->param->value);
-        print_place(part->param, file_of(explained, part->param));
-        putchar('\n');
+        if (!part->param) {
+            snprintf(rest, sizeof rest, "%s: not in the machine file, not counted", part->key);
+            print_row(-1, "-", part->device_s, rest);
+            continue;
+        }
+        place_text(explained, part->param, file_of(explained, part->param), place, sizeof place);
+        snprintf(rest, sizeof rest, "%s = %s %s", part->key, value_text(part->key, part->param->value, value),
+                 place);
+        pto_joules_format(part->joules, text, sizeof text);
+        print_row(part->joules / energy->joules, text, part->device_s, rest);
     }
 }
 
 static void explain_missing_setup(const pto_setup_t *setup) {
-    const char *between = "";
-    printf("  setup not priced: not in the machine file: ");
-    for (int t = 0; t < setup->term_count; t++)
-        if (!setup->term[t].param) {
-            printf("%s%s", between, setup->term[t].key);
-            between = ", ";
-        }
-    putchar('\n');
+    const char **key = calloc((size_t)setup->term_count + 1, sizeof *key);
+    int count = 0;
+    for (int t = 0; key && t < setup->term_count; t++)
+        if (!setup->term[t].param)
+            key[count++] = setup->term[t].key;
+    if (key)
+        pto_print_list(stdout, "setup not priced: not in the machine file: ", key, count, "");
+    free(key);
 }
 
 /* Compared with each strategy that needs less setup. */
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
                             const pto_prediction_t *own) {
-    const char *opening = "  paid back ";
+    const char *opening = "paid back ";
     double calls;
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
@@ -153,12 +215,13 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
         return;
     }
     if (setup->term_count == 0) {
-        printf("  setup none\n");
+        printf("setup none\n");
         return;
     }
-    printf("  setup %.3f us, once\n", setup->seconds * 1e6);
-    for (int t = 0; t < setup->term_count; t++)
-        explain_term(explained, &setup->term[t], setup->seconds);
+    char seconds[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(setup->seconds, seconds, sizeof seconds);
+    printf("setup %s, once\n", seconds);
+    explain_terms(explained, setup->term, setup->term_count, setup->seconds);
     explain_payback(predictions, point, own);
 }
 
@@ -201,7 +264,7 @@ static void explain_chunks(const explained_t *explained, int64_t point, int stra
     const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);
     if (prediction->chunks == 0 || scenario->chunks == 1)
         return;
-    printf("  chunks %lld, %s", (long long)prediction->chunks,
+    printf("chunks %lld, %s", (long long)prediction->chunks,
            scenario->chunks > 0 ? "as asked for" : "the cheapest of 1, 2, 4, ...");
     bool one_message =
         scenario->collective == PTO_COLLECTIVE_PAIR || scenario->collective == PTO_COLLECTIVE_MESSAGES;
@@ -222,17 +285,18 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
         printf(" does not apply: %s\n", prediction->reason);
         return;
     }
-    char choice[PTO_CHOICE_TEXT_MAX];
-    printf(" (%s%s), %.3f us\n", prediction->algorithm->name,
+    char choice[PTO_CHOICE_TEXT_MAX], seconds[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
+    printf(" (%s%s), %s\n", prediction->algorithm->name,
            pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members,
                            choice),
-           prediction->price.seconds * 1e6);
+           seconds);
     char from[PTO_EXTRAPOLATED_MAX];
     if (pto_extrapolated_text(&prediction->price, from))
-        printf("  extrapolated from %s\n", from);
+        printf("extrapolated from %s\n", from);
     explain_chunks(explained, point, strategy);
-    for (int t = 0; t < prediction->explanation.count; t++)
-        explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);
+    explain_terms(explained, prediction->explanation.term, prediction->explanation.count,
+                  prediction->price.seconds);
     if (predictions->by == PTO_BY_ENERGY)
         explain_energy(explained, prediction);
     explain_setup(explained, point, strategy);
@@ -241,8 +305,8 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     const explained_t explained = {predictions, flags, pto_file_name(pto_machine_path(predictions->machine))};
     pto_print_header(stdout, "predict --explain", predictions);
-    printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
-           "file)\n");
+    printf("# critical path, stage by stage:\n# Share     Time    Count   Parameter = value, line of %s\n",
+           explained.file);
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++)
             explain_cell(&explained, point, i);
@@ -251,36 +315,53 @@ void pto_print_explanations(const pto_predictions_t *predictions, const pto_flag
 
 /* --- csv ----------------------------------------------------------------------------------------------- */
 
+/* One row: a term of the price or of the setup in seconds, or one of the energy in joules. */
+typedef struct {
+    const char *part, *stage, *key;
+    double count;
+    const pto_param_t *param; /* NULL: not in the machine file */
+    bool is_energy;
+    double value;
+    const char *flagged;
+} csv_term_t;
+
 /* A line of a file that the machine file inherits follows that file's name. */
 static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
-    printf(",%.9g,", param->value);
-    if (param->line != PTO_LINE_WHAT_IF && param->file > 0)
+    if (param && param->line != PTO_LINE_WHAT_IF && param->file > 0)
         printf("%s:", pto_file_name(pto_machine_file(machine, param->file)));
-    if (param->line != PTO_LINE_WHAT_IF)
+    if (param && param->line != PTO_LINE_WHAT_IF)
         printf("%d", param->line);
+    putchar(',');
 }
 
-/* The columns up to the part's name. */
-static void csv_start(const pto_predictions_t *predictions, int64_t cell, const char *part) {
+static void csv_term(const pto_predictions_t *predictions, int64_t cell, const csv_term_t *term) {
     pto_print_csv_cell(stdout, predictions, cell);
-    printf("%s,", part);
+    pto_print_csv_number(stdout, term->param && !term->is_energy, term->value);
+    printf(",,,");
+    pto_print_csv_number(stdout, term->param && term->is_energy, term->value);
+    printf(",,%s,", term->part);
+    pto_print_csv_text(stdout, term->stage);
+    printf(",%s,", term->key);
+    if (*term->part)
+        printf("%.17g", term->count);
+    putchar(',');
+    pto_print_csv_number(stdout, term->param, term->param ? term->param->value : 0);
+    csv_place(predictions->machine, term->param);
+    pto_print_csv_text(stdout, term->flagged ? term->flagged : "");
+    pto_print_csv_end(stdout, predictions, cell);
 }
 
 static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell,
                       const char *part, const pto_term_t *term, int count) {
     for (int t = 0; t < count; t++) {
-        csv_start(predictions, cell, part);
-        pto_print_csv_text(stdout, term[t].stage);
-        printf(",%s,%.17g", term[t].key, term[t].count);
-        if (term[t].param) {
-            const char *flagged = pto_flag_of(flags, term[t].param);
-            csv_place(predictions->machine, term[t].param);
-            printf(",%.9g,,", term[t].seconds);
-            pto_print_csv_text(stdout, flagged ? flagged : "");
-        } else {
-            printf(",,,,,");
-        }
-        putchar('\n');
+        const csv_term_t row = {.part = part,
+                                .stage = term[t].stage,
+                                .key = term[t].key,
+                                .count = term[t].count,
+                                .param = term[t].param,
+                                .value = term[t].seconds,
+                                .flagged = pto_flag_of(flags, term[t].param)};
+        csv_term(predictions, cell, &row);
     }
 }
 
@@ -288,29 +369,24 @@ static void csv_energy(const pto_predictions_t *predictions, int64_t cell) {
     const pto_energy_t *energy = &predictions->prediction[cell].energy;
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         const pto_energy_part_t *part = &energy->part[power];
-        if (!(part->device_s > 0))
-            continue;
-        csv_start(predictions, cell, "energy");
-        printf("device seconds,%s,%.9g", part->key, part->device_s);
-        if (part->param) {
-            csv_place(predictions->machine, part->param);
-            printf(",,%.9g,\n", part->joules);
-        } else {
-            printf(",,,,,\n");
-        }
+        const csv_term_t row = {.part = "energy",
+                                .stage = "device seconds",
+                                .key = part->key,
+                                .count = part->device_s,
+                                .param = part->param,
+                                .is_energy = true,
+                                .value = part->joules};
+        if (part->device_s > 0)
+            csv_term(predictions, cell, &row);
     }
 }
 
 void pto_print_explanations_csv(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    pto_print_changes(stdout, predictions->machine);
-    pto_print_energy_note(stdout, predictions);
-    printf("%s,strategy,algorithm,part,stage,parameter,count,value,line,seconds,joules,flagged\n",
-           pto_sweep_kind_name(predictions->sweep));
+    const csv_term_t none = {.part = "", .stage = "", .key = ""};
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
         if (!prediction->applicable) {
-            csv_start(predictions, cell, "");
-            printf(",,,,,,,\n");
+            csv_term(predictions, cell, &none);
             continue;
         }
         csv_terms(predictions, flags, cell, "price", prediction->explanation.term,

@@ -57,11 +57,13 @@ typedef struct {
     pto_series_t bytes;
     int table_count;
     pto_export_table_t *table;
+    bool shown; /* whose progress is counted */
 } pto_export_t;
 
 typedef struct pto_export_target {
     const char *name;
     const pto_export_collective_t *collective; /* ends with a row without a name */
+    bool gpus_only;                            /* it chooses among routes of data in GPU memory */
     bool has_comments; /* notes go into the file, behind `# `; else to standard error */
     /* What the library runs if it is told nothing, after `read_own` has put that into `export->own`: then
      * rules are only made where another algorithm is better. NULL: unknown. */

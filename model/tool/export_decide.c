@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "export.h"
+#include "portolan/progress.h"
 #include "portolan/units.h"
 
 /* One communicator and one size of what was asked for. It borrows everything. */
@@ -50,6 +51,8 @@ pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_exp
         snprintf(name, sizeof name, "%s", algorithm);
         scenario.library.name = name;
     }
+    if (scenario.layout.in_host && strcmp(strategy, "nccl") != 0)
+        strategy = "mpi"; /* nothing is staged, and no buffer is on a GPU */
     pto_status_t status = pto_strategy_find(strategy, &found, &reason);
     if (status == PTO_OK)
         status = pto_plan_choose(&scenario, export->options.machine, 0, found, &plan, &price, NULL, &reason);
@@ -290,7 +293,7 @@ static bool is_named(const pto_strategy_t *strategy, const char *name) {
 }
 
 static bool can_run(const pto_export_collective_t *collective, const pto_strategy_t *strategy) {
-    bool found = is_named(strategy, collective->strategy);
+    bool found = is_named(strategy, collective->strategy) || is_named(strategy, "mpi");
     for (const pto_export_algorithm_t *algorithm = collective->algorithm; algorithm->name; algorithm++)
         found = found || is_named(strategy, algorithm->strategy);
     return found;
@@ -322,7 +325,15 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
 pto_status_t pto_export_write_missed(const pto_export_t *export, const char *but, FILE *stream,
                                      const char *prefix, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < export->table_count && status == PTO_OK; i++)
-        status = write_table(export, &export->table[i], but, stream, prefix, err);
+    for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
+        if (!pto_is_stopped())
+            status = write_table(export, &export->table[i], but, stream, prefix, err);
+        if (pto_is_stopped()) { /* the rules themselves are known */
+            fprintf(stream, "%sinterrupted: what else may be faster is not listed\n", prefix);
+            return PTO_OK;
+        }
+        if (export->shown)
+            pto_progress_add(1);
+    }
     return status;
 }

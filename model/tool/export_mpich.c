@@ -25,6 +25,13 @@ static const pto_export_collective_t collectives[] = {
      .algorithm = {{.algorithm = "bruck", .name = "brucks"},
                    {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},
                    {.algorithm = "ring", .name = "ring"}}},
+    {.collective = PTO_COLLECTIVE_ALLGATHERV,
+     .name = "allgatherv",
+     .strategy = "cuda_aware",
+     .total = true,
+     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
+                   {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},
+                   {.algorithm = "ring", .name = "ring"}}},
     {.collective = PTO_COLLECTIVE_ALLREDUCE,
      .name = "allreduce",
      .strategy = "three_step",
@@ -55,6 +62,7 @@ static void name_of(const pto_export_collective_t *collective, const char *algor
 
 static bool is_split_by_node(const pto_export_table_t *table) {
     return table->ranks > table->nodes && table->collective->collective != PTO_COLLECTIVE_ALLGATHER &&
+           table->collective->collective != PTO_COLLECTIVE_ALLGATHERV &&
            table->collective->collective != PTO_COLLECTIVE_ALLTOALL;
 }
 

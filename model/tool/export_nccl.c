@@ -118,6 +118,7 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
 
 const pto_export_target_t pto_export_nccl = {.name = "nccl",
                                              .collective = collectives,
+                                             .gpus_only = true,
                                              .has_comments = true,
                                              .own = slower,
                                              .price = price,

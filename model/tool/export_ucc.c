@@ -13,9 +13,13 @@
      .algorithm = {{.name = "NCCL", .strategy = "nccl"}, {.name = "UCP", .strategy = "cuda_aware"}}}
 /* clang-format on */
 
-static const pto_export_collective_t collectives[] = {
-    ROW(ALLGATHER, "allgather", true), ROW(ALLREDUCE, "allreduce", false), ROW(ALLTOALL, "alltoall", true),
-    ROW(BROADCAST, "bcast", false),    ROW(REDUCE, "reduce", false),       {.name = NULL}};
+static const pto_export_collective_t collectives[] = {ROW(ALLGATHER, "allgather", true),
+                                                      ROW(ALLGATHERV, "allgatherv", true),
+                                                      ROW(ALLREDUCE, "allreduce", false),
+                                                      ROW(ALLTOALL, "alltoall", true),
+                                                      ROW(BROADCAST, "bcast", false),
+                                                      ROW(REDUCE, "reduce", false),
+                                                      {.name = NULL}};
 
 /* The ranges of one layer, both ends included. */
 static void write_layer(const pto_export_t *export, FILE *stream, const char *layer) {
@@ -26,9 +30,12 @@ static void write_layer(const pto_export_t *export, FILE *stream, const char *la
             if (!table->rule[i].algorithm || strcmp(table->rule[i].algorithm->name, layer) != 0)
                 continue;
             fprintf(stream, begun ? "#" : "UCC_TL_%s_TUNE=", layer);
-            fprintf(stream, "%s:cuda:%" PRId64 "-%" PRId64 ":[%" PRId64 "-%" PRId64 "]:inf",
+            bool by_broadcasts = table->collective->collective == PTO_COLLECTIVE_ALLGATHERV &&
+                                 strcmp(layer, "NCCL") == 0; /* by itself it takes NCCL's messages */
+            fprintf(stream, "%s:cuda:%" PRId64 "-%" PRId64 ":[%" PRId64 "-%" PRId64 "]:inf%s",
                     table->collective->name, pto_export_size(table, table->rule[i].from_bytes),
-                    pto_export_size(table, table->rule[i + 1].from_bytes) - 1, table->ranks, table->ranks);
+                    pto_export_size(table, table->rule[i + 1].from_bytes) - 1, table->ranks, table->ranks,
+                    by_broadcasts ? ":@bcast" : "");
             begun = true;
         }
     }
@@ -63,6 +70,7 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
 
 const pto_export_target_t pto_export_ucc = {.name = "ucc",
                                             .collective = collectives,
+                                            .gpus_only = true,
                                             .has_comments = true,
                                             .write = write_variables,
                                             .write_notes = write_notes};

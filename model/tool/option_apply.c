@@ -10,6 +10,7 @@
 #include "options.h"
 #include "portolan/map.h"
 #include "portolan/units.h"
+#include "progress.h"
 #include "scenario/check.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
@@ -37,6 +38,13 @@ const char *pto_option_datatype_at(int i) {
     return i < PTO_DATATYPE_COUNT ? pto_datatype_name((pto_datatype_t)i) : NULL;
 }
 
+const char *pto_option_memory_at(int i) {
+    return i < PTO_MEMORY_COUNT ? pto_data_memory_name((pto_data_memory_t)i) : NULL;
+}
+const char *pto_option_plan_format_at(int i) {
+    static const char *const name[] = {[PTO_PLAN_TEXT] = "text", [PTO_PLAN_GOAL] = "goal"};
+    return i < PTO_PLAN_FORMAT_COUNT ? name[i] : NULL;
+}
 const char *pto_option_level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
 
 const char *pto_option_corners_at(int i) {
@@ -405,4 +413,13 @@ pto_status_t pto_option_apply_rank(void *target, const char *text, pto_error_t *
     return status == PTO_OK && options->rank < 0
                ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
                : status;
+}
+
+/* Not stored: it shows at once. */
+pto_status_t pto_option_apply_progress(void *target, const char *text, pto_error_t *err) {
+    (void)target;
+    (void)text;
+    (void)err;
+    pto_progress_watch();
+    return PTO_OK;
 }

@@ -15,6 +15,8 @@ const char *pto_option_datatype_at(int i);
 const char *pto_option_format_at(int i);
 const char *pto_option_implementation_at(int i);
 const char *pto_option_level_at(int i);
+const char *pto_option_plan_format_at(int i);
+const char *pto_option_memory_at(int i);
 const char *pto_option_library_at(int i);
 const char *pto_option_mapper_at(int i);
 const char *pto_option_metric_at(int i);
@@ -43,6 +45,7 @@ pto_status_t pto_option_apply_spaces(void *target, const char *text, pto_error_t
 pto_status_t pto_option_apply_split(void *target, const char *text, pto_error_t *err);
 pto_status_t pto_option_apply_staged(void *target, const char *text, pto_error_t *err);
 pto_status_t pto_option_apply_strategy(void *target, const char *text, pto_error_t *err);
+pto_status_t pto_option_apply_progress(void *target, const char *text, pto_error_t *err);
 pto_status_t pto_option_apply_what_if(void *target, const char *text, pto_error_t *err);
 pto_status_t pto_option_apply_wrap(void *target, const char *text, pto_error_t *err);
 

@@ -10,6 +10,14 @@
 #define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 #define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)
 
+/* clang-format off */
+#define MEMORY_OPTIONS                                                                                       \
+    {"memory", "gpu|host", "where the data are (default: GPU memory, if the machine has GPUs)",              \
+     STORE(WORD, scenario.memory), .word_at = pto_option_memory_at, OVERRIDES(MEMORY)},                      \
+    {"procs-per-node", "N", "host memory: processes per node (default: the machine's cores)",                \
+     STORE(COUNT, scenario.procs_per_node), OVERRIDES(LAYOUT)}
+/* clang-format on */
+
 const pto_option_t pto_machine_options[] = {
     {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows",
      .apply = pto_option_apply_machine, OVERRIDES(MACHINE)},
@@ -30,6 +38,7 @@ const pto_option_t pto_scenario_options[] = {
      STORE(COUNT, scenario.layout.gpus_per_node), OVERRIDES(LAYOUT)},
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
+    MEMORY_OPTIONS,
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
      STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO",
@@ -88,7 +97,8 @@ const pto_option_t pto_change_options[] = {
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = pto_option_model_at},
     {"what-if", "PARAMETER=VALUE",
-     "change a parameter, or all that match a * (repeatable); *2 and /10 are relative",
+     "change a parameter, or all that match a * (repeatable); *2 and /10 are relative. predict and pick "
+     "take several values: A,B or FROM:TO[:FACTOR], as in /1:/8",
      .apply = pto_option_apply_what_if},
     {.name = NULL}};
 
@@ -96,6 +106,8 @@ const pto_option_t pto_work_options[] = {
     {"limit", "N",
      "refuse to walk more than N messages, copies or, of check, blocks (default: what takes about a minute)",
      STORE(COUNT, scenario.work_limit)},
+    {"progress", NULL, "show progress even if standard error is not a terminal",
+     .apply = pto_option_apply_progress},
     {.name = NULL}};
 
 const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format", STORE(WORD, format),
@@ -117,8 +129,10 @@ static const char *bandwidth_at(int i) {
     }
 #define ALL_COLUMNS                                                                                          \
     { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }
-#define PROGRESS                                                                                             \
-    { "progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress) }
+#define COMPARE                                                                                              \
+    { "compare", NULL, "the machine as it is beside the one that --what-if changes", STORE(FLAG, compare) }
+const pto_option_t pto_table_options[] = {
+    {"all", NULL, "every column, however wide the table gets", STORE(FLAG, all)}, {.name = NULL}};
 
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
@@ -126,6 +140,7 @@ const pto_option_t pto_predict_options[] = {
     {"ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)",
      STORE(FLAG, ci)},
     ALL_COLUMNS,
+    COMPARE,
     BANDWIDTH,
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = pto_option_apply_energy},
@@ -136,13 +151,13 @@ const pto_option_t pto_predict_options[] = {
 const pto_option_t pto_pick_options[] = {
     {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
      STORE(WORD, by), .what = "measure", .standard = "time", .word_at = pto_option_by_at},
+    COMPARE,
     {.name = NULL}};
 
 const pto_option_t pto_simulate_options[] = {
     {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
     {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
      .standard = "1000000"},
-    PROGRESS,
     ALL_COLUMNS,
     BANDWIDTH,
     {.name = NULL}};
@@ -172,6 +187,7 @@ const pto_option_t pto_export_options[] = {
      .apply = pto_option_apply_nodes},
     {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
      STORE(COUNT, scenario.layout.gpus_per_node)},
+    MEMORY_OPTIONS,
     {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)",
      .apply = pto_option_apply_bytes},
     {.name = NULL}};
@@ -181,6 +197,7 @@ const pto_option_t pto_workload_options[] = {
     {"gpus-per-node", "N", "GPUs used per node", STORE(COUNT, scenario.layout.gpus_per_node)},
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu)},
+    MEMORY_OPTIONS,
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at},
     {.name = NULL}};
@@ -189,12 +206,15 @@ const pto_option_t pto_step_options[] = {
     ALL_COLUMNS,
     {"simulate", NULL, "simulate the cheapest mix and the strategies named, with all that run at once",
      STORE(FLAG, simulate)},
-    PROGRESS,
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = pto_option_apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
+    {"format", "text|goal", "goal: the messages of all ranks, as LogGOPSim and `portolan replay` read them",
+     STORE(WORD, plan_format), .standard = "text", .word_at = pto_option_plan_format_at},
+    {"out", "FILE", "write there instead of to standard output (goal)", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
 const pto_option_t pto_map_command_options[] = {

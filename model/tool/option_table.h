@@ -6,8 +6,8 @@
 
 extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_change_options[],
     pto_work_options[];
-extern const pto_option_t pto_format_options[], pto_predict_options[], pto_pick_options[],
-    pto_simulate_options[], pto_plan_options[], pto_traffic_options[], pto_tune_options[],
+extern const pto_option_t pto_format_options[], pto_table_options[], pto_predict_options[],
+    pto_pick_options[], pto_simulate_options[], pto_plan_options[], pto_traffic_options[], pto_tune_options[],
     pto_map_command_options[], pto_export_options[], pto_step_options[], pto_workload_options[];
 
 /* The last option sets of every command on scenarios. */

@@ -105,14 +105,32 @@ static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
+bool pto_what_if_is_range(const char *what_if) {
+    const char *equals = strchr(what_if, '=');
+    return equals && strpbrk(equals + 1, ":,");
+}
+
+/* Where several values can be asked about, each run has been given one of them. */
+static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
+    return pto_what_if_is_range(what_if)
+               ? pto_error_set(err, PTO_ERR_RANGE,
+                               "--what-if: %s names several values, which predict and pick take for a "
+                               "scenario; give one",
+                               what_if)
+               : PTO_OK;
+}
+
 pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
     if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
-    for (int i = 0; i < options->what_if_count; i++)
+    for (int i = 0; i < options->what_if_count; i++) {
+        if (refuse_range(options->what_if[i], err) != PTO_OK)
+            return PTO_ERR_RANGE;
         if (pto_what_if(options->what_if[i], &options->scenario, options->machine, &cause) != PTO_OK)
             return pto_error_set(err, cause.status, "--what-if: %s", cause.message);
-    return PTO_OK;
+    }
+    return options->variant.change ? options->variant.change(options->variant.context, options, err) : PTO_OK;
 }
 
 static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
@@ -145,20 +163,29 @@ pto_status_t pto_options_write(const pto_options_t *options,
     return status == PTO_OK ? closed : status;
 }
 
+/* `*by_option` says whether an option is at fault, of which the machine had to know. */
+static pto_status_t open_machine(pto_options_t *options, bool *by_option, pto_error_t *err) {
+    pto_status_t status = read_machine(options, err);
+    if (status == PTO_OK) {
+        status = pto_options_change(options, err);
+        *by_option = status != PTO_OK;
+    }
+    return status == PTO_OK ? bind(options, err) : status;
+}
+
 int pto_options_bind(pto_options_t *options) {
     pto_error_t err = {0};
-    if (read_machine(options, &err) != PTO_OK)
-        return pto_report_error(&err);
-    if (pto_options_change(options, &err) != PTO_OK)
-        return exit_code_of(&err);
-    return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
+    bool by_option = false;
+    if (open_machine(options, &by_option, &err) == PTO_OK)
+        return -1;
+    return by_option ? exit_code_of(&err) : pto_report_error(&err);
 }
 
 /* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
  * smallest. */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
-                               "layout: {nodes: 1, gpus_per_node: 1, procs_per_gpu: 1}\n";
+                               "layout: {nodes: 1, procs_per_node: 1}\nmemory: host\n";
     pto_status_t status = pto_scenario_parse(text, sizeof text - 1, "", scenario, err);
     if (status == PTO_OK) {
         memset(scenario->place, 0, sizeof scenario->place);
@@ -184,16 +211,29 @@ int pto_options_machine(const pto_arguments_t *given, pto_options_t *options) {
     return code;
 }
 
-/* Returns -1, or the exit code after printing the error. */
-static int read_and_apply(const pto_arguments_t *arguments, pto_options_t *options) {
-    pto_error_t err = {0};
-    if (read_scenario(arguments, options, &err) != PTO_OK)
-        return pto_report_error(&err);
+static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
     forget_places(arguments, &options->scenario);
-    if (pto_arguments_apply(arguments, options, &err) != PTO_OK ||
-        (arguments->operand_count == 0 && check_complete(&options->scenario, &err) != PTO_OK))
-        return exit_code_of(&err);
-    return pto_options_bind(options);
+    pto_status_t status = pto_arguments_apply(arguments, options, err);
+    if (status == PTO_OK && arguments->operand_count == 0)
+        status = check_complete(&options->scenario, err);
+    if (status == PTO_OK && options->variant.ask)
+        status = options->variant.ask(options->variant.context, options, err);
+    return status;
+}
+
+static pto_status_t open_all(const pto_arguments_t *arguments, pto_options_t *options, bool *by_option,
+                             pto_error_t *err) {
+    pto_status_t status = read_scenario(arguments, options, err);
+    if (status != PTO_OK)
+        return status;
+    status = apply(arguments, options, err);
+    *by_option = status != PTO_OK;
+    return status == PTO_OK ? open_machine(options, by_option, err) : status;
+}
+
+pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
+    bool by_option = false;
+    return open_all(arguments, options, &by_option, err);
 }
 
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
@@ -204,14 +244,31 @@ int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options)
                                arguments->operand[1]);
     if (arguments->operand_count + arguments->given_count == 0)
         return pto_usage_error(syntax, "neither a scenario nor options are given");
-    int code = read_and_apply(arguments, options);
-    if (code >= 0)
-        pto_options_fini(options);
-    return code;
+    pto_error_t err = {0};
+    bool by_option = false;
+    if (open_all(arguments, options, &by_option, &err) == PTO_OK)
+        return -1;
+    pto_options_fini(options);
+    return by_option ? exit_code_of(&err) : pto_report_error(&err);
+}
+
+int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what) {
+    const pto_strategy_t **strategy;
+    int count;
+    pto_error_t err = {0};
+    if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK)
+        return pto_report_error(&err);
+    free(strategy);
+    return count == 1 ? -1
+                      : pto_usage_error(syntax,
+                                        "%s is that of one strategy, and this scenario has %d; "
+                                        "--strategy NAME selects one",
+                                        what, count);
 }
 
 void pto_options_fini(pto_options_t *options) {
     pto_scenario_fini(&options->scenario);
     pto_machine_destroy(options->machine);
     free(options->what_if);
+    *options = (pto_options_t){.format = PTO_FORMAT_TABLE};
 }

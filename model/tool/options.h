@@ -5,6 +5,7 @@
 #include "option_table.h"
 #include "portolan/pick.h"
 
+typedef enum { PTO_PLAN_TEXT, PTO_PLAN_GOAL, PTO_PLAN_FORMAT_COUNT } pto_plan_format_t;
 typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COUNT } pto_format_t;
 
 /* Bandwidths as nccl-tests defines them: the bytes of the larger buffer by the time, and that times what a
@@ -16,36 +17,50 @@ typedef enum {
     PTO_BANDWIDTH_COUNT
 } pto_bandwidth_t;
 
+typedef struct pto_options pto_options_t;
+
+/* What makes a run one of several that a command compares, besides the arguments. Either may be NULL. */
 typedef struct {
+    /* Once the arguments have been applied: other sweeps, other what-ifs. */
+    pto_status_t (*ask)(void *context, pto_options_t *options, pto_error_t *err);
+    /* Once the machine has been read and changed by the what-ifs. */
+    pto_status_t (*change)(void *context, pto_options_t *options, pto_error_t *err);
+    void *context;
+} pto_variant_t;
+
+struct pto_options {
+    pto_variant_t variant;   /* set before the arguments are applied */
     pto_scenario_t scenario; /* checked, and bound to the machine */
     pto_machine_t *machine;  /* as read, then changed by `model` and `what_if` */
     const char *model;       /* --model, borrowed from argv; NULL: full */
     const char **what_if;    /* --what-if, each borrowed from argv */
-    int what_if_count;
-    const char *plot; /* NULL: not requested; both borrowed from argv */
+    const char *plot;        /* NULL: not requested; both borrowed from argv */
     const char *measured;
-    const char *out; /* NULL: standard output, or no file; borrowed from argv */
-    bool force;
+    const char *out;   /* NULL: standard output, or no file; borrowed from argv */
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
     pto_format_t format;
-    pto_by_t by;         /* --by; --energy sets it to energy */
+    pto_plan_format_t plan_format; /* of `plan` */
+    pto_by_t by;                   /* --by; --energy sets it to energy */
+    pto_bandwidth_t bandwidth;     /* of tables, instead of times */
+    int what_if_count;
+    int metric, seeds; /* map */
+    bool force;
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
     bool explain;
     bool ci;
     bool all;
-    pto_bandwidth_t bandwidth; /* of tables, instead of times */
-    bool progress;
-    bool simulate;        /* step: besides prices */
-    const char *upgrades; /* upgrade: a file, borrowed from argv; NULL: the standard ones */
+    bool compare;  /* predict, pick: before and after --what-if */
+    bool simulate; /* step: besides prices */
     bool unroll;
+    bool commutative;     /* export */
+    const char *upgrades; /* upgrade: a file, borrowed from argv; NULL: the standard ones */
+    const char *only;     /* upgrade: of these, those whose name has this text; NULL: all */
     int64_t rank;
     /* map: lists of names, and files, borrowed from argv; NULL: not given */
     const char *mappers;
     const char *phases;
-    int metric;
-    int seeds;
     int64_t seed;
     int64_t refine;
     const char *rankfile, *slurm_hosts, *cuda_devices;
@@ -55,12 +70,14 @@ typedef struct {
     const char *generic;
     const char *check;
     double tolerance; /* percent */
-    bool commutative;
-} pto_options_t;
+};
 
 /* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.
  * Returns -1 on success; otherwise the exit code, after printing the error. */
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options);
+
+/* The same, but errors are returned instead of printed, and `options` is always to be freed. */
+pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err);
 void pto_options_fini(pto_options_t *options);
 
 /* Apply `arguments` of a command on a machine and measured collectives to a struct that begins with
@@ -76,11 +93,18 @@ int pto_options_bind(pto_options_t *options);
  * first. */
 pto_status_t pto_options_find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err);
 
+/* Whether a what-if names several values: PARAMETER=A,B or PARAMETER=FROM:TO. */
+bool pto_what_if_is_range(const char *what_if);
+
 /* Apply `model` and `what_if`, once the machine has been read. */
 pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err);
 
 /* Apply `arguments` to a command's own struct. Returns -1, or the exit code after printing the error. */
 int pto_options_apply(const pto_arguments_t *arguments, void *target);
+
+/* Of a command whose output, `what`, is that of one strategy. Returns -1, or the exit code after printing the
+ * error: the scenario has several. */
+int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what);
 
 /* Call `write` with the stream of --out, or with standard output. What fails leaves no file. */
 pto_status_t pto_options_write(const pto_options_t *options,

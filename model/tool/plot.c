@@ -10,6 +10,17 @@
 
 enum { NOT_FOUND = 127 };
 
+/* Colours that the colour-blind can distinguish (Okabe and Ito 2008), and the colours of text on them. */
+static const struct {
+    const char *colour;
+    const char *ink;
+} palette[PTO_PLOT_COLOURS] = {{"#0072B2", "white"}, {"#D55E00", "white"}, {"#009E73", "white"},
+                               {"#CC79A7", "black"}, {"#E69F00", "black"}, {"#56B4E9", "black"},
+                               {"#000000", "white"}, {"#999999", "black"}};
+
+const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS].colour; }
+const char *pto_plot_ink(int i) { return palette[i % PTO_PLOT_COLOURS].ink; }
+
 void pto_plot_quote(FILE *script, const char *text) {
     fputc('\'', script);
     for (; *text != '\0'; text++) {

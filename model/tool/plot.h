@@ -29,6 +29,11 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, const char *place, FILE *script,
                              pto_error_t *err);
 
+/* The colour of the i-th of several things, and that of text on it; the colours repeat. */
+enum { PTO_PLOT_COLOURS = 8 };
+const char *pto_plot_colour(int i);
+const char *pto_plot_ink(int i);
+
 /* Write a text in gnuplot's quotes. */
 void pto_plot_quote(FILE *script, const char *text);
 

@@ -3,34 +3,46 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "portolan/output.h"
+#include "portolan/progress.h"
 #include "portolan/version.h"
+#include "progress.h"
+#include "terminal.h"
 #include "topics.h"
+
+/* A name and what it is for. */
+static void print_line(FILE *stream, const char *name, const char *summary) {
+    enum { SUMMARY_COLUMN = 14 };
+    fprintf(stream, "  %-*s", SUMMARY_COLUMN - 2, name);
+    pto_print_wrapped(stream, summary, SUMMARY_COLUMN, pto_terminal_width(stream));
+}
 
 static void print_usage(FILE *stream) {
     fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n"
           "\n"
-          "Predicts what an MPI collective on GPU data costs along every route the data could take,\n"
-          "from a machine's measured parameters.\n"
+          "Predicts what an MPI collective on GPU data costs along every route the data\n"
+          "could take, from a machine's measured parameters.\n"
           "\n"
           "commands:\n",
           stream);
     for (int i = 0; pto_command_at(i); i++)
-        fprintf(stream, "  %-11s %s\n", pto_command_at(i)->name, pto_command_at(i)->summary);
+        print_line(stream, pto_command_at(i)->name, pto_command_at(i)->summary);
     fputs("\n"
-          "`portolan COMMAND --help` or `portolan help COMMAND` explains each. `portolan help TOPIC` "
-          "answers:\n",
+          "`portolan COMMAND --help` or `portolan help COMMAND` explains each. `portolan\n"
+          "help TOPIC` answers:\n",
           stream);
     for (int i = 0; pto_topic_at(i); i++)
-        fprintf(stream, "  %-11s %s\n", pto_topic_at(i)->name, pto_topic_at(i)->summary);
+        print_line(stream, pto_topic_at(i)->name, pto_topic_at(i)->summary);
     fputs(""
           "\n"
           "example:\n"
           "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
           "\n"
-          "exit codes: 0 done, 1 an error (said as file:line:column: message), 2 wrong usage.\n",
+          "exit codes: 0 done, 1 an error (file:line:column: message), 2 wrong usage.\n",
           stream);
 }
 
@@ -56,8 +68,26 @@ static int help_on(char *name) {
     return run_command(name, 2, argv);
 }
 
+/* The first Ctrl-C ends what takes long, and the command prints what is done. */
+static bool stop_softly(int number) {
+    static const char note[] = "\nportolan: interrupted; what is done follows (Ctrl-C again ends at once)\n";
+    static struct timespec first;
+    struct timespec now;
+    pto_progress_t progress;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (number != SIGINT || (!pto_is_stopped() && !pto_progress_read(&progress)))
+        return false;
+    if (pto_is_stopped()) /* timeout(1) sends two signals at once */
+        return now.tv_sec - first.tv_sec < 1;
+    first = now;
+    pto_stop();
+    return write(STDERR_FILENO, note, sizeof note - 1) >= 0;
+}
+
 /* No half-written file is left; then the signal ends the program as if there were no handler. */
 static void end_by_signal(int number) {
+    if (stop_softly(number)) /* NOLINT(bugprone-signal-handler): reads atomic counters and the clock */
+        return;
     pto_output_unlink_unfinished(); /* NOLINT(bugprone-signal-handler): calls unlink alone */
     signal(number, SIG_DFL);
     raise(number); /* delivered once this returns */
@@ -73,6 +103,18 @@ static void catch_signals(void) {
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, NULL);
+}
+
+/* Runs a command. One that was interrupted ends by the signal, once it has printed what it did. */
+static int run(const char *name, int argc, char **argv) {
+    pto_progress_watch_terminal();
+    int code = run_command(name, argc, argv);
+    if (!pto_is_stopped())
+        return code;
+    fflush(stdout);
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+    return code;
 }
 
 int main(int argc, char **argv) {
@@ -92,5 +134,5 @@ int main(int argc, char **argv) {
         printf("portolan %s\n", pto_version());
         return PTO_EXIT_OK;
     }
-    return run_command(argv[1], argc - 1, argv + 1);
+    return run(argv[1], argc - 1, argv + 1);
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "layout_text.h"
 #include "portolan/units.h"
+#include "table.h"
 
 /* Factors: horizontal distance between strategies' points, and relative difference that is invisible. */
 #define ASIDE 1.08
@@ -27,14 +29,6 @@ enum {
     LABEL_MAX = 256,
     TICS_MAX = 9
 };
-
-/* Colours that the colour-blind can distinguish (Okabe and Ito 2008), and the colours of text on them. */
-static const struct {
-    const char *colour;
-    const char *ink;
-} palette[] = {{"#0072B2", "white"}, {"#D55E00", "white"}, {"#009E73", "white"}, {"#CC79A7", "black"},
-               {"#E69F00", "black"}, {"#56B4E9", "black"}, {"#000000", "white"}, {"#999999", "black"}};
-enum { COLOUR_COUNT = (int)(sizeof palette / sizeof *palette) };
 
 /* Whether a strategy has a price within the axes. */
 static bool is_drawn(const pto_predictions_t *predictions, int strategy) {
@@ -76,7 +70,7 @@ static int order_of(const pto_predict_plot_t *drawn, int strategy) {
 }
 
 static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
-    return palette[order_of(drawn, strategy) % COLOUR_COUNT].colour;
+    return pto_plot_colour(order_of(drawn, strategy));
 }
 
 /* --- data ---------------------------------------------------------------------------------------------- */
@@ -155,7 +149,7 @@ static bool has_interval(const pto_predictions_t *predictions, int strategy) {
 
 /* A line needs two points. */
 static void write_style(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
-    int round = order_of(drawn, strategy) / COLOUR_COUNT;
+    int round = order_of(drawn, strategy) / PTO_PLOT_COLOURS;
     if (drawn->predictions->point_count > 1)
         fprintf(script, "lines lw 2 dt %d", round + 1);
     else
@@ -198,14 +192,10 @@ static void write_title_line(FILE *script, const char *label, const char *text) 
 /* The layout in use: a scenario's name may mention another one. */
 static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
-    char nodes[32] = "", text[TITLE_MAX];
-    if (predictions->sweep != PTO_SWEEP_NODES)
-        snprintf(nodes, sizeof nodes, "%lld node%s of ", (long long)layout->nodes,
-                 layout->nodes == 1 ? "" : "s");
-    snprintf(text, sizeof text, "%s, %s%lld GPU%s, %lld process%s a GPU",
-             pto_machine_name(predictions->machine), nodes, (long long)layout->gpus_per_node,
-             layout->gpus_per_node == 1 ? "" : "s", (long long)layout->procs_per_gpu,
-             layout->procs_per_gpu == 1 ? "" : "es");
+    char where[PTO_LAYOUT_TEXT_MAX], text[TITLE_MAX];
+    snprintf(text, sizeof text, "%s, %s", pto_machine_name(predictions->machine),
+             predictions->sweep == PTO_SWEEP_NODES ? pto_node_text(layout, where)
+                                                   : pto_nodes_text(layout, where));
     write_title_line(script, "machine ", text);
 }
 
@@ -221,16 +211,6 @@ static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     fputc('\n', script);
 }
 
-/* "64 B", "1 KiB", "5.37 KiB": short, because there is little room between tics. */
-static void format_bytes(int64_t bytes, char *text, size_t text_size) {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    int power = 0;
-    for (; value >= 1024; power++)
-        value /= 1024;
-    snprintf(text, text_size, value >= 1000 ? "%.4g %s" : "%.3g %s", value, unit[power]);
-}
-
 /* Some of the swept values as tics; only the lower panel labels them. */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
@@ -239,10 +219,8 @@ static void write_tics(FILE *script, const pto_predictions_t *predictions, bool 
         char text[PTO_BYTES_TEXT_MAX] = "";
         if (predictions->point[point] < 1)
             continue;
-        if (labelled && predictions->sweep == PTO_SWEEP_BYTES)
-            format_bytes(predictions->point[point], text, sizeof text);
-        else if (labelled)
-            snprintf(text, sizeof text, "%lld", (long long)predictions->point[point]);
+        if (labelled)
+            pto_point_short(predictions, predictions->point[point], text);
         fprintf(script, "%s'%s' %lld", comma, text, (long long)predictions->point[point]);
         comma = ", ";
     }
@@ -300,7 +278,7 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
     pto_plot_quote(script, text);
     fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
             level ? "" : " rotate by 90",
-            range->near_tie ? "black" : palette[order_of(drawn, range->winner) % COLOUR_COUNT].ink);
+            range->near_tie ? "black" : pto_plot_ink(order_of(drawn, range->winner)));
 }
 
 /* From the point at which a strategy becomes the pick to the next pick; near-ties are paler. */

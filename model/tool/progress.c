@@ -1,21 +1,104 @@
-/* Progress of simulations. */
+/* Progress of long calls: a thread looks at the library's counters, so that the work has no clock to read. */
 #include "progress.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
-bool pto_progress_wanted(const pto_options_t *options) {
-    return options->progress || isatty(STDERR_FILENO) == 1;
+#include "portolan/progress.h"
+
+/* Before anything is shown, and between two lines. */
+#define QUIET_S 1.0
+enum { LOOK_NS = 200 * 1000 * 1000, TEXT_MAX = 128 };
+
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool line_is_shown;
+static _Atomic(const char *) strategy_now, algorithm_now;
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* By what is done; before anything is, by what usually takes a second. */
+static double estimate_left_s(const pto_progress_t *progress, double seconds) {
+    double total = (double)progress->total, done = (double)progress->done;
+    if (total > 0 && done > 0)
+        return seconds * (total - done) / done;
+    return progress->second > 0 ? total / (double)progress->second - seconds : 0;
+}
+
+/* "pricing: 35 %, 4 s, about 8 s left (dup_devptr by ring)" */
+static void show(const pto_progress_t *progress, double seconds) {
+    const char *strategy = atomic_load(&strategy_now), *algorithm = atomic_load(&algorithm_now);
+    double left_s = estimate_left_s(progress, seconds);
+    pto_progress_t now;
+    pthread_mutex_lock(&line_lock);
+    if (!pto_progress_read(&now)) { /* ended since it was read: `clear` has been here */
+        pthread_mutex_unlock(&line_lock);
+        return;
+    }
+    fprintf(stderr, "\r\033[K%s:", progress->what);
+    if (progress->total > 0 && progress->done > 0)
+        fprintf(stderr, " %.0f %%,", 100 * (double)progress->done / (double)progress->total);
+    fprintf(stderr, " %.0f s", seconds);
+    if (left_s >= 1)
+        fprintf(stderr, ", about %.0f s left", left_s);
+    if (strategy && algorithm)
+        fprintf(stderr, " (%s by %s)", strategy, algorithm);
+    fflush(stderr);
+    line_is_shown = true;
+    pthread_mutex_unlock(&line_lock);
+}
+
+/* Before the output begins. */
+static void clear(void) {
+    atomic_store(&strategy_now, NULL);
+    pthread_mutex_lock(&line_lock);
+    if (line_is_shown)
+        fputs("\r\033[K", stderr);
+    line_is_shown = false;
+    pthread_mutex_unlock(&line_lock);
+}
+
+static void *watch(void *unused) {
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const char *before = NULL;
+    double begun_s = now_s();
+    (void)unused;
+    for (;;) {
+        pto_progress_t progress;
+        nanosleep(&pause, NULL);
+        bool busy = pto_progress_read(&progress);
+        if (!busy || progress.what != before)
+            begun_s = now_s();
+        before = busy ? progress.what : NULL;
+        if (busy && now_s() - begun_s >= QUIET_S)
+            show(&progress, now_s() - begun_s);
+    }
+    return NULL;
+}
+
+void pto_progress_watch(void) {
+    static bool is_watched;
+    pthread_t thread;
+    if (is_watched || pthread_create(&thread, NULL, watch, NULL) != 0)
+        return;
+    is_watched = true;
+    pthread_detach(thread);
+    pto_progress_on_end(clear);
+}
+
+void pto_progress_watch_terminal(void) {
+    if (isatty(STDERR_FILENO) == 1)
+        pto_progress_watch();
 }
 
 void pto_progress_show(const pto_simulate_progress_t *progress) {
-    fprintf(stderr, "\r\033[Kcell %lld of %lld: %s by %s, %lld messages", (long long)progress->cell + 1,
-            (long long)progress->cells, progress->strategy, progress->algorithm,
-            (long long)progress->messages);
-    fflush(stderr);
-}
-
-void pto_progress_clear(const pto_options_t *options) {
-    if (pto_progress_wanted(options))
-        fputs("\r\033[K", stderr);
+    atomic_store(&algorithm_now, progress->algorithm);
+    atomic_store(&strategy_now, progress->strategy);
 }

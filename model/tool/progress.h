@@ -1,14 +1,16 @@
 /* Progress of what takes long: a line on standard error that the next one overwrites. */
-#ifndef PTO_PROGRESS_H
-#define PTO_PROGRESS_H
+#ifndef PTO_PROGRESS_TOOL_H
+#define PTO_PROGRESS_TOOL_H
 
-#include "options.h"
 #include "portolan/simulate.h"
 
-/* --progress, or standard error is a terminal. */
-bool pto_progress_wanted(const pto_options_t *options);
+/* Show the progress of all long calls from now on, once they take more than a second. */
+void pto_progress_watch(void);
 
+/* The same where standard error is a terminal. */
+void pto_progress_watch_terminal(void);
+
+/* For pto_simulate_options_t: the simulation that begins is named beside the progress. */
 void pto_progress_show(const pto_simulate_progress_t *progress);
-void pto_progress_clear(const pto_options_t *options);
 
 #endif

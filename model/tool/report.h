@@ -80,7 +80,7 @@ pto_status_t pto_report_score(pto_report_t *report, const pto_collectives_t *col
 /* The calls of a step, which must outlive the report. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                              pto_error_t *err);
-/* A note on what the step takes as a whole. */
+/* What the step takes as a whole, and what its entries consist of. */
 void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step);
 
 /* A note on which of them the machine's terms were fitted to, if any were. */

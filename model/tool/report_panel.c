@@ -1,6 +1,7 @@
 /* A collective in a report: its rows, one for each number of nodes. */
 #include <stdlib.h>
 
+#include "portolan/progress.h"
 #include "report.h"
 #include "scenario/check.h"
 #include "table.h"
@@ -105,6 +106,8 @@ pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *pa
         status = print_row(report, panel, panel->rows->value[i], &measured_count, err);
     }
     fputs("]}", report->stream);
+    if (status == PTO_OK && pto_is_stopped()) /* a row may lack points */
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
     if (status == PTO_OK && panel->points && measured_count == 0)
         status = pto_error_set(err, PTO_ERR_NOT_FOUND,
                                "none of the measurements is of this collective, layout and sizes");

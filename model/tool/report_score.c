@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout_text.h"
 #include "portolan/score.h"
 #include "report.h"
 #include "scenario/check.h"
 #include "table.h"
 
-enum { STRATEGIES_MAX = 128, TITLE_MAX = 96 };
+enum { STRATEGIES_MAX = 128, TITLE_MAX = 192 };
 
 /* The cells of one collective and layout: those like the first of them. */
 typedef struct {
@@ -20,7 +21,7 @@ static bool are_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
     return a->collective == b->collective && a->implementation == b->implementation &&
            a->datatype == b->datatype && a->own_algorithms == b->own_algorithms &&
            a->gpus_per_node == b->gpus_per_node && a->owners_per_gpu == b->owners_per_gpu &&
-           a->procs_per_gpu == b->procs_per_gpu && a->distance == b->distance;
+           a->procs_per_gpu == b->procs_per_gpu && a->in_host == b->in_host && a->distance == b->distance;
 }
 
 /* The next cell of the group after `cell`, or with NULL its first one; NULL: there is none. */
@@ -90,7 +91,8 @@ static pto_status_t make_scenario(const group_t *group, const pto_machine_t *mac
     scenario->datatype = cell->datatype;
     scenario->layout = (pto_layout_t){.gpus_per_node = cell->gpus_per_node,
                                       .owners_per_gpu = cell->owners_per_gpu,
-                                      .procs_per_gpu = cell->procs_per_gpu};
+                                      .procs_per_gpu = cell->procs_per_gpu,
+                                      .in_host = cell->in_host};
     pto_status_t status = collect(group, true, rows, err);
     if (status == PTO_OK)
         status = collect(group, false, &scenario->bytes, err);
@@ -148,16 +150,21 @@ static pto_status_t find_points(void *context, const pto_predictions_t *predicti
 
 /* --- panels --------------------------------------------------------------------------------------------- */
 
+static void print_title(const pto_score_cell_t *cell, char title[TITLE_MAX]) {
+    const char *collective = pto_collective_name(cell->collective);
+    const char *by = cell->implementation == PTO_IMPLEMENTATION_LIBRARY ? "" : " by messages";
+    const pto_layout_t layout = {
+        .in_host = cell->in_host, .gpus_per_node = cell->gpus_per_node, .procs_per_gpu = cell->procs_per_gpu};
+    char node[PTO_LAYOUT_TEXT_MAX];
+    snprintf(title, TITLE_MAX, "%s%s, %s", collective, by, pto_node_text(&layout, node));
+}
+
 static pto_status_t print_group(pto_report_t *report, group_t *group, int sliders, pto_error_t *err) {
     const pto_score_cell_t *cell = group->first;
     char title[TITLE_MAX];
     pto_scenario_t scenario;
     pto_series_t rows = {0};
-    snprintf(title, sizeof title, "%s%s, %lld GPU%s a node, %lld process%s a GPU",
-             pto_collective_name(cell->collective),
-             cell->implementation == PTO_IMPLEMENTATION_LIBRARY ? "" : " by messages",
-             (long long)cell->gpus_per_node, cell->gpus_per_node == 1 ? "" : "s",
-             (long long)cell->procs_per_gpu, cell->procs_per_gpu == 1 ? "" : "es");
+    print_title(cell, title);
     pto_status_t status = make_scenario(group, report->machine, &scenario, &rows, err);
     if (status == PTO_OK) {
         pto_report_panel_t panel = {.scenario = &scenario,

@@ -86,9 +86,11 @@ static pto_status_t print_call(pto_report_t *report, const pto_step_call_t *call
 static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
     char along[PTO_WORKLOAD_ALONG_MAX], size[PTO_BYTES_TEXT_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
-    snprintf(text, sizeof text, "%.160s: %s %s on %s, %lld x", pto_workload_call_name(call),
-             pto_collective_name(call->scenario.collective),
-             pto_size_text(call->scenario.bytes.value[0], size),
+    const char *name = pto_workload_call_name(call),
+               *collective = pto_collective_name(call->scenario.collective);
+    bool named = strcmp(name, collective) != 0;
+    snprintf(text, sizeof text, "%.160s%s%s %s on %s, %lld x", named ? name : "", named ? ": " : "",
+             collective, pto_size_text(call->scenario.bytes.value[0], size),
              pto_workload_along_text(step->workload, call->along, along), (long long)call->times);
     pto_print_json_string(stream, text);
 }
@@ -118,14 +120,39 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     return status;
 }
 
+/* The calls of an entry, by their number among the page's columns, with their times; and its computation. */
+static void print_entry(FILE *stream, const pto_workload_t *workload, int entry, int *column) {
+    double compute_s = 0;
+    const char *between = "";
+    fputs("{\"calls\":[", stream);
+    for (int i = 0; i < workload->call_count; i++) {
+        const pto_workload_call_t *call = &workload->call[i];
+        if (call->entry != entry)
+            continue;
+        if (!pto_workload_is_call(call)) {
+            compute_s += (double)call->times * call->compute_s;
+            continue;
+        }
+        fprintf(stream, "%s[%d,%lld]", between, (*column)++, (long long)call->times);
+        between = ",";
+    }
+    fputs("],\"compute\":", stream);
+    pto_report_number(stream, compute_s);
+    fputc('}', stream);
+}
+
 void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step) {
-    char communication[PTO_SECONDS_TEXT_MAX], exposed[PTO_SECONDS_TEXT_MAX], total[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(step->mix.communication_s, communication, sizeof communication);
-    pto_seconds_format(step->mix.exposed_s, exposed, sizeof exposed);
-    pto_seconds_format(step->mix.seconds, total, sizeof total);
-    fprintf(stream,
-            ",\n\"notes\":[\"By the cheapest route of each call, with the machine as it is, the step "
-            "communicates "
-            "for %s, of which computation does not hide %s, and takes %s. Below, each call is alone.\"]",
-            communication, exposed, total);
+    const double seconds[] = {step->mix.communication_s, step->mix.exposed_s, step->mix.seconds};
+    int column = 0;
+    fputs(",\n\"step\":{\"own\":[", stream);
+    for (int i = 0; i < 3; i++) {
+        fputs(i > 0 ? "," : "", stream);
+        pto_report_number(stream, seconds[i]);
+    }
+    fputs("],\"entries\":[", stream);
+    for (int entry = 0; entry < step->workload->entry_count; entry++) {
+        fputs(entry > 0 ? "," : "", stream);
+        print_entry(stream, step->workload, entry, &column);
+    }
+    fputs("]}", stream);
 }

@@ -2,9 +2,12 @@
 #include "score_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "score_columns.h"
 #include "table.h"
+#include "terminal.h"
 
 typedef struct {
     const pto_score_t *score;
@@ -14,17 +17,6 @@ typedef struct {
     int64_t row_count;
     pto_error_t *err;
 } printer_t;
-
-static const char *filter_name(const pto_score_filter_t *filter, char *text, size_t text_size) {
-    int length = filter->collective == PTO_COLLECTIVE_COUNT
-                     ? snprintf(text, text_size, "all")
-                     : snprintf(text, text_size, "%s %s", pto_collective_name(filter->collective),
-                                pto_implementation_name(filter->implementation));
-    if (filter->nodes > 0)
-        snprintf(text + length, text_size - (size_t)length, ", %lld node%s", (long long)filter->nodes,
-                 filter->nodes > 1 ? "s" : "");
-    return text;
-}
 
 /* --- around the table ---------------------------------------------------------------------------------- */
 
@@ -40,8 +32,8 @@ static void print_nodes(const pto_node_counts_t *nodes) {
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
     const char *measured = pto_collectives_provenance(printer->collectives, "machine");
-    printf("# portolan score: what is predicted beside what was measured\n# machine    %s (%s)\n",
-           pto_machine_name(printer->machine), pto_machine_path(printer->machine));
+    puts("# portolan score: what is predicted beside what was measured");
+    pto_print_machine(stdout, printer->machine);
     pto_print_changes(stdout, printer->machine);
     printf("# measured   %s (", measured ? measured : "on a machine that the files don't name");
     for (int i = 0; i < printer->collectives->file_count; i++)
@@ -53,18 +45,18 @@ static void print_header(const printer_t *printer) {
     printf("# clear      cells in which the second takes at least %g%% longer than the best\n",
            100 * options->clear_margin);
     if (printer->how->leave_one_out)
-        printf(
-            "# left out   one by one, each number of nodes is predicted by what was fitted to the others\n");
+        pto_print_note(stdout, "each number of nodes is predicted by what was fitted to the others");
     if (printer->how->in_sample)
-        printf(
-            "# in sample  terms were fitted to these cells: errors are those of a fit, not of predictions\n");
+        pto_print_note(stdout,
+                       "in sample: terms were fitted to these cells, so that errors are those of a fit, "
+                       "not of predictions");
     if (!pto_machine_error_source(printer->machine))
         printf("# intervals  of parameters alone; the machine file has no model_error\n");
     print_nodes(&printer->score->options.nodes);
     for (int i = 0; i < printer->score->note_count; i++) {
         const pto_score_note_t *note = &printer->score->note[i];
-        printf("# left out   %lld row%s of %s\n", (long long)note->count, note->count > 1 ? "s" : "",
-               note->text);
+        pto_print_note(stdout, "left out: %lld row%s of %s", (long long)note->count,
+                       note->count > 1 ? "s" : "", note->text);
     }
 }
 
@@ -90,63 +82,34 @@ static void print_unpredicted(const printer_t *printer, const pto_score_filter_t
             }
         }
     }
-    char name[64];
+    char name[64], bytes[PTO_BYTES_TEXT_MAX];
     if (missing > 0)
-        printf("# not predicted: %s in %lld of %lld cells of %s, first on %lld nodes with %lld bytes; %s\n",
-               strategy->name, (long long)missing, (long long)measured,
-               filter_name(filter, name, sizeof name), (long long)first->nodes, (long long)first->bytes,
-               reason);
+        pto_print_note(stdout,
+                       "not predicted: %s in %lld of %lld cells of %s, first on %lld nodes with %s; %s",
+                       strategy->name, (long long)missing, (long long)measured,
+                       score_filter_text(filter, name, sizeof name), (long long)first->nodes,
+                       pto_size_text(first->bytes, bytes), reason);
 }
 
 static void print_unpriced(const pto_score_t *score) {
-    if (score->unpriced_count == 0)
-        return;
-    printf("# not in the machine file, so not priced:");
-    for (int i = 0; i < score->unpriced_count; i++)
-        printf("%s %s", i ? "," : "", score->unpriced[i]);
-    putchar('\n');
+    const char **key = calloc((size_t)score->unpriced_count + 1, sizeof *key);
+    for (int i = 0; key && i < score->unpriced_count; i++)
+        key[i] = score->unpriced[i];
+    if (key)
+        pto_print_list(stdout, "not in the machine file, so not priced: ", key, score->unpriced_count, "");
+    free(key);
 }
 
-/* --- one row ------------------------------------------------------------------------------------------- */
+/* One heading for groups of cells and for cells (--cells), which leave the other's columns empty. */
+static const char csv_heading[] =
+    "collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,regret_"
+    "mean,"
+    "regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,right_no_ties,gpus_per_node,"
+    "owners_per_gpu,procs_per_gpu,bytes,algorithm,measured_s,predicted_s,best,picked,near_tie,regret,"
+    "distance,"
+    "from_space,to_space,both_ways,chunks,staged_in,staged_out,model,what_if\n";
 
-typedef struct {
-    pto_score_filter_t filter;
-    pto_picker_t picker;
-    const pto_strategy_t *strategy;
-    pto_score_summary_t summary;
-} row_t;
-
-/* part / whole as a percentage; a dash if `whole` is 0. A `part` that is a ratio already has a `whole` of 1.
- */
-static void print_share(int width, double part, int64_t whole) {
-    if (whole > 0)
-        printf(" %*.1f%%", width - 1, 100 * part / (double)whole);
-    else
-        printf(" %*s", width, "-");
-}
-
-static void print_table_row(const row_t *row) {
-    const pto_score_summary_t *summary = &row->summary;
-    char name[64], picker[48];
-    snprintf(picker, sizeof picker, "%s%s%s", pto_picker_name(row->picker), row->strategy ? " " : "",
-             row->strategy ? row->strategy->name : "");
-    printf("%-30s %-21s %6lld",
-           row->picker == PTO_PICKER_MODEL ? filter_name(&row->filter, name, sizeof name) : "", picker,
-           (long long)summary->cells);
-    print_share(7, summary->right, summary->cells);
-    printf(" %6lld", (long long)summary->clear_cells);
-    print_share(7, summary->clear_right, summary->clear_cells);
-    print_share(8, (double)summary->near_ties, row->picker == PTO_PICKER_MODEL ? summary->cells : 0);
-    print_share(9, summary->regret_mean, summary->cells > 0);
-    print_share(9, summary->regret_95, summary->cells > 0);
-    print_share(9, summary->regret_max, summary->cells > 0);
-    print_share(9, summary->error_median, summary->pairs > 0);
-    print_share(9, summary->error_90, summary->pairs > 0);
-    print_share(7, (double)summary->held, row->picker == PTO_PICKER_MODEL ? summary->intervals : 0);
-    putchar('\n');
-}
-
-static void print_csv_row(const row_t *row) {
+static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
     const pto_score_summary_t *summary = &row->summary;
     const pto_score_filter_t *filter = &row->filter;
     bool all = filter->collective == PTO_COLLECTIVE_COUNT;
@@ -162,11 +125,14 @@ static void print_csv_row(const row_t *row) {
         printf("%.9g,%.9g", summary->error_median, summary->error_90);
     else
         putchar(',');
-    printf(",%lld,%lld,%lld,%lld\n", (long long)summary->intervals, (long long)summary->held,
+    printf(",%lld,%lld,%lld,%lld,", (long long)summary->intervals, (long long)summary->held,
            (long long)summary->close_ties, (long long)summary->right_no_ties);
+    printf(",,,,,,,,,,,,,,,,,,");
+    pto_print_csv_changes(stdout, machine);
+    putchar('\n');
 }
 
-static void print_json_row(const row_t *row, bool first) {
+static void print_json_row(const score_row_t *row, bool first) {
     const pto_score_summary_t *summary = &row->summary;
     const pto_score_filter_t *filter = &row->filter;
     printf("%s\n  {", first ? "" : ",");
@@ -197,16 +163,16 @@ static void print_json_row(const row_t *row, bool first) {
 
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
-    row_t row = {*filter, picker, strategy, {0}};
+    score_row_t row = {*filter, picker, strategy, {0}};
     pto_status_t status =
         pto_score_summarise(printer->score, filter, picker, strategy, &row.summary, printer->err);
     bool empty = row.summary.cells == 0 && row.summary.pairs == 0;
     if (status != PTO_OK || (empty && picker != PTO_PICKER_MODEL))
         return status;
     if (printer->how->format == PTO_FORMAT_TABLE)
-        print_table_row(&row);
+        score_print_row(printer->how, &row, printer->row_count == 0);
     else if (printer->how->format == PTO_FORMAT_CSV)
-        print_csv_row(&row);
+        print_csv_row(&row, printer->machine);
     else
         print_json_row(&row, printer->row_count == 0);
     printer->row_count++;
@@ -288,54 +254,6 @@ static void print_footer(const printer_t *printer) {
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
-/* The decision: "alltoall library", "pair on_socket gpu,cpu". */
-static const char *cell_name(const pto_score_cell_t *cell, char *text, size_t text_size) {
-    const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
-    if (cell->collective != PTO_COLLECTIVE_PAIR)
-        return filter_name(&filter, text, text_size);
-    snprintf(text, text_size, "pair %s %s,%s%s", pto_level_name(cell->distance),
-             space_name(cell->ends.from_host), space_name(cell->ends.to_host),
-             cell->ends.both_ways ? " both ways" : "");
-    return text;
-}
-
-static void print_table_candidate(const pto_score_cell_t *cell, int index) {
-    const pto_score_candidate_t *candidate = &cell->candidate[index];
-    const pto_prediction_t *prediction = &cell->prediction[index];
-    char algorithm[64] = "-", choice[PTO_CHOICE_TEXT_MAX];
-    if (prediction->applicable)
-        snprintf(algorithm, sizeof algorithm, "%s%s", prediction->algorithm->name,
-                 pto_choice_text(candidate->strategy, candidate->chunks, prediction->staged_members, choice));
-    printf(" %-14s %-19s %12.2f", candidate->strategy->name, algorithm, candidate->measured_s * 1e6);
-    if (prediction->applicable)
-        printf(" %12.2f %+8.1f%%", prediction->price.seconds * 1e6,
-               100 * (prediction->price.seconds / candidate->measured_s - 1));
-    else
-        printf(" %12s %9s", "-", "-");
-    printf("%s%s", index == cell->best ? "  best" : "", index == cell->picked ? "  picked" : "");
-    if (index == cell->picked)
-        printf(", regret %.1f%%%s", 100 * cell->regret, cell->near_tie ? ", near-tie" : "");
-    putchar('\n');
-}
-
-static void print_table_cells(const printer_t *printer) {
-    printf("# %-20s %6s %5s %6s %10s %-14s %-19s %12s %12s %9s\n", "Collective", "Nodes", "GPUs", "Procs",
-           "Bytes", "Strategy", "Algorithm", "Measured", "Predicted", "Error");
-    for (int64_t i = 0; i < printer->score->cell_count; i++) {
-        const pto_score_cell_t *cell = &printer->score->cell[i];
-        char name[64], bytes[PTO_BYTES_TEXT_MAX];
-        for (int c = 0; c < cell->candidate_count; c++) {
-            if (c == 0)
-                printf("%-22s %6lld %5lld %6lld %10s", cell_name(cell, name, sizeof name),
-                       (long long)cell->nodes, (long long)cell->gpus_per_node, (long long)cell->procs_per_gpu,
-                       pto_size_text(cell->bytes, bytes));
-            else
-                printf("%53s", "");
-            print_table_candidate(cell, c);
-        }
-    }
-}
-
 /* Empty for what a cell or a candidate does not have. */
 /* What tells cells of a pair apart, and what their candidates chose. */
 static void print_csv_choices(const pto_score_cell_t *cell, int index) {
@@ -350,25 +268,21 @@ static void print_csv_choices(const pto_score_cell_t *cell, int index) {
         printf("%lld", (long long)candidate->chunks);
     putchar(',');
     if (candidate->strategy->stages && prediction->applicable)
-        printf("%lld,%lld\n", (long long)prediction->staged_members.in,
+        printf("%lld,%lld,", (long long)prediction->staged_members.in,
                (long long)prediction->staged_members.out);
     else
-        puts(",");
+        printf(",,");
 }
 
 static void print_csv_cells(const printer_t *printer) {
-    printf(
-        "collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
-        "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,distance,from_space,to_space,both_ways,"
-        "chunks,staged_in,staged_out\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
             const pto_prediction_t *prediction = &cell->prediction[c];
-            printf("%s,%s,%lld,%lld,%lld,%lld,%lld,%s,", pto_collective_name(cell->collective),
-                   pto_implementation_name(cell->implementation), (long long)cell->nodes,
-                   (long long)cell->gpus_per_node, (long long)cell->owners_per_gpu,
-                   (long long)cell->procs_per_gpu, (long long)cell->bytes, cell->candidate[c].strategy->name);
+            printf("%s,%s,%lld,,%s,,,,,,,,,,,,,,,,%lld,%lld,%lld,%lld,",
+                   pto_collective_name(cell->collective), pto_implementation_name(cell->implementation),
+                   (long long)cell->nodes, cell->candidate[c].strategy->name, (long long)cell->gpus_per_node,
+                   (long long)cell->owners_per_gpu, (long long)cell->procs_per_gpu, (long long)cell->bytes);
             if (prediction->applicable)
                 printf("%s,%.9g,%.9g", prediction->algorithm->name, cell->candidate[c].measured_s,
                        prediction->price.seconds);
@@ -377,6 +291,8 @@ static void print_csv_cells(const printer_t *printer) {
             printf(",%d,%d,%d,%.9g", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
                    pto_score_regret(cell, c));
             print_csv_choices(cell, c);
+            pto_print_csv_changes(stdout, printer->machine);
+            putchar('\n');
         }
     }
 }
@@ -433,12 +349,9 @@ static pto_status_t print_table(printer_t *printer) {
     print_header(printer);
     pto_status_t status = PTO_OK;
     if (printer->how->cells) {
-        print_table_cells(printer);
+        score_print_cells(printer->score, printer->how);
     } else {
-        printf("# %-82s %29s %19s\n", "", "regret:", "error:");
-        printf("# %-28s %-21s %6s %7s %6s %7s %8s %9s %9s %9s %9s %9s %7s\n", "Collective", "Picked by",
-               "Cells", "Right", "Clear", "Right", "Near-ties", "mean", "95th", "max", "median", "90th",
-               "Held");
+        score_print_heading(printer->how);
         status = print_groups(printer);
     }
     if (status == PTO_OK)
@@ -447,14 +360,11 @@ static pto_status_t print_table(printer_t *printer) {
 }
 
 static pto_status_t print_csv(printer_t *printer) {
-    if (printer->how->cells) {
-        print_csv_cells(printer);
-        return PTO_OK;
-    }
-    printf("collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,"
-           "regret_mean,regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,"
-           "right_no_ties\n");
-    return print_groups(printer);
+    fputs(csv_heading, stdout);
+    if (!printer->how->cells)
+        return print_groups(printer);
+    print_csv_cells(printer);
+    return PTO_OK;
 }
 
 static pto_status_t print_json(printer_t *printer) {

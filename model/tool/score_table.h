@@ -11,6 +11,7 @@ typedef struct {
     bool cells;
     bool leave_one_out;
     bool baselines;
+    bool all;         /* every column, however wide */
     bool model_error; /* nothing but the machine file's key */
     bool in_sample;   /* terms were fitted to these cells */
 } score_print_t;

@@ -83,7 +83,7 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
     snprintf(size, sizeof size, "%s%s", pto_size_text(call->scenario.bytes.value[0], bytes),
              call->scenario.collective == PTO_COLLECTIVE_HALO ? "/cell" : "");
     pto_seconds_format(seconds, time, sizeof time);
-    fprintf(stream, "  %-*s  %*s  %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
+    fprintf(stream, "  %-*s  %*s %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
             pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH,
             size, (long long)call->times, TIME_WIDTH, time,
             all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
@@ -92,7 +92,7 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
 static bool has_room(const pto_step_prediction_t *step, int width) {
     char text[ROUTE_MAX];
     int used = name_width(step->workload) + along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH +
-               TIME_WIDTH + 5 + 5 + 5 * 2 + 2;
+               TIME_WIDTH + 5 + 5 + 4 * 2 + 3;
     for (int i = 0; i < step->workload->call_count; i++)
         if (pto_workload_is_call(&step->workload->call[i]) &&
             used + (int)strlen(route_text(step, i, true, text)) > width)
@@ -105,7 +105,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
     char text[ROUTE_MAX];
     int names = name_width(workload), alongs = along_width(workload);
     double all_s = all_calls(step);
-    fprintf(stream, "# %-*s  %-*s  %*s  %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
+    fprintf(stream, "# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
             SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
         print_name(stream, workload, i);
@@ -115,7 +115,7 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
             continue;
         }
         pto_seconds_format(workload->call[i].compute_s, text, sizeof text);
-        fprintf(stream, "  %-*s  %*s  %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
+        fprintf(stream, "  %-*s  %*s %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
                 (long long)workload->call[i].times, TIME_WIDTH, text);
     }
 }
@@ -216,8 +216,8 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
-    fprintf(stream, "# portolan step: %s\n# machine    %s (%s)\n", workload->name,
-            pto_machine_name(options->machine), pto_machine_path(options->machine));
+    fprintf(stream, "# portolan step: %s\n", workload->name);
+    pto_print_machine(stream, options->machine);
     pto_print_changes(stream, options->machine);
     pto_print_layout(stream, &workload->layout);
     for (int d = 0; d < workload->dim_count; d++)

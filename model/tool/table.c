@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout_text.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
@@ -33,6 +34,22 @@ const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
+const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    int power = 0;
+    for (; value >= 1024; power++)
+        value /= 1024;
+    snprintf(text, PTO_BYTES_TEXT_MAX, value >= 1000 ? "%.4g %s" : "%.3g %s", value, unit[power]);
+    return text;
+}
+
+const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
+                            char text[PTO_BYTES_TEXT_MAX]) {
+    bool is_size = predictions->sweep == PTO_SWEEP_BYTES;
+    return is_size ? pto_size_short(value, text) : pto_point_text(predictions, value, text);
+}
+
 const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
                            char text[PTO_BYTES_TEXT_MAX]) {
     if (predictions->sweep == PTO_SWEEP_BYTES)
@@ -50,13 +67,14 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
     return text;
 }
 
-static void print_size(FILE *stream, const pto_predictions_t *predictions) {
+static void print_size(FILE *stream, const pto_predictions_t *predictions, unsigned varies) {
     const pto_scenario_t *scenario = predictions->scenario;
     char bytes[PTO_BYTES_TEXT_MAX];
-    if (predictions->sweep != PTO_SWEEP_BYTES && scenario->bytes.count > 0)
+    if (!(varies & 1u << PTO_SWEEP_BYTES) && scenario->bytes.count > 0)
         fprintf(stream, "# bytes      %s\n", pto_size_text(scenario->bytes.value[0], bytes));
-    if (predictions->sweep != PTO_SWEEP_MESSAGES && scenario->messages.count > 0)
-        fprintf(stream, "# messages   %lld from each GPU\n", (long long)scenario->messages.value[0]);
+    if (!(varies & 1u << PTO_SWEEP_MESSAGES) && scenario->messages.count > 0)
+        fprintf(stream, "# messages   %lld from each %s\n", (long long)scenario->messages.value[0],
+                scenario->layout.in_host ? "process" : "GPU");
 }
 
 /* The next of a machine's notes, of which there is one per line; NULL after the last. */
@@ -98,32 +116,39 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     fputs(what_if ? "]" : "", stream);
 }
 
-static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
-
 void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
-    int64_t gpus = layout->nodes * layout->gpus_per_node;
-    fprintf(stream, "# layout     %lld node%s x %lld GPU%s = %lld GPU%s, %lld process%s a GPU\n",
-            (long long)layout->nodes, plural(layout->nodes, "s"), (long long)layout->gpus_per_node,
-            plural(layout->gpus_per_node, "s"), (long long)gpus, plural(gpus, "s"),
-            (long long)layout->procs_per_gpu, plural(layout->procs_per_gpu, "es"));
+    char text[PTO_LAYOUT_TEXT_MAX];
+    fprintf(stream, "# layout     %s\n", pto_layout_text(layout, text));
+}
+
+void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
+    const char *name = pto_machine_name(machine), *path = pto_machine_path(machine);
+    bool fits = (int)(strlen("# machine     ()") + strlen(name) + strlen(path)) <= pto_terminal_width(stream);
+    fprintf(stream, "# machine    %s%s(%s)\n", name, fits ? " " : "\n#            ", path);
+}
+
+void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    fprintf(stream, "# portolan %s: %s\n", command,
+            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
+    pto_print_machine(stream, predictions->machine);
+}
+
+void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies) {
+    const pto_layout_t *layout = &predictions->scenario->layout;
+    char text[PTO_LAYOUT_TEXT_MAX];
+    if (varies & 1u << PTO_SWEEP_NODES)
+        fprintf(stream, "# layout     %s\n", pto_node_text(layout, text));
+    else
+        pto_print_layout(stream, layout);
+    print_size(stream, predictions, varies);
+    print_library(stream, predictions->scenario);
 }
 
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
-    const pto_scenario_t *scenario = predictions->scenario;
-    const pto_layout_t *layout = &scenario->layout;
-    fprintf(stream, "# portolan %s: %s\n", command,
-            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
-    fprintf(stream, "# machine    %s (%s)\n", pto_machine_name(predictions->machine),
-            pto_machine_path(predictions->machine));
+    pto_print_title(stream, command, predictions);
     pto_print_changes(stream, predictions->machine);
-    if (predictions->sweep == PTO_SWEEP_NODES)
-        fprintf(stream, "# layout     %lld GPU%s a node, %lld process%s a GPU\n",
-                (long long)layout->gpus_per_node, plural(layout->gpus_per_node, "s"),
-                (long long)layout->procs_per_gpu, plural(layout->procs_per_gpu, "es"));
-    else
-        pto_print_layout(stream, layout);
-    print_size(stream, predictions);
-    print_library(stream, scenario);
+    pto_print_question(stream, predictions, 1u << predictions->sweep);
 }
 
 /* Each reason once, with the points to which it applies. */
@@ -193,10 +218,13 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
             pto_collective_name(predictions->scenario->collective));
     if (predictions->sweep != PTO_SWEEP_NODES)
         fprintf(stream, "\"nodes\": %lld, ", (long long)layout->nodes);
-    fprintf(stream,
-            "\"gpus_per_node\": %lld, \"procs_per_gpu\": %lld, \"owners_per_gpu\": %lld}, \"not_priced\": [",
-            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
-            (long long)layout->owners_per_gpu);
+    if (layout->in_host)
+        fprintf(stream, "\"procs_per_node\": %lld, \"memory\": \"host\"", (long long)layout->gpus_per_node);
+    else
+        fprintf(stream, "\"gpus_per_node\": %lld, \"procs_per_gpu\": %lld, \"owners_per_gpu\": %lld",
+                (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
+                (long long)layout->owners_per_gpu);
+    fputs("}, \"not_priced\": [", stream);
     for (int i = 0; i < count; i++)
         fprintf(stream, "%s\"%s\"", i ? ", " : "", key[i]);
     fputc(']', stream);
@@ -258,21 +286,16 @@ static const char *shared_reason(const pto_predictions_t *predictions, int64_t p
     return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
 }
 
-/* Why a strategy that was not asked for applies at no point. NULL if it applies somewhere, if the reasons
- * differ, or if the scenario names its strategies. */
+/* Why a strategy that was not asked for applies at no point: the reason at the first one. NULL if it applies
+ * somewhere, or if the scenario names its strategies. */
 static const char *reason_to_hide(const pto_predictions_t *predictions, int strategy) {
-    const char *hidden = NULL;
     for (int64_t point = 0; point < predictions->point_count; point++) {
         pto_cost_t cost;
         if (predictions->scenario->strategy_count > 0 ||
             pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, &cost))
             return NULL;
-        const char *reason = shared_reason(predictions, point, strategy);
-        if (hidden && strcmp(reason, hidden) != 0)
-            return NULL;
-        hidden = reason;
     }
-    return hidden;
+    return shared_reason(predictions, 0, strategy);
 }
 
 /* Strategies that are hidden for the same reason share a note. */
@@ -350,11 +373,73 @@ void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_
     fputs("\n]}\n", stream);
 }
 
+void pto_print_csv_heading(FILE *stream, const char *columns) {
+    fprintf(stream, "bytes,nodes,messages,strategy,algorithm,%s,not_priced,extrapolated_from,model,what_if\n",
+            columns);
+}
+
+static void print_csv_count(FILE *stream, int64_t value) {
+    if (value > 0)
+        fprintf(stream, "%lld", (long long)value);
+    fputc(',', stream);
+}
+
+void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point) {
+    pto_request_t request =
+        pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
+    fprintf(stream, "%lld,%lld,", (long long)request.bytes, (long long)request.layout.nodes);
+    print_csv_count(stream, request.messages);
+}
+
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
-    fprintf(stream, "%lld,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],
-            predictions->strategy[cell % predictions->strategy_count]->name,
+    pto_print_csv_point(stream, predictions, cell / predictions->strategy_count);
+    fprintf(stream, "%s,%s,", predictions->strategy[cell % predictions->strategy_count]->name,
             prediction->applicable ? prediction->algorithm->name : "");
+}
+
+void pto_print_csv_number(FILE *stream, bool known, double value) {
+    if (known)
+        fprintf(stream, "%.9g", value);
+    fputc(',', stream);
+}
+
+void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine) {
+    const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
+    char text[1024];
+    snprintf(text, sizeof text, "%s", notes ? notes : "");
+    for (char *line = text; (line = strchr(line, '\n')); line++)
+        *line = ';';
+    fprintf(stream, "%s,", model ? model : "");
+    pto_print_csv_text(stream, text);
+}
+
+/* The parameters that a price lacks, each once. */
+static void print_csv_unpriced(FILE *stream, const pto_explanation_t *explanation) {
+    const char *between = "";
+    for (int t = 0; t < explanation->count; t++) {
+        bool is_new = !explanation->term[t].param;
+        for (int before = 0; before < t && is_new; before++)
+            is_new = strcmp(explanation->term[before].key, explanation->term[t].key) != 0;
+        if (!is_new)
+            continue;
+        fprintf(stream, "%s%s", between, explanation->term[t].key);
+        between = " ";
+    }
+}
+
+void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    char text[PTO_EXTRAPOLATED_MAX];
+    fputc(',', stream);
+    if (prediction->applicable)
+        print_csv_unpriced(stream, &prediction->explanation);
+    fputc(',', stream);
+    if (prediction->applicable && pto_extrapolated_text(&prediction->price, text))
+        pto_print_csv_text(stream, text);
+    fputc(',', stream);
+    pto_print_csv_changes(stream, predictions->machine);
+    fputc('\n', stream);
 }
 
 const char *pto_file_name(const char *path) {

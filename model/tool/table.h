@@ -11,6 +11,13 @@
 /* The comment lines above a table: the question, the machine and the layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
+/* Its first two lines, and its last ones, which leave out what varies: bits of pto_sweep_kind_t. */
+void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions);
+void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies);
+
+/* The comment line with the machine's name and file, or two if that is too long. */
+void pto_print_machine(FILE *stream, const pto_machine_t *machine);
+
 /* The comment line with the numbers of nodes, GPUs and processes. */
 void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
@@ -30,12 +37,33 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
 
-/* A CSV row's columns that every command has: the point, the strategy and the algorithm, each with a comma.
- */
+/* The heading of rows about cells: the columns that every command has around its own, which are the same
+ * whatever the options and the strategies are. */
+void pto_print_csv_heading(FILE *stream, const char *columns);
+
+/* A row's first columns: the point, the strategy and the algorithm, each with a comma. */
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+
+/* Of these, the point: bytes, nodes and messages. */
+void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point);
+
+/* A number, if it is known, and a comma. */
+void pto_print_csv_number(FILE *stream, bool known, double value);
+
+/* A row's last columns, with a comma before and the end of the line: what is not priced, what it is
+ * extrapolated from, the model and the what-ifs. */
+void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+
+/* Of these, the model and the what-ifs, with a comma between. */
+void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine);
 
 /* "64 B" or "8 KiB". Returns `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
+
+/* The same in three digits, for sizes between those of a sweep: "5.37 KiB". Returns `text`. */
+const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
+const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
+                            char text[PTO_BYTES_TEXT_MAX]);
 
 /* A point of the sweep: a size, or a number of nodes or messages. Returns `text`. */
 const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,

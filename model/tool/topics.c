@@ -9,8 +9,8 @@ static const pto_topic_t topics[] = {
      "strategy      the route of the data: cuda_aware passes GPU buffers to MPI,\n"
      "              three_step copies to the host, communicates and copies back\n"
      "              (`portolan help strategies`)\n"
-     "algorithm     the pattern of messages inside a collective: ring, bruck, rabenseifner\n"
-     "plan          what every process does, step by step: priced, simulated, proved, run\n"
+     "algorithm     the pattern of messages inside a collective: ring, bruck, ...\n"
+     "plan          what every process does, step by step: to price, simulate or run\n"
      "machine file  the measured costs of one machine (`portolan help machines`)\n"
      "scenario      a question: collective, nodes, processes, sizes\n"
      "near-tie      two prices too close for the model to tell apart\n"
@@ -32,11 +32,13 @@ static const pto_topic_t topics[] = {
      "staged_leaders, _aware   the same from host memory\n"
      "ipc_copy, shm_ring       one message in a node: by CUDA IPC, or shared memory\n"
      "nccl                     NVIDIA's own library\n"
+     "mpi, own_algorithm       host memory: the MPI library's collective, or the\n"
+     "                         cheapest algorithm that portolan runs itself\n"
      "\n"
      "`portolan list strategies` says which collectives each serves.\n"},
     {"gpu-aware", "GPU buffers to MPI, or through the host?",
-     "  portolan pick --machine NAME --collective allreduce --nodes 8 --bytes 1KiB:64MiB \\\n"
-     "      --strategy cuda_aware,three_step\n"
+     "  portolan pick --machine NAME --collective allreduce --nodes 8 \\\n"
+     "      --bytes 1KiB:64MiB --strategy cuda_aware,three_step\n"
      "\n"
      "docs/how-to/gpu-aware-or-staged.md reads the answer line by line.\n"},
     {"nic", "which NIC, or a second one?",
@@ -51,8 +53,10 @@ static const pto_topic_t topics[] = {
     {"machines", "a machine file of my own",
      "measured         mpirun -n 80 portolan-calibrate --out samples.csv\n"
      "                 portolan fit samples.csv --name mine --out mine.yaml\n"
-     "from datasheets  portolan machine new --name mine --gpus 8 ... (`portolan help machine`)\n"
-     "made of others   inherits: NAME, or node: NAME and network: NAME (docs/formats.md)\n"
+     "from datasheets  portolan machine new --name mine --gpus 8 ...\n"
+     "                 (`portolan help machine`)\n"
+     "made of others   inherits: NAME, or node: NAME and network: NAME\n"
+     "                 (docs/formats.md)\n"
      "changed          --what-if PARAMETER=VALUE; `portolan list parameters` shows all\n"},
     {"units", "how numbers may be written",
      "sizes   4096, 4KiB, 64MiB; ranges 64:64KiB (by factors of 2), 64:64KiB:4\n"

@@ -112,12 +112,12 @@ void pto_trace_visit(void *context, const pto_span_t *span) {
     fprintf(trace->file, "\"bytes\": %lld}}", (long long)span->bytes);
 }
 
-pto_status_t pto_trace_close(pto_trace_t *trace, pto_error_t *err) {
+pto_status_t pto_trace_close(pto_trace_t *trace, bool keep, pto_error_t *err) {
     int64_t cut = trace->seen > trace->events_max ? trace->seen - trace->events_max : 0;
     fprintf(trace->file, "\n], \"otherData\": {\"events\": %lld, \"left_out\": %lld}}\n",
             (long long)(trace->seen - cut), (long long)cut);
-    pto_status_t status = pto_output_close(trace->output, true, err);
-    if (status == PTO_OK && cut > 0)
+    pto_status_t status = pto_output_close(trace->output, keep, err);
+    if (status == PTO_OK && keep && cut > 0)
         fprintf(stderr, "portolan: the trace '%s' lacks the last %lld of %lld events (--trace-events)\n",
                 trace->path, (long long)cut, (long long)trace->seen);
     free(trace->named);

@@ -1,24 +1,62 @@
 /* Upgrades from a file, and the standard ones. */
 #include "upgrades.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text_file.h"
 #include "formats/yaml_read.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, UPGRADES_MAX = 1000, CHANGES_MAX = 100 };
 
+static void fini_upgrade(pto_upgrade_t *upgrade) {
+    for (int c = 0; c < upgrade->change_count; c++)
+        free(upgrade->change[c]);
+    free(upgrade->change);
+    free(upgrade->name);
+}
+
 void pto_upgrades_fini(pto_upgrades_t *upgrades) {
-    for (int i = 0; i < upgrades->count; i++) {
-        pto_upgrade_t *upgrade = &upgrades->upgrade[i];
-        for (int c = 0; c < upgrade->change_count; c++)
-            free(upgrade->change[c]);
-        free(upgrade->change);
-        free(upgrade->name);
-    }
+    for (int i = 0; i < upgrades->count; i++)
+        fini_upgrade(&upgrades->upgrade[i]);
     free(upgrades->upgrade);
     *upgrades = (pto_upgrades_t){0};
+}
+
+/* --- those that a name is asked for --------------------------------------------------------------------- */
+
+static bool has_text(const char *name, const char *text) {
+    for (; *name; name++) {
+        size_t i = 0;
+        while (text[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)text[i]))
+            i++;
+        if (!text[i])
+            return true;
+    }
+    return false;
+}
+
+pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err) {
+    char names[PTO_ERROR_MESSAGE_MAX / 2] = "";
+    int kept = 0;
+    for (int i = 0; i < upgrades->count; i++) {
+        size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", upgrades->upgrade[i].name);
+    }
+    for (int i = 0; i < upgrades->count; i++) {
+        if (has_text(upgrades->upgrade[i].name, text))
+            upgrades->upgrade[kept++] = upgrades->upgrade[i];
+        else
+            fini_upgrade(&upgrades->upgrade[i]);
+    }
+    upgrades->count = kept;
+    if (kept > 0)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "--only: no upgrade's name has '%.40s'; there are: %s", text,
+                         names);
 }
 
 /* --- files ---------------------------------------------------------------------------------------------- */

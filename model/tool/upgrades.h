@@ -23,6 +23,10 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
  * GPUs twice as fast, twice the cores. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 
+/* Keep the upgrades whose names have `text` in them, in lower or upper case. Errors: PTO_ERR_NOT_FOUND, with
+ * all names. */
+pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err);
+
 void pto_upgrades_fini(pto_upgrades_t *upgrades);
 
 #endif

@@ -8,8 +8,8 @@ static const char usage[] =
     "then\n"
     "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
     "\n"
-    "  mpirun -n 8 portolan-validate scenarios/problems/alltoall-summit.yaml --nodes 1 --gpus-per-node 2 \\\n"
-    "      --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
+    "  mpirun -n 8 portolan-validate scenarios/problems/alltoall-summit.yaml --nodes 1 --gpus-per-node 2 "
+    "--procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
 /* --- the words that options know: NULL behind the last one ---------------------------------------------- */
 
@@ -70,6 +70,8 @@ static const pto_option_t own_options[] = {
      STORE(WORD, op), .what = "operation", .standard = "sum", .word_at = op_at},
     {"own-algorithms", NULL, "run portolan's algorithms in place of the MPI library's collectives",
      STORE(FLAG, own_algorithms)},
+    {"each-algorithm", NULL, "own_algorithm: run every algorithm, not only the cheapest",
+     STORE(FLAG, each_algorithm)},
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
      STORE(WORD, placement), .standard = "nodes", .word_at = placement_at},
     {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",

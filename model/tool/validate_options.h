@@ -24,6 +24,7 @@ typedef struct {
     int graph;    /* runs captured in one graph; 0: no graphs */
     bool check_only;
     bool own_algorithms;
+    bool each_algorithm; /* a cell for each that own_algorithm may run */
     bool energy;
     bool powers;
     double energy_window_s; /* the least to measure energy for */

@@ -4,18 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
+
 /* The layout is changed by options and what-ifs as that of a scenario. */
 static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_layout_t *layout = &scenario->layout;
     pto_series_t one;
     scenario->collective = PTO_COLLECTIVE_BROADCAST;
-    if (layout->gpus_per_node == 0)
+    bool on_host = scenario->procs_per_node > 0; /* in place of the workload's GPUs */
+    if (layout->gpus_per_node == 0 && !on_host)
         layout->gpus_per_node = workload->layout.gpus_per_node;
-    if (layout->procs_per_gpu == 0)
+    if (layout->procs_per_gpu == 0 && !on_host)
         layout->procs_per_gpu = workload->layout.procs_per_gpu;
+    if (!on_host)
+        scenario->procs_per_node = workload->procs_per_node;
+    if (scenario->memory == PTO_MEMORY_AUTO)
+        scenario->memory = workload->memory;
     if (scenario->nodes.count > 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes");
+        return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes; ask for each");
     pto_status_t status = pto_series_one(1, &scenario->bytes, err);
     if (status != PTO_OK || scenario->nodes.count > 0)
         return status;
@@ -26,8 +33,7 @@ static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *wo
     return status;
 }
 
-static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_more_changes_t more,
-                                 const void *context, pto_error_t *err) {
+static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_status_t status = PTO_OK;
     if (!scenario->machine_path && !workload->machine_path)
@@ -45,11 +51,12 @@ static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workloa
         status = take_layout(options, workload, err);
     if (status == PTO_OK)
         status = pto_options_change(options, err);
-    if (status == PTO_OK && more)
-        status = more(context, options, err);
     workload->layout.nodes = scenario->layout.nodes;
     workload->layout.gpus_per_node = scenario->layout.gpus_per_node;
     workload->layout.procs_per_gpu = scenario->layout.procs_per_gpu;
+    workload->layout.in_host = scenario->layout.in_host;
+    workload->procs_per_node = scenario->procs_per_node;
+    workload->memory = scenario->memory;
     return status;
 }
 
@@ -72,10 +79,20 @@ static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *
     return PTO_OK;
 }
 
-pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload,
-                                       pto_more_changes_t more, const void *context, pto_error_t *err) {
-    pto_status_t status = open_machine(options, workload, more, context, err);
+pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+    pto_status_t status = open_machine(options, workload, err);
     if (status == PTO_OK && options->has_strategies)
         status = give_strategies(&options->scenario, workload, err);
     return status == PTO_OK ? pto_workload_bind(workload, options->machine, err) : status;
+}
+
+bool pto_is_workload(const char *path) {
+    enum { WORKLOAD_BYTES_MAX = 1 << 22 };
+    char *text = NULL;
+    size_t size = 0;
+    if (pto_text_read(path, WORKLOAD_BYTES_MAX, &text, &size, NULL) != PTO_OK)
+        return false;
+    bool found = strncmp(text, "workload:", strlen("workload:")) == 0 || strstr(text, "\nworkload:") != NULL;
+    free(text);
+    return found;
 }

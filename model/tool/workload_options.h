@@ -5,12 +5,11 @@
 #include "options.h"
 #include "portolan/workload.h"
 
-/* Changes the machine and the layout of options. */
-typedef pto_status_t (*pto_more_changes_t)(const void *context, pto_options_t *options, pto_error_t *err);
+/* Whether a file is a workload: a line begins with its key. A file that cannot be read is left to others. */
+bool pto_is_workload(const char *path);
 
-/* Open the machine that the options or the workload name, change it and the layout as the options say and
- * then as `more` does (NULL: nothing more), and bind the workload to it. */
-pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload,
-                                       pto_more_changes_t more, const void *context, pto_error_t *err);
+/* Open the machine that the options or the workload name, change it and the layout as the options say, and
+ * bind the workload to it. */
+pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err);
 
 #endif

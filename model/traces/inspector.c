@@ -1,6 +1,13 @@
 /* What NCCL's inspector plugin writes (plugins/profiler/inspector, NCCL 2.28 and later): an object for each
- * collective or message of one process. `coll_msg_size_bytes` is ncclAllGather's `sendcount` and
- * ncclReduceScatter's `recvcount` in bytes, hence of one block. */
+ * collective or message of one process.
+ *
+ * The plugin has no specification but its source, and no public dump of it was found. Whether
+ * `coll_msg_size_bytes` of an allgather, a reduce-scatter or an all-to-all is that of one block (the count in
+ * NCCL's call) or of all blocks is therefore decided by the record itself. Assumed is that `coll_algobw_gbs`
+ * is the algorithm bandwidth as NVIDIA defines it in doc/PERFORMANCE.md of nccl-tests: the bytes of all
+ * blocks by the time, here `coll_exec_time_us`. Records without it are taken to have one block's size, and
+ * are counted.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +28,23 @@ static bool is_first_process(pto_recording_reader_t *reader, const json_t *recor
     if (reader->process[0] == '\0')
         memcpy(reader->process, process, sizeof process);
     return strcmp(reader->process, process) == 0;
+}
+
+static bool is_in_blocks(pto_collective_t collective) {
+    return collective == PTO_COLLECTIVE_REDUCE_SCATTER || collective == PTO_COLLECTIVE_ALLGATHER ||
+           collective == PTO_COLLECTIVE_ALLTOALL;
+}
+
+/* The bytes of one block. */
+static double block_bytes(pto_recording_reader_t *reader, const json_t *call, double bytes, double us,
+                          double procs) {
+    double moved_bytes = number_of(call, "coll_algobw_gbs") * 1e3 * us; /* GB/s are 1e3 bytes/us */
+    if (!(moved_bytes > 0 && moved_bytes < 1e18) || bytes <= 0) {
+        reader->trace->sizes_assumed++;
+        return bytes;
+    }
+    bool is_of_all = moved_bytes / bytes < sqrt(procs); /* nearer to 1 than to procs */
+    return is_of_all ? ceil(bytes / procs) : bytes;
 }
 
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record) {
@@ -46,7 +70,8 @@ pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *
     const pto_collective_t collective = pto_recording_collective(name);
     const bool is_output =
         collective == PTO_COLLECTIVE_REDUCE_SCATTER || collective == PTO_COLLECTIVE_SCATTER;
-    /* ncclAlltoAll's count is that of the block for each process. */
+    if (is_in_blocks(collective) && procs > 1)
+        bytes = block_bytes(reader, call, bytes, us, procs);
     const bool by_block = collective == PTO_COLLECTIVE_ALLTOALL;
     return pto_recording_count(
         reader, &(pto_recorded_call_t){.collective = collective,

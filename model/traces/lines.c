@@ -192,6 +192,10 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");
+    if (reader->osu_on_host && !options->as_gpu) {
+        reader->trace->skipped.on_host++;
+        return PTO_OK;
+    }
     if (reader->collective == PTO_COLLECTIVE_COUNT || bytes == 0 || kind.procs == 1) {
         ++*(bytes == 0 || kind.procs == 1 ? &reader->trace->skipped.sizeless
                                           : &reader->trace->skipped.others);
@@ -204,8 +208,11 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     return pto_recording_add(reader, &kind, seconds);
 }
 
+/* "# OSU MPI-CUDA Allreduce Latency Test v7.4"; for buffers in host memory, "# OSU MPI Allreduce ...". */
 static pto_status_t read_osu_heading(pto_recording_reader_t *reader, const char *line) {
     size_t i = 0;
+    reader->osu_on_host = pto_text_begins(line, "# OSU MPI ");
+    *(reader->osu_on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
     while (i < sizeof osu_tests / sizeof *osu_tests && !strstr(line, osu_tests[i].name))
         i++;
     reader->collective =

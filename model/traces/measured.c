@@ -28,19 +28,22 @@ static void write_rows(const pto_recording_t *trace, pto_text_t *text) {
                  "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n");
     for (int i = 0; i < trace->count; i++) {
         const pto_recording_call_t *call = &trace->call[i];
+        bool on_gpus = strcmp(call->route, "mpi") == 0 && !trace->times_on_host;
         if (call->measured_s > 0)
             pto_text_add(text, "%s,library,%s,%lld,%lld,1,%lld,0,%.9g\n",
-                         pto_collective_name(call->collective),
-                         strcmp(call->route, "mpi") == 0 ? "cuda_aware" : call->route, (long long)call->nodes,
-                         (long long)call->gpus_per_node, (long long)call->bytes,
+                         pto_collective_name(call->collective), on_gpus ? "cuda_aware" : call->route,
+                         (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->bytes,
                          call->measured_s / (double)call->times);
     }
 }
 
 static pto_status_t read_benchmark(const char *path, int64_t nodes, int64_t gpus_per_node,
                                    pto_collectives_t *collectives, pto_error_t *err) {
-    const pto_recording_options_t options = {
-        .rank = -1, .nodes = nodes, .gpus_per_node = gpus_per_node, .collective = PTO_COLLECTIVE_COUNT};
+    const pto_recording_options_t options = {.rank = -1,
+                                             .nodes = nodes,
+                                             .gpus_per_node = gpus_per_node,
+                                             .collective = PTO_COLLECTIVE_COUNT,
+                                             .as_gpu = true};
     pto_recording_t trace;
     pto_text_t text = {NULL, 0, 0, false};
     pto_status_t status = pto_recording_read(path, &options, &trace, err);
@@ -51,6 +54,9 @@ static pto_status_t read_benchmark(const char *path, int64_t nodes, int64_t gpus
             pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, path, 1, 1,
                              "%s has no times of collectives by themselves; outputs of OSU and nccl-tests do",
                              pto_recording_format_name(trace.format));
+    if (status == PTO_OK && trace.times_on_host && trace.times_on_gpu)
+        status = pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, path, 1, 1,
+                                  "%s has times of GPU and of host buffers; read them from two files", path);
     if (status == PTO_OK) {
         write_rows(&trace, &text);
         status = text.out_of_memory ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory for collectives")

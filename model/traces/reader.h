@@ -57,6 +57,7 @@ typedef struct {
     int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: what each of its columns is; -1: not used */
     int time_column;                        /* nccl-tests */
     pto_collective_t collective;            /* of the benchmark; PTO_COLLECTIVE_COUNT: none of portolan's */
+    bool osu_on_host;                       /* the benchmark's buffers are in host memory */
     int64_t benchmark_procs;                /* as nccl-tests lists them; 0: not yet */
     int64_t goal_ranks;                     /* GOAL */
     int64_t goal_rank;                      /* GOAL: of the block that is open; -1: none */

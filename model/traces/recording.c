@@ -402,9 +402,10 @@ void pto_recording_fini(pto_recording_t *trace) {
 
 /* --- as a workload -------------------------------------------------------------------------------------- */
 
-static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machine_t *machine,
+static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machine_t *machine, bool in_host,
                               pto_workload_call_t *call, pto_error_t *err) {
     pto_scenario_t *scenario = &call->scenario;
+    scenario->memory = in_host ? PTO_MEMORY_HOST : PTO_MEMORY_GPU;
     scenario->collective = from->collective;
     if (from->bytes % pto_datatype_bytes(scenario->datatype) != 0)
         scenario->datatype = PTO_DATATYPE_BYTE;
@@ -412,7 +413,7 @@ static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machin
     if (from->collective == PTO_COLLECTIVE_PAIR)
         scenario->distance = from->distance;
     else
-        scenario->layout.gpus_per_node = from->gpus_per_node;
+        *(in_host ? &scenario->procs_per_node : &scenario->layout.gpus_per_node) = from->gpus_per_node;
     if (status == PTO_OK && from->collective != PTO_COLLECTIVE_PAIR)
         status = pto_series_one(from->nodes, &scenario->nodes, err);
     if (status == PTO_OK)
@@ -420,8 +421,8 @@ static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machin
     return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
 }
 
-pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine,
-                                    pto_workload_t *workload, pto_error_t *err) {
+pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine, bool in_host,
+                                    pto_workload_t *workload, pto_error_t *left_out, pto_error_t *err) {
     pto_workload_t made = {.call = calloc((size_t)trace->count + 1, sizeof *made.call)};
     pto_status_t status = PTO_OK;
     if (!made.call)
@@ -433,7 +434,9 @@ pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_mach
             .count = from->per_node, .per_node = from->per_node, .per_socket = from->per_node};
         pto_scenario_init(&made.call[i].scenario);
         made.call_count++;
-        status = bind_call(from, machine, &made.call[i], err);
+        left_out[i].status = bind_call(from, machine, in_host, &made.call[i], &left_out[i]);
+        if (left_out[i].status == PTO_ERR_MEMORY)
+            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls");
     }
     if (status == PTO_OK)
         *workload = made;

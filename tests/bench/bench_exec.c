@@ -198,7 +198,7 @@ static void hand_fini(const hand_t *hand) {
 static pto_plan_t *plan_of(const row_t *row, int64_t bytes) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
-    pto_request_t request = {.layout = {1, size, 1, 1, size},
+    pto_request_t request = {.layout = {1, size, 1, 1, size, false},
                              .collective = row->collective,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "goal.h"
 #include "machine/machine_internal.h"
+#include "portolan/print.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 
@@ -73,7 +73,7 @@ typedef struct {
 } ask_t;
 
 static pto_plan_t *plan_of(const ask_t *ask) {
-    pto_request_t request = {.layout = {ask->nodes, ask->gpus, 1, 1, 3},
+    pto_request_t request = {.layout = {ask->nodes, ask->gpus, 1, 1, 3, false},
                              .collective = PTO_COLLECTIVE_ALLTOALL,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = BYTES,
@@ -220,7 +220,8 @@ static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *the
     char command[5000];
     if (!goal)
         fail("cannot write a GOAL schedule");
-    goal_write(goal, plan);
+    if (pto_print_goal(plan, goal, NULL) != PTO_OK)
+        fail("a plan without a GOAL schedule");
     pto_plan_destroy(plan);
     snprintf(command, sizeof command, "%stxt2bin -i %s -o %s >/dev/null", theirs->folder, theirs->goal,
              theirs->binary);

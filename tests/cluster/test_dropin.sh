@@ -17,7 +17,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
-settings=(-x LD_PRELOAD="$library" -x PORTOLAN_DEVICE=host -x PORTOLAN_REPORT="$work/calls.csv"
+settings=(-x LD_PRELOAD="$library" -x PORTOLAN_HOST=0 -x PORTOLAN_DEVICE=host -x PORTOLAN_REPORT="$work/calls.csv"
     -x PORTOLAN_MACHINE="$PWD/scenarios/machines/h200-2x2-tcp.yaml")
 
 runs() { # OPTIONS... -- COMMAND...
@@ -37,4 +37,14 @@ check "of all sizes, by messages" takes 20 runs -x PORTOLAN_AGREE=messages -- "$
 check "by the user's promise" takes 20 runs -x PORTOLAN_ASSUME=device -- "$program" random 150 "$seed"
 check "a large allreduce" takes 3 runs -- "$program" repeat 3 262144
 check "what must be left to MPI" runs -x PORTOLAN_AGREE=messages -- "$program" special
+
+# Host buffers: agreement between nodes costs a message, whose price an allreduce alone can pay for; or a promise.
+settings=(-x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_REPORT="$work/calls.csv" -x PORTOLAN_MACHINE="$PWD/tests/fixtures/slow-library.yaml")
+routines() { tail -n +2 "$work/calls.csv" | awk -F, '$11 == "own_algorithm" { print $4 }' | sort -u | tr '\n' ' '; }
+check "host buffers on two nodes, whose memory may differ" runs -- "$program" random 150 "$seed"
+check "the same calls each time" runs -- "$program" random 150 1
+check "allreduces are taken, after a message" [ "$(routines)" = "MPI_Allreduce " ]
+check "all by the user's promise" takes 20 runs -x PORTOLAN_ASSUME=host -- "$program" random 150 1
+check "other collectives as well" [ "$(routines | wc -w)" -ge 5 ]
+check "what must be left to MPI on host buffers" runs -x PORTOLAN_ASSUME=host -x PORTOLAN_AGREE=messages -- "$program" special
 finish

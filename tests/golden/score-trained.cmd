@@ -8,6 +8,6 @@ sed -n '/^fitted_to/,/digest/p' "$dir/fit.yaml" | tee -a "$dir/m.yaml"
 score() { portolan score --machine "$dir/m.yaml" $measured "$@" | sed "s|$dir/||"; }
 score | grep '^#' | head -7
 score --baselines --format csv | grep ^all
-score --in-sample | grep -E '^# in sample|^all '
-score --train nodes=2 --test nodes=2 --cells --format csv | cut -d, -f1-8 | sort -u
+score --in-sample | sed -n '/^# in sample/p; /^all$/,$p' | head -4
+score --train nodes=2 --test nodes=2 --cells --format csv | cut -d, -f1-3,5,21-24 | sort -u
 score --model-error

@@ -1,3 +1,12 @@
 portolan upgrade scenarios/workloads/fft-3d.yaml
 portolan upgrade scenarios/workloads/fft-3d.yaml --upgrades tests/fixtures/upgrades.yaml
 portolan upgrade scenarios/workloads/fft-3d.yaml --upgrades tests/fixtures/upgrades.yaml --format csv
+summit="--machine summit-spectrum-refit --collective alltoall --nodes 8"
+portolan upgrade $summit --bytes 64:1MiB:4
+portolan upgrade $summit --bytes 64KiB --upgrades tests/fixtures/upgrades.yaml
+portolan upgrade $summit --bytes 64:1MiB:16 --only nic
+portolan upgrade scenarios/workloads/fft-3d.yaml --only NIC
+portolan upgrade $summit --bytes 64KiB --only nic --format json
+portolan upgrade $summit --bytes 64KiB --only warp
+portolan upgrade scenarios/workloads/fft-3d.yaml --bytes 64
+portolan upgrade $summit

@@ -4,6 +4,11 @@ exec 3>&1
 try --what-if injection.cpu
 try --what-if injection.cpu.s_per_bytes=1e-11
 try --what-if frobnicate=1
+try --what-if node.gpus=0
+# Several values at once are for predict and pick.
+for ask in "sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024" "upgrade scenarios/workloads/fft-3d.yaml" "step scenarios/workloads/fft-3d.yaml"; do
+    portolan $ask --what-if 'injection.*=/1:/8' 2>&1 || echo "  exit $?"
+done
 try --what-if injection.cpu.s_per_byte=-1e-11
 try --what-if injection.cpu.s_per_byte=inf
 try --what-if 'injection.cpu.s_per_byte=*-2'

@@ -13,6 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 processors=$(nproc)
 : "${JOBS:=$((processors < 16 ? processors : 16))}"
 processes_per_gpu=8
+BUILD=$(realpath -m --relative-base=. "$BUILD") # as `make` names it: the name is among the compiler's flags
 
 skip() {
     echo "check_gpu: skipped: $*"

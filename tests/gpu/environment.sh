@@ -11,10 +11,6 @@ if [ "$DEVICE" = cuda ]; then
 fi
 # What the make that started this was told is for this script: what it says itself counts for the makes it starts.
 unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES
-# Only an Open MPI that takes GPU pointers has smcuda.
-within=vader
-if [ "$DEVICE" = cuda ] && [ "$(ompi_info --parsable --all 2>/dev/null |
-    grep -c mpi_built_with_cuda_support:value:true)" -gt 0 ]; then within=smcuda; fi
 # A dry run's processes may be more than the cores.
 idle=()
 [ "$DEVICE" = cuda ] || idle=(--mca mpi_yield_when_idle 1)
@@ -38,14 +34,28 @@ unpack() {
     export PATH=$PATH:/usr/local/cuda/bin${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
     [ -z "$DEPS" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$DEPS/usr/lib/x86_64-linux-gnu:$DEPS/lib/x86_64-linux-gnu
     [ -z "${LD_LIBRARY_PATH:-}" ] || export LD_LIBRARY_PATH
+    find_transport
 }
+
+# Sets `within`, the transport between the processes of a host. Only an Open MPI that takes GPU pointers has smcuda;
+# with vader, it takes GPU memory for the host's.
+find_transport() {
+    within=vader
+    if [ "$DEVICE" = cuda ] && ompi_info --parsable --all 2>/dev/null |
+        grep -c mpi_built_with_cuda_support:value:true >/dev/null; then within=smcuda; fi
+}
+find_transport # of the machine's own; another Open MPI may be unpacked
+
+# The build folder as `make` names it by itself: the name is among the compiler's flags, and other flags rebuild everything.
+build_folder() { realpath -m --relative-base=. "$BUILD"; }
 
 # compile TARGET...: all that builds of the programs and these; fails where calibrate has no CUDA but should, or
 # what runs plans isn't there. Samples can be fitted elsewhere: the tool may be missing.
 compile() {
-    local processors
+    local processors folder
     processors=$(nproc)
-    make -k -j$((processors < 16 ? processors : 16)) BUILD="$BUILD" build "$@"
+    folder=$(build_folder)
+    make -k -j$((processors < 16 ? processors : 16)) BUILD="$folder" build "${@/#"$BUILD"/"$folder"}"
     "$BUILD/portolan-calibrate" --version | tee "$BUILD/version"
     [ "$DEVICE" != cuda ] || grep -q 'with CUDA' "$BUILD/version" || return
     [ -x "$BUILD/portolan-validate" ] && [ -x "$BUILD/tests/test_exec" ]

@@ -22,6 +22,8 @@
 #            nodes         namespace nodes of one GPU each, 8 Gbit/s of TCP between them: samples of two nodes, and
 #                          collectives on two to all, to score what a fit on two nodes says of more (NODES_LIMIT
 #                          seconds); needs root
+#            host-nodes    8 namespace nodes of CPUs alone, 1 Gbit/s of TCP between them: samples of two nodes, and
+#                          collectives on 2 to 8 (HOSTS_LIMIT seconds; tests/cluster/host_nodes.sh); needs root
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
@@ -36,7 +38,7 @@
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
 #                          each plan in graphs, then the kernels beside NCCL in graphs of 100 and of 5 runs and
-#                          enqueued one by one (GRAPHS_LIMIT seconds)
+#                          enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
@@ -51,7 +53,7 @@
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
-# NODES_LIMIT (default 150);
+# NODES_LIMIT (default 150); HOSTS_LIMIT (default 190);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
@@ -60,15 +62,15 @@
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
-# staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
+# (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
+# halo.txt; dropin.txt; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
 : "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
@@ -316,6 +318,8 @@ graphs_row() {
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
 }
 
+torch_peer() { python3 tests/bench/peer_torch.py 100 >"$OUT/torch.csv"; }
+
 # The best kernel and NCCL, by collective, size and runs in a graph: median and quartiles of a run, and what the call
 # of a launch or an enqueued run takes.
 graphs_summary() {
@@ -375,6 +379,11 @@ chunks_summary() {
 placed() {
     PORTOLAN_CLUSTER=portolan OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-5} tests/cluster/tree.sh &&
         cat "$OUT/tree/gains.csv"
+}
+
+host_nodes() {
+    PORTOLAN_CLUSTER=portolan OUT=$OUT/host-nodes WORK=$BUILD/host-nodes HOSTS_LIMIT=$HOSTS_LIMIT BUDGET=5 \
+        tests/cluster/host_nodes.sh
 }
 
 profile_spaces() {
@@ -473,7 +482,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
         chunks | profile | dropin | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
@@ -488,7 +497,7 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS
+export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
@@ -675,6 +684,7 @@ part_graphs() {
     graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl 100 5 15
     graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl 100 0 15
     as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 gas_split,nccl 5 5 5
+    ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
     ends=$((ends + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
 }
@@ -727,6 +737,7 @@ for part in "${@:3}"; do
     validate-x4) part_validate_x4 ;;
     validate-2x2) part_validate_2x2 ;;
     nodes) part_nodes ;;
+    host-nodes) as_far_as $((HOSTS_LIMIT + 20)) host_nodes ;;
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;

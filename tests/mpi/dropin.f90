@@ -15,6 +15,50 @@ subroutine by_header(rank, size, wrong)
     if (any(all /= real(size - 1))) wrong = wrong + 1
 end subroutine
 
+! Process i has 10 + i elements, and there is a gap behind them. One with these counts is taken from its second call on.
+subroutine blocks_by_header(rank, size, wrong)
+    implicit none
+    include 'mpif.h'
+    integer, intent(in) :: rank, size
+    integer, intent(inout) :: wrong
+    real :: mine(10 + rank), all(12 + size, 0:size - 1)
+    integer :: counts(0:size - 1), places(0:size - 1), ierr, turn, i
+    do i = 0, size - 1
+        counts(i) = 10 + i
+        places(i) = i*(12 + size)
+    end do
+    do turn = 1, 3
+        mine = real(100*turn + rank)
+        all = -1
+        call MPI_ALLGATHERV(mine, 10 + rank, MPI_REAL, all, counts, places, MPI_REAL, MPI_COMM_WORLD, ierr)
+        do i = 0, size - 1
+            if (any(all(1:10 + i, i) /= real(100*turn + i))) wrong = wrong + 1
+            if (any(all(11 + i:, i) /= -1)) wrong = wrong + 1
+        end do
+    end do
+end subroutine
+
+subroutine blocks_by_module(rank, size, wrong)
+    use mpi_f08
+    implicit none
+    integer, intent(in) :: rank, size
+    integer, intent(inout) :: wrong
+    double precision :: all(12 + size, 0:size - 1)
+    integer :: counts(0:size - 1), places(0:size - 1), turn, i
+    counts = [(10 + i, i=0, size - 1)]
+    places = [(i*(12 + size), i=0, size - 1)]
+    do turn = 1, 2
+        all = -1
+        all(1:10 + rank, rank) = 100*turn + rank
+        call MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, places, MPI_DOUBLE_PRECISION, &
+                            MPI_COMM_WORLD)
+        do i = 0, size - 1
+            if (any(all(1:10 + i, i) /= 100*turn + i)) wrong = wrong + 1
+            if (any(all(11 + i:, i) /= -1)) wrong = wrong + 1
+        end do
+    end do
+end subroutine
+
 subroutine by_module(rank, size, wrong)
     use mpi_f08
     implicit none
@@ -41,6 +85,8 @@ program dropin
     call MPI_Comm_size(MPI_COMM_WORLD, size)
     call by_header(rank, size, wrong)
     call by_module(rank, size, wrong)
+    call blocks_by_header(rank, size, wrong)
+    call blocks_by_module(rank, size, wrong)
     call MPI_Finalize()
     if (wrong > 0) stop 1
 end program

@@ -178,3 +178,29 @@ void run_special(void) {
     memory_free(MEMORY_GPU, in);
     memory_free(MEMORY_GPU, out);
 }
+
+static void sum_on(MPI_Comm comm, int *in, int *out) {
+    for (int i = 0; i < 256; i++)
+        in[i] = rank + i;
+    MPI_Allreduce(in, out, 256, MPI_INT, MPI_SUM, comm);
+    expect(out[200] == size * (size - 1) / 2 + 200 * size, "a sum with asserted memory");
+}
+
+void run_kinds(const char *kinds, bool first_only) {
+    MPI_Comm comm;
+    MPI_Info info;
+    int on_host[512];
+    int *on_gpu = memory_allocate(MEMORY_GPU, sizeof on_host);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_memory_alloc_kinds", kinds);
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, first_only && rank > 0 ? MPI_INFO_NULL : info, &comm);
+    for (int i = 0; i < 4; i++) {
+        sum_on(comm, on_host, on_host + 256);
+        sum_on(comm, on_gpu, on_gpu + 256);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Info_free(&info);
+    memory_free(MEMORY_GPU, on_gpu);
+}

@@ -10,4 +10,8 @@ void expect(bool right, const char *what);
 /* In GPU memory, on MPI_COMM_WORLD of at least 2 processes. */
 void run_special(void);
 
+/* Sums of host and of GPU memory on a communicator whose memory the program asserts to be of these kinds
+ * (MPI 4.1's), in process 0 alone or in all processes. */
+void run_kinds(const char *kinds, bool first_only);
+
 #endif

@@ -152,9 +152,10 @@ static void random_grid(case_t *test) {
         grid->dims[d] = d == alone ? owners : 1;
 }
 
-/* NCCL lacks some types and operations. */
+/* NCCL lacks some types and operations, and only GPUs divide sums. */
 static bool fits(const case_t *test) {
     return pto_op_takes(test->op, test->request.datatype, NULL) == PTO_OK &&
+           !(test->request.layout.in_host && test->op == PTO_OP_AVG) &&
            (!test->request.strategy->nccl ||
             pto_nccl_takes(test->request.datatype, test->op, NULL) == PTO_OK);
 }
@@ -162,6 +163,11 @@ static bool fits(const case_t *test) {
 static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     pto_request_t *request = &test->request;
     request->layout = layout ? *layout : random_layout(size);
+    request->layout.in_host = request->strategy->in_host;
+    if (request->layout.in_host) { /* a process is a place */
+        request->layout.gpus_per_node *= request->layout.procs_per_gpu;
+        request->layout.procs_per_gpu = 1;
+    }
     int64_t cores = request->layout.procs_per_gpu;
     request->layout.owners_per_gpu = case_random_below(2) ? 1 : 1 + case_random_below(cores);
     do
@@ -191,12 +197,19 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
                                                  case_random_below(request->strategy->stages(request))};
     if (request->collective == PTO_COLLECTIVE_HALO)
         random_grid(test);
-    if (request->collective == PTO_COLLECTIVE_PAIR)
-        request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
+    if (request->collective == PTO_COLLECTIVE_PAIR) {
+        bool in_host = request->layout.in_host;
+        request->ends = (pto_pair_ends_t){in_host || case_random_below(2), in_host || case_random_below(2),
+                                          case_random_below(2)};
+    }
     if (request->algorithm->segmented && !request->by_library)
         request->segment_bytes = case_random_below(request->bytes + 1);
     if (request->strategy->direct || (request->algorithm->chunked && !request->by_library))
         request->chunks = pto_request_host_counts(request) ? 1 : case_random_below(10);
+}
+
+bool case_may_own(const case_t *test) {
+    return !(test->request.layout.in_host && test->request.algorithm->shares_host);
 }
 
 pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
@@ -216,7 +229,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->rebinds = case_random_below(3) == 0;
         test->registers = case_random_below(2);
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
-        test->options.own_algorithms = case_random_below(2);
+        test->options.own_algorithms = case_random_below(2) && case_may_own(test);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
         test->options.wait = (pto_wait_t)case_random_below(PTO_WAIT_COUNT);
         random_table(test, size);
@@ -258,7 +271,7 @@ pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm)
 /* A user's buffer on the host, or one whose case has plain memory. Plain memory is no device's own: the
  * executor must put its own in that memory's place. */
 static bool is_staging(const case_t *test, pto_role_t role) {
-    return test->plain_memory ||
+    return test->plain_memory || test->request.layout.in_host ||
            (role == PTO_ROLE_IN ? test->request.ends.from_host : test->request.ends.to_host);
 }
 
@@ -498,8 +511,8 @@ bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const p
     bool applies = status == PTO_OK;
     if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && may_not_apply(test, device, &err)))
         case_die(test, &err);
-    if (applies && test->rebinds && test->registers && !test->plain_memory && !test->request.ends.from_host &&
-        !test->request.ends.to_host)
+    if (applies && test->rebinds && test->registers && !test->plain_memory && !test->request.layout.in_host &&
+        !test->request.ends.from_host && !test->request.ends.to_host)
         register_buffers(test, exec, &user);
     MPI_Pcontrol(1); /* a profiler counts the runs alone */
     for (int64_t run = 0; applies && run < runs; run++) {

@@ -38,6 +38,10 @@ int64_t case_random_below(int64_t bound);
 /* The numbers from 0 to count - 1 in any order. */
 void case_random_order(int *item, int count);
 
+/* Whether the executor may run a case's algorithm itself, in place of MPI: not one whose members use each
+ * other's memory, where the data are in each process's own. */
+bool case_may_own(const case_t *test);
+
 /* The only collective (its name) that is drawn; NULL: all of them. */
 extern const char *case_collective;
 /* The only datatype and operation; their COUNTs: all. */

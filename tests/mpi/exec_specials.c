@@ -97,11 +97,12 @@ static void run_case(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, 
     case_user_free(test, device, &user);
 }
 
-/* NCCL's own collectives have NCCL's own NaNs. A single owner combines nothing. */
+/* NCCL's own collectives have NCCL's own NaNs, and MPI's have MPI's. A single owner combines nothing. */
 static bool is_wanted(const case_t *test) {
     const pto_request_t *request = &test->request;
     return bits_of(request->datatype) && pto_collective_reduces(request->collective) &&
-           !request->strategy->nccl && pto_layout_owner_count(&request->layout) > 1;
+           !request->strategy->nccl && test->options.own_algorithms &&
+           pto_layout_owner_count(&request->layout) > 1;
 }
 
 void specials_run(int64_t count, MPI_Comm comm, const pto_device_t *device) {
@@ -111,7 +112,7 @@ void specials_run(int64_t count, MPI_Comm comm, const pto_device_t *device) {
         case_t test;
         pto_plan_t *plan = case_random(&test, NULL, size);
         test.op = case_random_below(2) ? PTO_OP_MIN : PTO_OP_MAX;
-        test.options.own_algorithms = true;
+        test.options.own_algorithms = case_may_own(&test);
         if (is_wanted(&test))
             run_case(&test, plan, comm, device, (uint64_t)++done);
         pto_plan_destroy(plan);

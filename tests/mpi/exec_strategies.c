@@ -441,11 +441,11 @@ static void run_chunks(const runs_t *runs, const char *strategy, pto_collective_
                                .on_timeout = PTO_TIMEOUT_ABORT,
                                .delay_max_s = 20e-6,
                                .delay_seed = (uint64_t)runs->rank + runs->seed}};
-    test.request =
-        (pto_request_t){.layout = {by_nodes ? runs->size : 1, by_nodes ? 1 : runs->size, 1, 1, runs->size},
-                        .collective = collective,
-                        .datatype = PTO_DATATYPE_INT32,
-                        .bytes = bytes};
+    test.request = (pto_request_t){
+        .layout = {by_nodes ? runs->size : 1, by_nodes ? 1 : runs->size, 1, 1, runs->size, false},
+        .collective = collective,
+        .datatype = PTO_DATATYPE_INT32,
+        .bytes = bytes};
     pto_plan_t *plan = case_plan(&test, strategy, "direct");
     if (pto_check(plan, &report, &err) != PTO_OK)
         case_die(&test, &err);

@@ -5,6 +5,9 @@
  *                                   memory that differs between the processes of a call at times
  *   test_dropin special             what must be left to MPI
  *   test_dropin repeat COUNT BYTES  the same allreduce of GPU memory
+ *   test_dropin alternate COUNT BYTES  the same allreduce of GPU memory and of host memory in turn
+ *   test_dropin kinds KINDS ONE     as often as not in memory that is none of the kinds that the program has
+ *                                   asserted, in process 0 alone with ONE 1
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
  *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
  *   test_dropin killed              process 1 dies between two calls
@@ -27,6 +30,14 @@
 #include "profile_memory.h"
 
 enum { COUNT_MAX = 3000, COMMS = 4, THREADS = 4 };
+
+/* A reduction in place of more than 2 KiB to another process than 0 ends MPICH 4.0.2 with a segmentation
+ * fault. */
+#ifdef OPEN_MPI
+enum { MPICH_FAILS = false };
+#else
+enum { MPICH_FAILS = true };
+#endif
 
 static int wrong;
 static bool real_gpus;
@@ -84,7 +95,17 @@ static bool holds(const type_t *type, const void *at, int i, int number) {
 
 /* --- a call --------------------------------------------------------------------------------------------- */
 
-typedef enum { ALLREDUCE, REDUCE, BCAST, ALLGATHER, ALLTOALL, ALLTOALLV, REDUCE_SCATTER, KINDS } kind_t;
+typedef enum {
+    ALLREDUCE,
+    REDUCE,
+    BCAST,
+    ALLGATHER,
+    ALLTOALL,
+    ALLTOALLV,
+    REDUCE_SCATTER,
+    ALLGATHERV,
+    KINDS
+} kind_t;
 
 typedef struct {
     kind_t kind;
@@ -106,6 +127,8 @@ static int row_count(const call_t *call, int from, int to) {
     int number = call->in_place ? from + to : from * 7 + to * 3; /* in place, both directions are the same */
     if (call->kind == REDUCE_SCATTER && call->seed == 4)
         return (call->count + to) % (call->count + 1);
+    if (call->kind == ALLGATHERV) /* some have nothing */
+        return from * 7 % 3 == call->seed ? 0 : (from * 7 + call->seed) % (call->count + 1);
     return call->kind == ALLTOALLV ? (number + call->seed) % (call->count + 1) : call->count;
 }
 
@@ -131,7 +154,9 @@ static int reduced(const call_t *call, int block, int i) {
 
 static bool by_block(kind_t kind) { return kind == ALLTOALL || kind == ALLTOALLV || kind == REDUCE_SCATTER; }
 
-static bool sends_blocks(kind_t kind) { return kind == ALLGATHER || kind == ALLTOALL || kind == ALLTOALLV; }
+static bool sends_blocks(kind_t kind) {
+    return kind == ALLGATHER || kind == ALLGATHERV || kind == ALLTOALL || kind == ALLTOALLV;
+}
 
 /* The blocks of a buffer: counts, and places with a gap behind each block at times. */
 typedef struct {
@@ -150,12 +175,16 @@ static rows_t rows_of(const call_t *call, bool sends, bool gaps) {
     return rows;
 }
 
-/* In place, both sides have the same counts: an alltoallv's must be symmetric. */
-static void fill(const call_t *call, const rows_t *rows, void *buffer) {
+/* Of what a process gives, at `rows`; `all` are its blocks of the output. In place, both sides have the same
+ * counts: an alltoallv's must be symmetric. */
+static void fill(const call_t *call, const rows_t *rows, const rows_t *all, void *buffer) {
     int blocks = by_block(call->kind) ? call->size : 1;
+    int count = call->kind == ALLGATHERV ? row_count(call, call->rank, 0) : call->count;
     int first = call->kind == ALLGATHER && call->in_place ? call->rank * call->count : 0;
+    if (call->kind == ALLGATHERV && call->in_place)
+        first = all->places[call->rank];
     for (int to = 0; to < blocks; to++)
-        for (int i = 0; i < (blocks > 1 ? rows->counts[to] : call->count); i++)
+        for (int i = 0; i < (blocks > 1 ? rows->counts[to] : count); i++)
             store(&call->type, buffer, first + (blocks > 1 ? rows->places[to] : 0) + i,
                   value(call->number, call->rank, to, i));
 }
@@ -180,9 +209,37 @@ static void check(const call_t *call, const rows_t *rows, const void *out) {
     expect(right, text);
 }
 
+#if MPI_VERSION >= 4
+/* The same with large counts; false: not among these. */
+static bool perform_large(const call_t *call, const void *in, void *out) {
+    const void *given =
+        call->in_place && (call->kind != REDUCE || call->rank == call->root) ? MPI_IN_PLACE : in;
+    MPI_Datatype type = call->type.type;
+    MPI_Count count = call->count;
+    switch (call->kind) {
+    case ALLREDUCE:
+        return MPI_Allreduce_c(given, out, count, type, call->op, call->comm) == MPI_SUCCESS;
+    case REDUCE:
+        return MPI_Reduce_c(given, out, count, type, call->op, call->root, call->comm) == MPI_SUCCESS;
+    case BCAST:
+        return MPI_Bcast_c(out, count, type, call->root, call->comm) == MPI_SUCCESS;
+    case ALLGATHER:
+        return MPI_Allgather_c(given, count, type, out, count, type, call->comm) == MPI_SUCCESS;
+    case ALLTOALL:
+        return MPI_Alltoall_c(given, count, type, out, count, type, call->comm) == MPI_SUCCESS;
+    default:
+        return false;
+    }
+}
+#endif
+
 static void perform(const call_t *call, const void *in, void *out, const rows_t *from, const rows_t *to) {
     const void *given = call->in_place ? MPI_IN_PLACE : in;
     MPI_Datatype type = call->type.type;
+#if MPI_VERSION >= 4
+    if (call->number % 2 && perform_large(call, in, out))
+        return;
+#endif
     switch (call->kind) {
     case ALLREDUCE:
         MPI_Allreduce(given, out, call->count, type, call->op, call->comm);
@@ -196,6 +253,9 @@ static void perform(const call_t *call, const void *in, void *out, const rows_t 
         break;
     case ALLGATHER:
         MPI_Allgather(given, call->count, type, out, call->count, type, call->comm);
+        break;
+    case ALLGATHERV:
+        MPI_Allgatherv(given, to->counts[call->rank], type, out, to->counts, to->places, type, call->comm);
         break;
     case ALLTOALL:
         MPI_Alltoall(given, call->count, type, out, call->count, type, call->comm);
@@ -219,7 +279,8 @@ static bool starts_in_out(const call_t *call) {
 }
 
 static void run(const call_t *call) {
-    bool gaps = call->kind == ALLTOALLV && call->seed % 2 && !call->in_place;
+    bool gaps = (call->kind == ALLTOALLV && call->seed % 2 && !call->in_place) ||
+                (call->kind == ALLGATHERV && call->seed % 2);
     rows_t from = rows_of(call, true, gaps), to = rows_of(call, false, gaps);
     int out_total = call->in_place && from.total > to.total ? from.total : to.total;
     size_t in_bytes = (size_t)(from.total + call->count + 1) * (size_t)call->type.bytes;
@@ -235,7 +296,7 @@ static void run(const call_t *call) {
     char *in = in_all + shift, *out = out_all + shift;
     memset(own_in, 0x55, in_bytes);
     memset(own_out, 0x55, out_bytes);
-    fill(call, &from, starts_in_out(call) ? own_out : own_in);
+    fill(call, &from, &to, starts_in_out(call) ? own_out : own_in);
     memory_copy(in, own_in, in_bytes);
     memory_copy(out, own_out, out_bytes);
     perform(call, in, out, &from, &to);
@@ -277,7 +338,8 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     call.count = below(random, 8) ? below(random, 40) : below(random, COUNT_MAX);
     call.in_place = call.kind != BCAST && below(random, 4) == 0;
     call.seed = below(random, 5);
-    if (call.kind == ALLTOALLV) { /* few different ones, as one is taken from its second call on */
+    if (call.kind == ALLTOALLV ||
+        call.kind == ALLGATHERV) { /* few different ones, as one is taken from its second call on */
         call.count = call.count % 2 ? 7 : 200;
         call.type = types[call.seed];
         call.seed %= 2;
@@ -292,6 +354,8 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     MPI_Comm_rank(call.comm, &call.rank);
     MPI_Comm_size(call.comm, &call.size);
     call.root = any % call.size;
+    if (MPICH_FAILS && call.kind == REDUCE && call.count * call.type.bytes > 2048)
+        call.in_place &= call.root == 0;
     /* Half of the calls are all on GPUs, the others on the host or as each process likes. */
     call.in_space = kinds < 2 ? MEMORY_GPU : kinds == 2 ? MEMORY_CPU : below(&own, 2);
     call.out_space = kinds < 2 ? MEMORY_GPU : kinds == 2 ? MEMORY_CPU : below(&own, 2);
@@ -312,9 +376,10 @@ static void run_random(int count, uint64_t seed) {
         MPI_Comm_free(&comms[i]);
 }
 
-static void run_repeat(int count, int bytes) {
+static void run_repeat(int count, int bytes, bool alternates) {
     const type_t real = {MPI_FLOAT, 4, REAL};
     for (int i = 0; i < count; i++) {
+        int space = alternates && i % 2 ? MEMORY_CPU : MEMORY_GPU;
         call_t call = {.kind = ALLREDUCE,
                        .number = (uint64_t)i,
                        .comm = MPI_COMM_WORLD,
@@ -323,8 +388,8 @@ static void run_repeat(int count, int bytes) {
                        .type = real,
                        .op = MPI_SUM,
                        .count = bytes / 4,
-                       .in_space = MEMORY_GPU,
-                       .out_space = MEMORY_GPU};
+                       .in_space = space,
+                       .out_space = space};
         run(&call);
     }
 }
@@ -416,10 +481,10 @@ static void run_threads(int count) {
 }
 
 static void run_killed(void) {
-    run_repeat(20, 4096);
+    run_repeat(20, 4096, false);
     if (rank == 1)
         raise(SIGKILL);
-    run_repeat(20, 4096);
+    run_repeat(20, 4096, false);
 }
 
 /* --- times ---------------------------------------------------------------------------------------------- */
@@ -494,8 +559,10 @@ int main(int argc, char **argv) {
         run_random(count, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     else if (strcmp(what, "special") == 0)
         run_special();
-    else if (strcmp(what, "repeat") == 0)
-        run_repeat(count, argc > 3 ? atoi(argv[3]) : 4096);
+    else if (strcmp(what, "repeat") == 0 || strcmp(what, "alternate") == 0)
+        run_repeat(count, argc > 3 ? atoi(argv[3]) : 4096, strcmp(what, "alternate") == 0);
+    else if (strcmp(what, "kinds") == 0)
+        run_kinds(argc > 2 ? argv[2] : "", argc > 3 && strcmp(argv[3], "1") == 0);
     else if (strcmp(what, "comms") == 0)
         run_comms(count);
     else if (threads)

@@ -4,39 +4,10 @@
 # CALLS: in each of them (default 200). MPIRUN: mpirun.mpich for a build with MPICH.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
-needs "${MPIRUN:=mpirun}"
-program=$build/tests/test_dropin
-library=$build/libportolan-mpi.so
+. tests/mpi/dropin_shell.sh
 portolan=$build/portolan
-built "$program" "$library" "$portolan"
-seed=${SEED:-$(date +%s)} calls=${CALLS:-200}
-echo "     seed $seed"
-export PORTOLAN_MACHINE=$PWD/scenarios/machines/h200-x4.yaml
-report=$work/calls.csv
-is_mpich() { [ "$MPIRUN" != mpirun ]; }
-
-started() { # SECONDS PROCESSES COMMAND...
-    local limit=$1 processes=$2
-    shift 2
-    if is_mpich; then quietly timeout "$limit" "$MPIRUN" -n "$processes" "$@"; else
-        launch "$limit" -n "$processes" "$@"
-    fi
-}
-under() { # PROCESSES COMMAND... [with variables in front of it]
-    local processes=$1
-    shift
-    rm -f "$report"
-    started 120 "$processes" env LD_PRELOAD="$library" PORTOLAN_DEVICE=host PORTOLAN_EXPLAIN=1 \
-        PORTOLAN_REPORT="$report" "$@"
-}
-routes() { tail -n +2 "$report" | cut -d, -f11 | sort | uniq -c; }
-taken() { tail -n +2 "$report" | awk -F, '$11 != "mpi"' | wc -l; }
-takes() { # AT_LEAST COMMAND...
-    local least=$1
-    shift
-    "$@" && [ "$(taken)" -ge "$least" ]
-}
-takes_none() { "$@" && { [ ! -e "$report" ] || [ "$(taken)" = 0 ]; }; }
+built "$portolan"
+export PORTOLAN_MACHINE=$PWD/scenarios/machines/h200-x4.yaml PORTOLAN_HOST=0 # host buffers: test_dropin_host.sh
 
 processes="2 3 4"
 if is_mpich; then processes=2; fi # its processes don't yield their cores
@@ -54,15 +25,12 @@ check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 
 check "with little memory" under "$last" PORTOLAN_MEMORY=4000 "$program" random "$calls" "$seed"
 check "where all memory is taken as a GPU's" \
     takes $((calls / 4)) under "$last" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
-takes_all() { # a broadcast between two processes is one message, so it is MPI's
-    local routine broadcast=Bcast
-    [ "$last" -gt 2 ] || broadcast=
-    for routine in Allreduce Reduce Reduce_scatter Reduce_scatter_block $broadcast Allgather Alltoall Alltoallv; do
-        grep "MPI_$routine," "$report" | grep -qv ',mpi,' || { echo "MPI_$routine" >"$work/stdout"; return 1; }
-    done
-}
+broadcast=Bcast
+[ "$last" -gt 2 ] || broadcast= # between two processes it is one message, so it is MPI's
 check "the same calls each time" under "$last" PORTOLAN_ASSUME=device "$program" random 200 1
-check "all collectives are taken among them" takes_all
+# shellcheck disable=SC2086 # none or one
+check "all collectives are taken among them" \
+    takes_each Allreduce Reduce Reduce_scatter Reduce_scatter_block $broadcast Allgather Allgatherv Alltoall Alltoallv
 check "what must be left to MPI" under "$last" "$program" special
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
@@ -102,8 +70,9 @@ fortran=mpif90
 if is_mpich; then fortran=mpif90.mpich; fi
 if command -v $fortran >/dev/null; then
     check "a Fortran program is built" quietly $fortran -o "$work/dropin" tests/mpi/dropin.f90
-    check "its calls by mpif.h and mpi_f08 are taken" takes 3 under 2 PORTOLAN_ASSUME=device "$work/dropin"
-    check "once each" [ "$(taken)" = 3 ]
+    check "its calls by mpif.h and mpi_f08 are taken" takes 6 under 2 PORTOLAN_ASSUME=device "$work/dropin"
+    check "once each, and allgatherv's repeats" [ "$(taken)" = 6 ]
+    check "of both kinds" [ "$(grep -c 'MPI_Allgatherv,.*gas' "$report")" = 3 ]
 fi
 
 launcher=$MPIRUN

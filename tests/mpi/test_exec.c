@@ -254,11 +254,14 @@ static void ask(case_t *test, const pto_layout_t *layout) {
 }
 
 /* Each process has a GPU, and all GPUs are on one node and socket. */
-static void ask_for_a_gpu_each(case_t *test, int size) { ask(test, &(pto_layout_t){1, size, 1, 1, size}); }
+static void ask_for_a_gpu_each(case_t *test, int size) {
+    ask(test, &(pto_layout_t){1, size, 1, 1, size, false});
+}
 
 /* Two processes a GPU, if their number is even. */
 static void ask_for_pairs(case_t *test, int size) {
-    ask(test, size % 2 ? &(pto_layout_t){1, size, 1, 1, 1} : &(pto_layout_t){1, size / 2, 1, 2, 1});
+    ask(test,
+        size % 2 ? &(pto_layout_t){1, size, 1, 1, 1, false} : &(pto_layout_t){1, size / 2, 1, 2, 1, false});
 }
 
 static pto_plan_t *fixed_plan(case_t *test, int size, const char *strategy, const char *algorithm) {

@@ -124,7 +124,8 @@ check "its file tells distance, spaces, ways and chunks" has ",on_socket,gpu,cpu
 priced=$(awk '$1 == 1024 && /\[/ { print $2, $(NF - 3) }' "$work/stdout")
 check "and score reads it" quietly "$build/portolan" score "$work/pair.csv" --machine h200-x2 --cells --format csv
 check "with the same predictions" test "$priced" = \
-    "$(awk -F, '$1 == "pair" { printf "%s %.2f\n", $8, $11 * 1e6 }' "$work/stdout")"
+    "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { printf "%s %.2f\n", $at["strategy"], $at["predicted_s"] * 1e6 }' "$work/stdout")"
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"

@@ -1,10 +1,27 @@
 /* Collectives of MPI's own for test_export.sh: test_export CALL BYTES COUNT calls one COUNT times, on vectors
- * of BYTES, or on blocks of BYTES from or to each process. With a fourth argument, each call starts after a
- * barrier, and process 0 prints the seconds until the last process has ended it. */
+ * of BYTES, or on blocks of BYTES from or to each process; those of an allgatherv have one byte less and one
+ * byte more in turn. With a fourth argument, each call starts after a barrier, and process 0 prints the
+ * seconds until the last process has ended it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { RANKS_MAX = 64 };
+
+static int allgatherv(const void *in, void *out, int bytes) {
+    int counts[RANKS_MAX], places[RANKS_MAX], rank, size, place = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > RANKS_MAX)
+        return MPI_ERR_ARG;
+    for (int i = 0; i < size; i++) {
+        counts[i] = bytes + (i % 2 ? 1 : -1);
+        places[i] = place;
+        place += counts[i];
+    }
+    return MPI_Allgatherv(in, counts[rank], MPI_BYTE, out, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+}
 
 static int call(const char *name, void *in, void *out, int bytes) {
     if (strcmp(name, "allreduce") == 0)
@@ -15,6 +32,8 @@ static int call(const char *name, void *in, void *out, int bytes) {
         return MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (strcmp(name, "allgather") == 0)
         return MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    if (strcmp(name, "allgatherv") == 0)
+        return allgatherv(in, out, bytes);
     if (strcmp(name, "alltoall") == 0)
         return MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
     return MPI_ERR_ARG;
@@ -40,7 +59,7 @@ int main(int argc, char **argv) {
     if (argc != 4 && argc != 5)
         MPI_Abort(MPI_COMM_WORLD, 2);
     int bytes = atoi(argv[2]), count = atoi(argv[3]);
-    char *in = calloc((size_t)size, (size_t)bytes), *out = calloc((size_t)size, (size_t)bytes);
+    char *in = calloc((size_t)size, (size_t)bytes + 1), *out = calloc((size_t)size, (size_t)bytes + 1);
     if (!in || !out)
         status = MPI_ERR_NO_MEM;
     for (int i = 0; i < count && status == MPI_SUCCESS; i++)

@@ -29,12 +29,19 @@ counted() { # RANKS CALL BYTES [MPIRUN'S ARGUMENTS...]
 by_rules() { # RANKS CALL BYTES
     counted "$@" --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "$rules"
 }
+# The blocks of test_export's allgatherv.
+blocks_of() { # RANKS BYTES
+    local text='' i
+    for ((i = 0; i < $1; i++)); do text+="${text:+, }$(($2 - 1 + i % 2 * 2))"; done
+    echo "{list: [$text]}"
+}
 # The same by portolan's plan, on 2 nodes.
 planned() { # RANKS CALL BYTES ALGORITHM
-    local call=$2
+    local call=$2 size=(--bytes "$3")
+    [ "$call" != allgatherv ] || size=(--counts "$(blocks_of "$1" "$3")")
     [ "$call" != bcast ] || call=broadcast
     "$portolan" traffic --machine $machine --collective "$call" --nodes 2 --gpus-per-node $(($1 / 2)) --procs-per-gpu 1 \
-        --bytes "$3" --datatype byte --strategy three_step --library "$4" |
+        "${size[@]}" --datatype byte --strategy three_step --library "$4" |
         awk -F, -v calls=$calls '/^[0-9]/ { print $1 "," $2 "," calls * $6 "," calls * $7 }' | sort
 }
 runs() { # RANKS CALL BYTES ALGORITHM
@@ -60,6 +67,8 @@ done 3<<'TEXT'
 allgather 0 bruck 2 100
 allgather 0 recursive_doubling 3 100
 allgather 0 ring 4 100
+allgatherv 1 bruck 2 100
+allgatherv 1 ring 3 100
 allreduce 2 recursive_doubling 3 1000
 allreduce 2 ring 4 1000
 allreduce 2 rabenseifner 6 1000
@@ -77,7 +86,7 @@ TEXT
 check "a file is written" quietly "$portolan" export --for openmpi-4.1 --machine $machine --nodes 2 --bytes 4:256KiB --force --out "$rules"
 # CALL TOTAL FROM ALGORITHM NUMBER, and the same of the next rule's FROM; "-" behind the last one.
 rules_of() {
-    awk '/# (allgather|allreduce|alltoall|bcast|reduce);/ { call = $3; sub(/;/, "", call); total = /blocks of all/ }
+    awk '/# (allgatherv?|allreduce|alltoall|bcast|reduce);/ { call = $3; sub(/;/, "", call); total = /blocks of all/ }
         /# ranks: 2 nodes/ { inside = 1; getline; next }
         inside && NF >= 6 && $5 == "#" {
             if (from != "" && id) print call, total, from, id, $1
@@ -90,9 +99,9 @@ check "with rules" test "$(wc -l <"$work/rules.txt")" -ge 7
 name_of() { # CALL NUMBER
     case $1$2 in
     alltoall1 | bcast1 | reduce1) echo linear ;;
-    allgather2 | alltoall3) echo bruck ;;
+    allgather2 | allgatherv2 | alltoall3) echo bruck ;;
     allgather3 | allreduce3) echo recursive_doubling ;;
-    allgather4 | allreduce4) echo ring ;;
+    allgather4 | allgatherv3 | allreduce4) echo ring ;;
     allreduce6) echo rabenseifner ;;
     alltoall2) echo pairwise ;;
     bcast6) echo binomial_near_first ;;

@@ -25,11 +25,18 @@ counted() { # RANKS CALL BYTES [VARIABLE VALUE]
         "$program" "$2" "$3" $calls | awk -F, '$1 != $2' | sort
 }
 by_rules() { counted "$@" MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE "$rules"; }
+# The blocks of test_export's allgatherv.
+blocks_of() { # RANKS BYTES
+    local text='' i
+    for ((i = 0; i < $1; i++)); do text+="${text:+, }$(($2 - 1 + i % 2 * 2))"; done
+    echo "{list: [$text]}"
+}
 planned() { # RANKS CALL BYTES ALGORITHM
-    local call=$2
+    local call=$2 size=(--bytes "$3")
+    [ "$call" != allgatherv ] || size=(--counts "$(blocks_of "$1" "$3")")
     [ "$call" != bcast ] || call=broadcast
     "$portolan" traffic --machine $machine --collective "$call" --nodes "$1" --gpus-per-node 1 --procs-per-gpu 1 \
-        --bytes "$3" --datatype byte --strategy three_step --library "$4" |
+        "${size[@]}" --datatype byte --strategy three_step --library "$4" |
         awk -F, -v calls=$calls '/^[0-9]/ { print $1 "," $2 "," calls * $6 "," calls * $7 }' | sort
 }
 same() { test -s "$work/planned" && diff "$work/planned" "$work/counted" >"$work/stdout"; }
@@ -50,13 +57,16 @@ is_plan() { # RANKS CALL BYTES ALGORITHM NAME
 while read -r call algorithm name bytes <&3; do
     for ranks in 8 6; do
         # A file names it for powers of two only. The fold of 6 ranks cuts halves of others differently.
-        case "$ranks $call $algorithm" in "6 allgather recursive_doubling" | "6 allreduce rabenseifner") continue ;; esac
+        case "$ranks $call $algorithm" in "6 allgather recursive_doubling" | "6 allgatherv recursive_doubling" | "6 allreduce rabenseifner") continue ;; esac
         check "$call $name on $ranks ranks is portolan's $algorithm" is_plan $ranks "$call" "$bytes" "$algorithm" "$name"
     done
 done 3<<'TEXT'
 allgather bruck brucks 100
 allgather recursive_doubling recursive_doubling 100
 allgather ring ring 100
+allgatherv bruck brucks 100
+allgatherv recursive_doubling recursive_doubling 100
+allgatherv ring ring 100
 allreduce recursive_doubling recursive_doubling 1000
 allreduce rabenseifner reduce_scatter_allgather 1000
 alltoall bruck brucks 100

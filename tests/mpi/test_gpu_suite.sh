@@ -14,6 +14,8 @@ suite() { env "${small[@]}" "$@" tests/gpu/suite.sh >"$said" 2>&1; }
 stamps() { find "$work/out/done" -type f -printf '%f %T@\n' | sort; }
 results() { find "$work/out/results" -type f -name 'samples-*' -printf '%f %T@\n' | sort; }
 
+cp -r "$build/flags" "$work/flags"
+
 # --- wrong usage
 
 check "a limit that is no number is refused" exits 2 suite LIMIT=soon
@@ -42,6 +44,7 @@ status=0
 wait "$call" || status=$?
 check "an interrupted call ends with 143" test "$status" -eq 143
 check "the build is done" test -e "$work/out/done/build"
+check "which rebuilt nothing" diff -r "$work/flags" "$build/flags"
 check "the check is done" test -e "$work/out/done/check"
 check "the end is not" test ! -e "$work/out/done/score"
 stamps >"$work/before"

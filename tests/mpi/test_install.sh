@@ -32,6 +32,9 @@ check "and their .pc files say so" grep -qx 'libdir=${prefix}/lib/here' "$work/m
 for program in "$prefix"/bin/*; do
     check "${program##*/} has a man page" test -e "$prefix/share/man/man1/${program##*/}.1"
 done
+for page in man3/libportolan.3 man7/libportolan-mpi.7 man7/libportolan-profile.7 man7/libportolan-nccl-tuner.7; do
+    check "$page is installed" test -e "$prefix/share/man/$page"
+done
 
 # --- machines are found from the program's own path
 

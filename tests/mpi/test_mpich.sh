@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpicc.mpich mpirun.mpich # Debian: mpich, libmpich-dev
 # GPU code is the same under any MPI, and its compiler takes long.
-export NVCC=none BUILD=${BUILD:-build}/mpich MPICC=mpicc.mpich MPIRUN=mpirun.mpich
+export NVCC=none PLAIN=${BUILD:-build} BUILD=${BUILD:-build}/mpich MPICC=mpicc.mpich MPIRUN=mpirun.mpich
 unset MAKEFLAGS MAKELEVEL
 make --no-print-directory -j"$(nproc)" BUILD="$BUILD" MPICC=$MPICC build "$BUILD/tests/test_exec" "$BUILD/tests/test_profile" \
     "$BUILD/tests/test_dropin" >/dev/null
@@ -14,6 +14,7 @@ timeout 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:
 echo "ok   random cases"
 tests/mpi/test_profile.sh
 tests/mpi/test_dropin.sh
+tests/mpi/test_dropin_host.sh
 foreign=${BUILD%/mpich}/libportolan-mpi.so # built for another MPI library
 if [ -e "$foreign" ]; then
     check "under another MPI library the drop-in does nothing" quietly timeout 60 $MPIRUN -n 2 \

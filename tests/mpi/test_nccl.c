@@ -117,7 +117,8 @@ static void run_cases(const pto_device_t *device, int size) {
                                                   PTO_COLLECTIVE_BROADCAST,      PTO_COLLECTIVE_ALLGATHER,
                                                   PTO_COLLECTIVE_ALLTOALL,       PTO_COLLECTIVE_ALLTOALLV,
                                                   PTO_COLLECTIVE_REDUCE_SCATTER, PTO_COLLECTIVE_ALLGATHERV};
-    pto_layout_t layout[] = {{1, size, 1, 1, 1}, {2, size / 2, 1, 1, 1}, {1, size / 2, 1, 2, 1}};
+    pto_layout_t layout[] = {
+        {1, size, 1, 1, 1, false}, {2, size / 2, 1, 1, 1, false}, {1, size / 2, 1, 2, 1, false}};
     size_t layouts = size < 4 ? 2 : 3; /* the last has half as many GPUs, which are to be several */
     if (size % 2)
         die("an even number of processes is needed");
@@ -135,7 +136,7 @@ static int run_once(const pto_device_t *device, int size, bool run) {
     case_t test;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
-    ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1}, 4096);
+    ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1, false}, 4096);
     test.options.on_timeout = PTO_TIMEOUT_ABORT;
     test.options.timeout_s = run ? 10 : 60; /* NCCL takes its time to begin */
     pto_plan_t *plan = made(&test);

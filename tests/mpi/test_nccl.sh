@@ -69,8 +69,8 @@ predict() {
 }
 for collective in allreduce reduce broadcast allgather allgatherv alltoall alltoallv; do
     check "and $collective has its price" predict "$collective" 3
-    check "by nccl" awk -F, '$2 == "nccl" && $3 == "nccl" { rows++; wanted = 15e-6 + 1e-10 * $1
-        if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
+    check "by nccl" awk -F, '$4 == "nccl" && $5 == "nccl" { rows++; wanted = 15e-6 + 1e-10 * $1
+        if ($6 < 0.99 * wanted || $6 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
 done
 
 # --- portolan-validate and portolan score, on the host device

@@ -58,10 +58,15 @@ static void add_pair(void *context, const pto_traffic_pair_t *pair) {
                RUNS_PER_PLAN * pair->bytes);
 }
 
-/* With the user's buffers where the plan has them. */
+/* With the user's buffers where the plan has them, and with algorithms of our own, whose messages are the
+ * plan's. */
 static pto_plan_t *random_plan(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
                                int processes) {
     pto_plan_t *plan = case_random_of(test, strategy, algorithm, NULL, processes);
+    while (plan && !case_may_own(test)) {
+        pto_plan_destroy(plan);
+        plan = case_random_of(test, strategy, algorithm, NULL, processes);
+    }
     test->options.own_algorithms = true;
     test->plain_memory = false;
     test->queued = 0;

@@ -40,7 +40,9 @@ counts_right() { # PROCESSES WHAT COUNT SEED [cuda]
 if [ "${MPIRUN:-mpirun}" != mpirun ]; then
     check "messages of mixed spaces" counts_right 2 messages 20 "$seed"
     check "alltoalls, gathers and scatters of mixed spaces" counts_right 2 gathers 50 "$seed"
-    for family in collectives neighbors persistent one_sided mpi4; do
+    # Not collectives of neighbors: on a busy machine MPICH 4.0.2 hangs in them, without the profiler too, or, with
+    # MPIR_CVAR_INEIGHBOR_*_INTRA_ALGORITHM=sched_linear, finds an "Invalid communicator" that is one.
+    for family in collectives persistent one_sided mpi4; do
         check "$family of mixed spaces" counts_right 2 $family 30 "$seed"
     done
     finish

@@ -23,7 +23,7 @@ _Noreturn static void die(const char *what) {
 
 /* An allreduce in which each process reads the others' input. */
 static pto_plan_t *made(int64_t count) {
-    pto_request_t request = {.layout = {1, size, 1, 1, 1},
+    pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = count * (int64_t)sizeof(uint32_t)};

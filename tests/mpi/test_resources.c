@@ -48,7 +48,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static pto_plan_t *plan_of(const kind_t *kind, case_t *test) {
     int64_t procs = kind->procs_per_gpu;
     *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY, .on_timeout = PTO_TIMEOUT_ABORT}};
-    test->request = (pto_request_t){.layout = {1, size / procs, 1, procs, size / procs},
+    test->request = (pto_request_t){.layout = {1, size / procs, 1, procs, size / procs, false},
                                     .collective = PTO_COLLECTIVE_ALLREDUCE,
                                     .datatype = PTO_DATATYPE_INT32,
                                     .chunks = kind->chunks,
@@ -215,7 +215,7 @@ static unsigned char byte_at(int64_t i) { return (unsigned char)(i % 251 + i / 1
 static void pass_large(const char *strategy, const char *algorithm, int64_t chunks) {
     const int64_t bytes = (int64_t)INT_MAX + 4097;
     case_t test = {.options = {.on_timeout = PTO_TIMEOUT_ABORT, .timeout_s = 120}};
-    test.request = (pto_request_t){.layout = {1, 2, 1, 1, 2},
+    test.request = (pto_request_t){.layout = {1, 2, 1, 1, 2, false},
                                    .collective = PTO_COLLECTIVE_PAIR,
                                    .datatype = PTO_DATATYPE_BYTE,
                                    .chunks = chunks,

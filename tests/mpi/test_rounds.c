@@ -83,7 +83,7 @@ _Noreturn static void die(const char *strategy, const char *what) {
 static pto_plan_t *plan_of(const char *strategy, int64_t bytes, bool by_library) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
-    pto_request_t request = {.layout = {1, size, 1, 1, size},
+    pto_request_t request = {.layout = {1, size, 1, 1, size, false},
                              .collective = PTO_COLLECTIVE_ALLTOALL,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,

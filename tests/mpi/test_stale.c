@@ -189,13 +189,13 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
 }
 
 static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count) {
-    pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1},
+    pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1, false},
                              .collective = plan->collective,
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = elements(plan) * (int64_t)sizeof(int32_t),
                              .chunks = plan->slots};
     if (plan->kernels)
-        request.layout = (pto_layout_t){1, size, 1, 1, 1};
+        request.layout = (pto_layout_t){1, size, 1, 1, 1, false};
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,
                                   .own_algorithms = true,
                                   .timeout_s = 60,

@@ -293,7 +293,7 @@ static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
 
 static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t *counts) {
-    pto_request_t request = {.layout = {1, size, 1, 1, 1},
+    pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
                              .collective = kind->collective,
                              .datatype = PTO_DATATYPE_INT32,
                              .counts = counts,

@@ -285,7 +285,7 @@ static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_req
                                 .direct = true,
                                 .build = build};
     int64_t gpus = shape.one_gpu ? 1 : shape.gpus > 0 ? shape.gpus : 2 / nodes, cores = shape.one_gpu ? 2 : 1;
-    pto_request_t request = {.layout = {nodes, gpus, cores, cores, shape.two_sockets ? 1 : gpus},
+    pto_request_t request = {.layout = {nodes, gpus, cores, cores, shape.two_sockets ? 1 : gpus, false},
                              .collective = collective,
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = bytes,

@@ -42,7 +42,7 @@ static inline pto_machine_t unlimited(const pto_machine_t *machine) {
 
 static inline pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
-    pto_request_t request = {.layout = {nodes, gpus, 1, cores, 2},
+    pto_request_t request = {.layout = {nodes, gpus, 1, cores, 2, false},
                              .collective = collective,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,

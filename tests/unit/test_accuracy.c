@@ -52,8 +52,8 @@ static pto_machine_t *fitted(const char *samples_path, const pto_collectives_t *
     must(pto_machine_duplicate(fit.machine, &machine, &err), &err);
     if (collectives) {
         pto_fit_collectives_t more;
-        must(pto_fit_collectives(fit.machine, collectives, train, &more, &err), &err);
-        must(pto_fit_model_error(more.machine, collectives, train, true, &err), &err);
+        must(pto_fit_collectives(fit.machine, collectives, train, NULL, &more, &err), &err);
+        must(pto_fit_model_error(more.machine, collectives, train, true, NULL, &err), &err);
         pto_machine_destroy(machine);
         machine = more.machine;
     }

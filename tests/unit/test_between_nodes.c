@@ -67,7 +67,7 @@ static int64_t sent(const pto_plan_t *plan, int64_t rank, int64_t *bytes) {
 /* Three nodes of two GPUs, each with two owners and a helper: four owners a node. */
 static void few_messages_leave_a_node_and_each_is_large(void **state) {
     (void)state;
-    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
+    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     int64_t bytes;
     pto_plan_t *plan = made(&request);
     for (int64_t rank = 0; rank < 18; rank++) {
@@ -75,7 +75,7 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
         assert_int_equal(bytes, rank % 6 == 0 ? 2 * 16 * 100 : 0);
     }
     pto_plan_destroy(plan);
-    request = ask("node_aware", "linear", (pto_layout_t){3, 2, 2, 3, 2});
+    request = ask("node_aware", "linear", (pto_layout_t){3, 2, 2, 3, 2, false});
     plan = made(&request);
     for (int64_t rank = 0; rank < 18; rank++) {
         assert_int_equal(sent(plan, rank, &bytes), rank % 3 < 2 ? 2 : 0);
@@ -86,10 +86,10 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
 
 static void the_arguments_of_a_library_call_come_from_its_node(void **state) {
     (void)state;
-    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
+    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     assert_int_equal(pto_request_call(&request).bytes, 16 * 100);
     assert_int_equal(pto_request_call(&request).procs, 3);
-    request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
+    request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     assert_int_equal(pto_request_call(&request).bytes, 4 * 100);
     assert_int_equal(pto_request_call(&request).procs, 3);
 }
@@ -98,7 +98,7 @@ static void the_arguments_of_a_library_call_come_from_its_node(void **state) {
 static const int64_t uneven[16] = {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 0, 0, 0, 0};
 
 static pto_request_t ask_uneven(const char *strategy, const pto_counts_t *counts) {
-    pto_request_t request = ask(strategy, "pairwise", (pto_layout_t){2, 2, 1, 2, 2});
+    pto_request_t request = ask(strategy, "pairwise", (pto_layout_t){2, 2, 1, 2, 2, false});
     request.collective = PTO_COLLECTIVE_ALLTOALLV;
     request.counts = counts;
     return request;
@@ -147,7 +147,7 @@ static bool note(void *context, int64_t offset_bytes, int64_t bytes) {
 /* Bundles of two among six blocks: from the second on, and round the end of the buffer. */
 static void bundles_are_blocks_that_follow_each_other(void **state) {
     (void)state;
-    pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 1, 1, 2});
+    pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     const pto_expr_t one = {.constant = 1}, two = {.constant = 2};
     pto_slice_t slice = {.buffer = 0, .offset = one, .run = one, .stride = one, .until = two, .bundle = 2};
@@ -171,7 +171,7 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
 
 static void every_flag_is_needed(void **state) {
     (void)state;
-    const pto_layout_t layout = {2, 2, 1, 1, 2};
+    const pto_layout_t layout = {2, 2, 1, 1, 2, false};
     static const struct {
         const char *strategy;
         const char *flag;
@@ -200,7 +200,7 @@ static void every_flag_is_needed(void **state) {
 
 static void bundles_that_do_not_fit_are_refused(void **state) {
     (void)state;
-    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){2, 2, 1, 1, 2});
+    pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){2, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     step_in(plan, "round", PTO_STEP_SEND)->source.bundle = 3;
     refused_for(plan, "a slice of 'gathered' has bundles of 3 blocks that don't fit");
@@ -231,10 +231,10 @@ static void bundles_go_through_a_library_that_stages(void **state) {
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
     for (int s = 0; s < 2; s++)
         for (int a = 0; a < 4; a++) {
-            pto_request_t request = ask(strategy[s], algorithm[a], (pto_layout_t){3, 2, 2, 3, 2});
+            pto_request_t request = ask(strategy[s], algorithm[a], (pto_layout_t){3, 2, 2, 3, 2, false});
             request.by_library = request.staged = true;
             proved(&request);
-            request.layout = (pto_layout_t){2, 2, 1, 2, 2};
+            request.layout = (pto_layout_t){2, 2, 1, 2, 2, false};
             request.collective = PTO_COLLECTIVE_ALLTOALLV;
             request.counts = &counts;
             if (pto_strategy_with(request.strategy, request.algorithm) & 1u << request.collective)
@@ -252,7 +252,7 @@ static void refused_because(const char *strategy, pto_layout_t layout, const cha
 
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
-    const pto_layout_t one_each = {8, 1, 1, 4, 1}, one_node = {1, 4, 1, 1, 4};
+    const pto_layout_t one_each = {8, 1, 1, 4, 1, false}, one_node = {1, 4, 1, 1, 4, false};
     refused_because("node_leaders", one_each,
                     "node_leaders combines what the processes of a node send, and each node has only one "
                     "that holds data");
@@ -336,7 +336,8 @@ static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
-            pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){nodes, gpus, 1, 1, 4});
+            pto_request_t request =
+                ask("node_leaders", "pairwise", (pto_layout_t){nodes, gpus, 1, 1, 4, false});
             double n = (double)nodes, m = (double)gpus;
             double link_s = peer_s + (m - 1) * n * m * s * peer_s_per_byte;
             double bundle = m * m * s;
@@ -357,7 +358,8 @@ static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
-            pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){nodes, gpus, 1, 1, 4});
+            pto_request_t request =
+                ask("node_aware", "pairwise", (pto_layout_t){nodes, gpus, 1, 1, 4, false});
             double n = (double)nodes, m = (double)gpus;
             double transpose_s = flag_s + (within_s + n * s * within_s_per_byte) +
                                  (m - 1) * (peer_s + n * s * peer_s_per_byte) + flag_s;
@@ -378,7 +380,7 @@ static void gathering_costs_its_link_and_few_rounds(void **state) {
     const double s = 100;
     for (int64_t nodes = 2; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
-            const pto_layout_t layout = {nodes, gpus, 1, 1, 4};
+            const pto_layout_t layout = {nodes, gpus, 1, 1, 4, false};
             double n = (double)nodes, m = (double)gpus;
             double in_s = peer_s + (m - 1) * s * peer_s_per_byte + flag_s;
             double out_s = flag_s + peer_s + (m - 1) * n * m * s * peer_s_per_byte;
@@ -422,7 +424,7 @@ static void injection_is_shared_by_all_places(void **state) {
     (void)state;
     pto_machine_t with = machine;
     with.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-8, .line = 1};
-    pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2});
+    pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2, false});
     pto_plan_t *plan = made(&request);
     pto_price_t limited, free_of_it, walked;
     assert_int_equal(pto_price(plan, &with, &limited, NULL, NULL), PTO_OK);

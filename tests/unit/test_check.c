@@ -15,7 +15,8 @@
 /* --- good plans, and how to break them ------------------------------------------------------------------ */
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
-    pto_request_t request = request_on((pto_layout_t){2, 2, 1, 1, 2}, collective, strategy, algorithm, 32);
+    pto_request_t request =
+        request_on((pto_layout_t){2, 2, 1, 1, 2, false}, collective, strategy, algorithm, 32);
     request.messages = 3;
     return request;
 }
@@ -361,7 +362,7 @@ static pto_plan_t *with_handshake(handshake_t which) {
     handshake = which;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     request.strategy = &strategy;
-    request.layout = (pto_layout_t){1, 1, 1, 2, 1};
+    request.layout = (pto_layout_t){1, 1, 1, 2, 1, false};
     return plan_of(request);
 }
 

@@ -12,7 +12,7 @@
 #include "broken_plan.h"
 #include "portolan/builder.h"
 
-static const pto_layout_t two_nodes = {2, 2, 1, 1, 2}, four_gpus = {1, 4, 1, 1, 4};
+static const pto_layout_t two_nodes = {2, 2, 1, 1, 2, false}, four_gpus = {1, 4, 1, 1, 4, false};
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
                          pto_layout_t layout) {
@@ -267,7 +267,7 @@ static void order_that_only_the_stages_give_does_not_count(void **state) {
     static const pto_strategy_t strategy = {
         .name = "note", .collectives = 1u << PTO_COLLECTIVE_REDUCE, .build = build_note};
     pto_request_t request =
-        ask(PTO_COLLECTIVE_REDUCE, "cuda_aware", "binomial", (pto_layout_t){1, 1, 4, 4, 1});
+        ask(PTO_COLLECTIVE_REDUCE, "cuda_aware", "binomial", (pto_layout_t){1, 1, 4, 4, 1, false});
     request.strategy = &strategy;
     pto_plan_t *plan = NULL;
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
@@ -314,7 +314,7 @@ static void elements_that_are_cut_in_two_are_refused(void **state) {
 /* gsb whose root reduces into its output, from which the others copy: the user may write it meanwhile. */
 static void reading_anothers_output_after_its_run_is_refused(void **state) {
     (void)state;
-    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", (pto_layout_t){1, 2, 1, 1, 2});
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     int out = buffer_named(plan, "out");
     step_in(plan, "reduce", PTO_STEP_REDUCE)->target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
     pto_step_t *own = step_in(plan, "copy out", PTO_STEP_COPY);
@@ -341,7 +341,7 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
     buffer_in(plan, "out")->double_buffered = true;
     refused_for(plan, "buffer 'out' alternates, but the user has only one");
-    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", (pto_layout_t){1, 2, 1, 2, 2});
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", (pto_layout_t){1, 2, 1, 2, 2, false});
     buffer_in(plan, "in")->space = PTO_SPACE_CPU;
     refused_for(plan, "uses another process's 'in', which is the user's own host memory");
 }
@@ -377,7 +377,8 @@ static void sums_in_another_order_are_refused(void **state) {
 /* Of two operands the order does not matter, so two GPUs may each begin with their own. */
 static void a_plus_b_is_b_plus_a(void **state) {
     (void)state;
-    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2});
+    pto_plan_t *plan =
+        good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
@@ -389,7 +390,7 @@ static void a_plus_b_is_b_plus_a(void **state) {
 static void staged_plans_are_right(void **state) {
     (void)state;
     static const pto_layout_t layouts[] = {
-        {1, 1, 1, 1, 1}, {2, 2, 1, 1, 2}, {3, 1, 1, 1, 1}, {1, 5, 2, 2, 5}};
+        {1, 1, 1, 1, 1, false}, {2, 2, 1, 1, 2, false}, {3, 1, 1, 1, 1, false}, {1, 5, 2, 2, 5, false}};
     int proved = 0;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int a = 0; a < pto_algorithm_count(); a++)

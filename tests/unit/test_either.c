@@ -22,7 +22,7 @@ static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COL
 static const char *const strategies[] = {"mix_doubling", "mix_learning"};
 
 static pto_plan_t *either_plan(pto_collective_t collective, const char *strategy, int64_t procs) {
-    return made(collective, strategy, (pto_layout_t){1, 1, procs, procs, 1});
+    return made(collective, strategy, (pto_layout_t){1, 1, procs, procs, 1, false});
 }
 
 /* --- the walk ------------------------------------------------------------------------------------------- */
@@ -336,7 +336,7 @@ static int load(void **state) {
 
 static pto_request_t staging(pto_collective_t collective, const char *strategy, int64_t bytes, int64_t in,
                              int64_t out) {
-    pto_request_t request = ask(collective, strategy, (pto_layout_t){1, 1, 8, 8, 1});
+    pto_request_t request = ask(collective, strategy, (pto_layout_t){1, 1, 8, 8, 1, false});
     request.bytes = bytes;
     request.staged_members = (pto_staged_t){in, out};
     return request;

@@ -202,7 +202,6 @@ static void powers_survive_writing_and_reading(void **state) {
 static void bad_powers_are_rejected_at_their_position(void **state) {
     (void)state;
     const bad_input_t bad[] = {
-        {COSTS "energy: {cpu: {idle_w: 1, core_w: 1}}\n", PTO_ERR_KEY, 13, 9, {"missing key 'gpu'"}},
         {COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, {"missing key 'idle_w'"}},
         {COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, {"idle_w"}},
         {COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n",

@@ -565,7 +565,7 @@ static void no_messages_and_no_node_shape_are_errors(void **unused) {
     assert_non_null(strstr(err.message, "--node sockets=N"));
     pto_fit_options_t no_gpus = {.node = {.sockets = 2, .cores = 16}};
     assert_int_equal(pto_fit_samples(&samples, "m", "s", &no_gpus, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "--node gpus=1"));
+    assert_non_null(strstr(err.message, "--node gpus=N (gpus=0 if it has none)"));
     pto_samples_fini(&samples);
 }
 
@@ -599,6 +599,11 @@ static void options_are_read_and_nonsense_is_refused(void **unused) {
     assert_int_equal(pto_fit_node_parse("sockets=2,cores=40", &options, NULL), PTO_OK);
     assert_int_equal(options.node.cores, 40);
     assert_int_equal(options.node.gpus, 0);
+    assert_false(options.node.no_gpus);
+    assert_int_equal(pto_fit_node_parse("gpus=0", &options, NULL), PTO_OK);
+    assert_true(options.node.no_gpus);
+    assert_int_equal(pto_fit_node_parse("gpus=4", &options, NULL), PTO_OK);
+    assert_false(options.node.no_gpus);
     static const char *const bad_nodes[] = {"",        "sockets", "sockets=0", "gpus=x",
                                             "disks=2", "gpus=1,", "gpus=-1"};
     for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++)

@@ -11,6 +11,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
+#include "portolan/progress.h"
 #include "portolan/score.h"
 
 static const char known[] = "machine: made up\n"
@@ -104,7 +105,7 @@ static void what_was_hidden_is_found(void **state) {
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
     pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, &fit, NULL), PTO_OK);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.02);
     assert_within(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
     assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
@@ -132,14 +133,14 @@ static void what_is_left_out_is_not_looked_at(void **state) {
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
     pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(8), &fit, NULL), PTO_OK);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(8), NULL, &fit, NULL), PTO_OK);
     assert_false(pto_param_known(&fit.machine->contention));
     assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     const int more_nodes[] = {2, 4, 8};
     collectives = collectives_of(&truth, more_nodes, 3);
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), &fit, NULL), PTO_OK);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), NULL, &fit, NULL), PTO_OK);
     /* Tables and numbers are found in turn, which may end near the best place. */
     assert_within(fit.machine->contention.value, 0.8, 0.1);
     pto_machine_destroy(fit.machine);
@@ -158,7 +159,7 @@ static void measured_numbers_are_not_fitted(void **state) {
                                   "network: {contention: 5}\n");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
     pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, &fit, NULL), PTO_OK);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
     assert_true(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
     assert_within(fit.machine->contention.value, 0.8, 0.05);
@@ -168,6 +169,37 @@ static void measured_numbers_are_not_fitted(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* Fits of two machines to several node counts, with prices in common and without. */
+static void prices_that_fits_share_change_nothing(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    pto_machine_t truth = parse("", hidden), machine[2] = {parse("", ""), parse("", "")};
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_fit_prices_t *prices = pto_fit_prices_create();
+    assert_non_null(prices);
+    machine[1].messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.beta_s_per_byte.value *= 1.5;
+    const pto_node_counts_t *const train[] = {NULL, ALL_BUT(8), ALL_BUT(2), NULL};
+    const int of[] = {0, 0, 1, 0};
+    for (int i = 0; i < 4; i++) {
+        pto_fit_collectives_t alone, shared;
+        char alone_digest[PTO_MACHINE_DIGEST_MAX], shared_digest[PTO_MACHINE_DIGEST_MAX];
+        assert_int_equal(pto_fit_collectives(&machine[of[i]], &collectives, train[i], NULL, &alone, NULL),
+                         PTO_OK);
+        assert_int_equal(pto_fit_collectives(&machine[of[i]], &collectives, train[i], prices, &shared, NULL),
+                         PTO_OK);
+        assert_true(alone.badness == shared.badness);
+        assert_string_equal(pto_machine_digest(alone.machine, alone_digest),
+                            pto_machine_digest(shared.machine, shared_digest));
+        pto_machine_destroy(alone.machine);
+        pto_machine_destroy(shared.machine);
+    }
+    pto_fit_prices_destroy(prices);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine[0]);
+    pto_machine_fini(&machine[1]);
+}
+
 static void nothing_to_fit_to_is_an_error(void **state) {
     (void)state;
     const int nodes[] = {2};
@@ -175,9 +207,33 @@ static void nothing_to_fit_to_is_an_error(void **state) {
     pto_collectives_t collectives = collectives_of(&machine, nodes, 1);
     pto_fit_collectives_t fit;
     pto_error_t err;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), NULL, &fit, &err),
+                     PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "no collective is left"));
     pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+/* A stop lasts, so this is last. */
+static void a_stopped_fit_keeps_what_it_found(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    pto_machine_t truth = parse("", hidden), machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_fit_collectives_t whole, fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &whole, NULL), PTO_OK);
+    assert_false(whole.interrupted);
+    pto_stop();
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.interrupted);
+    assert_true(isfinite(fit.badness) && fit.badness > whole.badness);
+    assert_non_null(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024));
+    assert_int_equal(pto_fit_model_error(fit.machine, &collectives, NULL, true, NULL, NULL),
+                     PTO_ERR_INTERRUPTED);
+    pto_machine_destroy(whole.machine);
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
     pto_machine_fini(&machine);
 }
 
@@ -186,7 +242,9 @@ int main(void) {
         cmocka_unit_test(what_was_hidden_is_found),
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
+        cmocka_unit_test(prices_that_fits_share_change_nothing),
         cmocka_unit_test(nothing_to_fit_to_is_an_error),
+        cmocka_unit_test(a_stopped_fit_keeps_what_it_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

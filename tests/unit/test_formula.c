@@ -13,6 +13,7 @@
 
 #include "decide/cell_formulas.h"
 #include "made_machine.h"
+#include "sample.h"
 
 enum { VARIABLES = 6, TRIALS = 12 };
 
@@ -23,9 +24,11 @@ typedef struct {
     pto_machine_param_t *param;
     int param_count;
     uint64_t random;
+    int64_t cells;
     int64_t prices;  /* compared */
     int64_t unknown; /* no formula holds */
-    int64_t refused; /* the price is not a formula */
+    int64_t refused;
+    int64_t extrapolated; /* cells of NCCL beyond what was measured */ /* the price is not a formula */
 } work_t;
 
 static double unit_random(work_t *work) {
@@ -87,6 +90,7 @@ static void compare(work_t *work, const pto_scenario_t *scenario, int64_t point,
 }
 
 static void check_scenario(work_t *work, const char *text) {
+    const int64_t every = test_sample() > 1 ? 5 : 1;
     pto_scenario_t scenario;
     pto_predictions_t predictions;
     pto_error_t err = {0};
@@ -102,12 +106,15 @@ static void check_scenario(work_t *work, const char *text) {
             pto_formula_variable_t variable[VARIABLES];
             const pto_prediction_t *prediction = pto_prediction_at(&predictions, point, s);
             pto_cell_formulas_t formulas;
-            if (!prediction->applicable || prediction->price.seconds <= 0)
+            if (!prediction->applicable || prediction->price.seconds <= 0 || work->cells++ % every != 0)
                 continue;
             int count = largest_terms(prediction, variable);
             assert_int_equal(pto_cell_formulas(&scenario, work->machine, point, predictions.strategy[s],
                                                variable, count, &formulas, NULL),
                              PTO_OK);
+            if (formulas.reason[0] && strcmp(predictions.strategy[s]->name, "nccl") == 0)
+                fail_msg("nccl has no formula: %s", formulas.reason);
+            work->extrapolated += prediction->price.extrapolated.gpus > 0;
             if (formulas.reason[0])
                 work->refused++;
             else
@@ -149,7 +156,7 @@ static void formulas_are_prices_where_every_term_counts(void **state) {
     check_machine(&work);
     print_message("# %lld prices, %lld not known, %lld cells refused\n", (long long)work.prices,
                   (long long)work.unknown, (long long)work.refused);
-    assert_true(work.prices > 1000);
+    assert_true(work.prices > (test_sample() > 1 ? 200 : 1000) && work.extrapolated > 0);
     assert_true(work.unknown * 4 < work.prices);
     pto_machine_fini(&machine);
 }

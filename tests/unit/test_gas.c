@@ -12,7 +12,7 @@
 #include "portolan/builder.h"
 #include "portolan/price.h"
 
-static const pto_layout_t four = {1, 4, 1, 1, 4};
+static const pto_layout_t four = {1, 4, 1, 1, 4, false};
 
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
@@ -111,7 +111,8 @@ static void every_flag_of_a_tree_is_needed(void **state) {
                                                    PTO_COLLECTIVE_BROADCAST};
     for (int64_t gpus = 2; gpus <= 9; gpus++)
         for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
-            pto_request_t request = ask(collectives[i], "gas_tree", (pto_layout_t){1, gpus, 1, 1, gpus});
+            pto_request_t request =
+                ask(collectives[i], "gas_tree", (pto_layout_t){1, gpus, 1, 1, gpus, false});
             pto_plan_t *whole = plan_of(request);
             int flags = pto_plan_flag_count(whole);
             assert_int_equal(flags, 2 * pto_log2_ceil(gpus));
@@ -227,15 +228,15 @@ static void shares_of_the_vector_are_gathered(void **state) {
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
     pto_error_t err;
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4});
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4, false});
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message,
                         "gas_split has kernels wait for each other, so a GPU can have one, and 2 "
                         "processes hold data on each (owners_per_gpu)");
-    request.layout = (pto_layout_t){2, 2, 1, 1, 2};
+    request.layout = (pto_layout_t){2, 2, 1, 1, 2, false};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "only within a node"));
-    request.layout = (pto_layout_t){1, 1, 1, 1, 1};
+    request.layout = (pto_layout_t){1, 1, 1, 1, 1, false};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
 }
 

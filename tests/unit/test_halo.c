@@ -78,9 +78,9 @@ static void every_small_grid_of_two_dimensions_is_right(void **state) {
     for (int64_t rows = 1; rows <= 4; rows++)
         for (int64_t columns = 1; columns <= 4; columns++) {
             int64_t owners = rows * columns;
-            prove_grid((pto_layout_t){owners, 1, 1, 1, 1}, 2, rows, columns, 0);
-            prove_grid((pto_layout_t){1, owners, 1, 2, 2}, 2, rows, columns, 0);
-            prove_grid((pto_layout_t){rows, 1, columns, columns, 1}, 2, rows, columns, 0);
+            prove_grid((pto_layout_t){owners, 1, 1, 1, 1, false}, 2, rows, columns, 0);
+            prove_grid((pto_layout_t){1, owners, 1, 2, 2, false}, 2, rows, columns, 0);
+            prove_grid((pto_layout_t){rows, 1, columns, columns, 1, false}, 2, rows, columns, 0);
         }
 }
 
@@ -88,7 +88,7 @@ static void every_small_grid_of_three_dimensions_is_right(void **state) {
     (void)state;
     for (int64_t shape = 0; shape < 27; shape += test_sample()) {
         int64_t rows = 1 + shape / 9, columns = 1 + shape / 3 % 3, planes = 1 + shape % 3;
-        prove_grid((pto_layout_t){1, rows * columns * planes, 1, 1, 2}, 3, rows, columns, planes);
+        prove_grid((pto_layout_t){1, rows * columns * planes, 1, 1, 2, false}, 3, rows, columns, planes);
     }
     print_message("%lld plans proved right\n", (long long)proved);
 }
@@ -145,7 +145,8 @@ static void shapes_that_make_no_grid_are_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_error_t err = {0};
         pto_plan_t *plan = NULL;
-        pto_request_t request = ask("cuda_aware", "neighbors", cases[i].grid, (pto_layout_t){6, 1, 1, 1, 1});
+        pto_request_t request =
+            ask("cuda_aware", "neighbors", cases[i].grid, (pto_layout_t){6, 1, 1, 1, 1, false});
         assert_int_equal(pto_plan_create(&request, &plan, &err), cases[i].status);
         if (!strstr(err.message, cases[i].says))
             fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
@@ -153,7 +154,7 @@ static void shapes_that_make_no_grid_are_refused(void **state) {
 }
 
 static pto_step_t *steps_of(pto_plan_t **plan) {
-    *plan = plan_of(ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1}));
+    *plan = plan_of(ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1, false}));
     return (*plan)->steps.item;
 }
 
@@ -180,7 +181,7 @@ static void a_border_that_is_not_exchanged_is_found(void **state) {
 static void a_call_of_other_messages_is_found(void **state) {
     (void)state;
     for (int fault = 0; fault < 4; fault++) {
-        pto_request_t request = ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1});
+        pto_request_t request = ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1, false});
         request.by_library = true;
         pto_plan_t *plan = plan_of(request);
         pto_node_t *node = plan->nodes.item;
@@ -243,11 +244,11 @@ static void prices_follow_the_formulas(void **state) {
         const pto_halo_t grid = {
             .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {extent, 2 * extent}, .width = 1};
         int64_t rows = extent + 2, row_bytes = 4 * (2 * extent + 2), column_bytes = 4 * rows;
-        pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+        pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
         assert_about(priced_s(machine, request, pto_price),
                      two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
                          two_messages_s(machine, PTO_SPACE_GPU, column_bytes));
-        request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+        request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
         assert_about(priced_s(machine, request, pto_price),
                      two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
                          two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
@@ -265,7 +266,7 @@ static void copies_that_follow_each_other_are_queued(void **state) {
     pto_machine_t *machine = summit();
     const pto_halo_t grid = {
         .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
-    pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+    pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
     double waited_s = priced_s(machine, request, pto_price), saved_s = 0;
     static const char *const key[] = {"copies.queued.h2d", "copies.queued.d2h"};
     for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
@@ -289,7 +290,7 @@ static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
     (void)state;
     pto_machine_t *machine = summit();
     static const pto_layout_t layout[] = {
-        {12, 1, 1, 1, 1}, {6, 2, 1, 1, 1}, {3, 4, 1, 2, 2}, {2, 6, 1, 1, 3}};
+        {12, 1, 1, 1, 1, false}, {6, 2, 1, 1, 1, false}, {3, 4, 1, 2, 2, false}, {2, 6, 1, 1, 3, false}};
     static const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr"};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         for (int s = 0; s < 3; s++)
@@ -317,7 +318,7 @@ static void the_price_does_not_depend_on_the_number_of_nodes(void **state) {
     const pto_halo_t grid = {.dim_count = 3, .wrap = {true, true, true}, .extent = {32, 32, 32}, .width = 1};
     static const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr"};
     for (int s = 0; s < 3; s++) {
-        pto_request_t request = ask(strategy[s], "neighbors", grid, (pto_layout_t){512, 1, 1, 4, 1});
+        pto_request_t request = ask(strategy[s], "neighbors", grid, (pto_layout_t){512, 1, 1, 4, 1, false});
         double few_s = priced_s(machine, request, pto_price);
         request.layout.nodes = 1 << 20;
         assert_about(priced_s(machine, request, pto_price), few_s);

@@ -14,8 +14,8 @@
 #include "portolan/price.h"
 #include "portolan/simulate.h"
 
-static const pto_layout_t four_gpus = {1, 4, 1, 1, 4}, one_gpu = {1, 1, 4, 4, 1},
-                          two_by_two = {1, 2, 2, 2, 1};
+static const pto_layout_t four_gpus = {1, 4, 1, 1, 4, false}, one_gpu = {1, 1, 4, 4, 1, false},
+                          two_by_two = {1, 2, 2, 2, 1, false};
 
 /* --- what orders a run, and what two -------------------------------------------------------------------- */
 
@@ -187,9 +187,9 @@ static void refused_because(pto_request_t request, const char *reason) {
 
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){3, 4, 1, 1, 4}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){3, 4, 1, 1, 4, false}),
                     "gsb shares GPU memory, which works only within a node, and the layout has 3 nodes");
-    refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1}),
+    refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1, false}),
                     "btb needs several processes that hold data, and there is only one");
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     assert_int_equal(pto_algorithm_find("ring", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL), PTO_OK);
@@ -202,24 +202,24 @@ static void what_does_not_apply_says_why(void **state) {
 
 static void hierarchies_apply_where_their_levels_are(void **state) {
     (void)state;
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1, false}),
                     "gsb_gsb shares memory inside nodes, and each node has only one process that holds data");
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4, false}),
                     "btb_gsb uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)");
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1, false}),
                     "gsb_btb uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)");
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){2, 4, 1, 4, 4, false}),
                     "mix_gsb stages inside each GPU, where one process holds data (owners_per_gpu: 1)");
-    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 1, 4, 4, 4}),
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 1, 4, 4, 4, false}),
                     "mix_gsb is for several GPUs, and the layout has one");
     static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb", "mix_gsb"};
     for (size_t i = 0; i < 5; i++)
-        pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2}));
+        pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2, false}));
 }
 
 static void only_the_leaders_of_nodes_send_messages(void **state) {
     (void)state;
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){3, 2, 2, 3, 2});
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){3, 2, 2, 3, 2, false});
     int messages = 0;
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
@@ -332,7 +332,8 @@ static void additional_inputs_have_their_own_cost_if_known(void **state) {
     const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
     pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte, kept = *further;
     for (int64_t gpus = 2; gpus < 6; gpus++) {
-        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus});
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus, false});
         double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
         double moved_s = copy_s + flag_s + flag_s + copy_s;
         *further = (pto_param_t){0};
@@ -416,7 +417,7 @@ static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
     const double s = 1000, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10;
     double inner_s = 1e-6 + 2 * s * 1e-10, outer_s = 2e-6 + s * 1e-9;
     double ring_s = 2 * (7e-6 + s / 2 * 3e-9) + 3e-6 + s / 2 * 2e-10;
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){2, 2, 2, 2, 2});
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){2, 2, 2, 2, 2, false});
     assert_close(priced_s(&request, pto_price), (inner_s + flag_s + reduce_s) +
                                                     (outer_s + flag_s + reduce_s) + ring_s +
                                                     (flag_s + outer_s) + (flag_s + inner_s));
@@ -424,7 +425,7 @@ static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
 
 static void copies_between_sockets_cost_theirs(void **state) {
     (void)state;
-    pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1});
+    pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1, false});
     assert_close(priced_s(&request, pto_price), 5e-7 + (1e-6 + 1000 * 1e-10) + 5e-7 + (4e-6 + 1000 * 1.5e-9));
 }
 
@@ -433,7 +434,7 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
     (void)state;
     int compared = 0;
     for (int64_t shape = 0; shape < 3 * 5 * 4; shape++) {
-        pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2};
+        pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2, false};
         for (int s = 0; s < pto_strategy_count(); s++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
                 const pto_strategy_t *strategy = pto_strategy_at(s);
@@ -470,7 +471,8 @@ static void simulated_copies_between_gpus_take_their_price(void **state) {
     for (int64_t gpus = 2; gpus < 9; gpus++)
         for (int c = 0; c < 3; c++)
             for (int s = 0; s < 2; s++) {
-                pto_request_t request = ask(collective[c], strategy[s], (pto_layout_t){1, gpus, 1, 1, gpus});
+                pto_request_t request =
+                    ask(collective[c], strategy[s], (pto_layout_t){1, gpus, 1, 1, gpus, false});
                 double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
                 bool overlaps = s == 1 && collective[c] != PTO_COLLECTIVE_REDUCE;
                 if (sim_s < 0.99 * price_s || sim_s > (overlaps ? 1.35 : 1.01) * price_s)
@@ -483,7 +485,8 @@ static void simulated_hierarchies_come_near_their_price(void **state) {
     (void)state;
     static const char *const strategy[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
     for (int s = 0; s < 4; s++) {
-        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy[s], (pto_layout_t){2, 4, 4, 4, 4});
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLREDUCE, strategy[s], (pto_layout_t){2, 4, 4, 4, 4, false});
         double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
         if (sim_s < 0.9 * price_s || sim_s > 1.1 * price_s)
             fail_msg("%s: simulated %.9g, priced %.9g", strategy[s], sim_s, price_s);

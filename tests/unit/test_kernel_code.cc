@@ -21,18 +21,16 @@ extern "C" {
 struct uint4 {
     uint32_t x, y, z, w;
 };
-struct uint2 {
-    uint32_t x, y;
-};
 struct place_t {
     unsigned x;
 };
-static place_t threadIdx, gridDim;
+static place_t threadIdx, blockDim, gridDim;
 static void __syncthreads() {}
 using std::max;
 using std::min;
 
 #define PTO_KERNEL_MEMORY_CUH
+#include "portolan/kernel.h"
 struct line {
     uint64_t half[2];
 };
@@ -59,6 +57,8 @@ static uint64_t look(const patience own, uint64_t began_ns) {
 }
 static const patience endless = {nullptr, 0}, short_lived = {nullptr, 1};
 static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
+static uint8_t load_tag(const char *at) { return static_cast<uint8_t>(*at); }
+static void store_tag(char *at, uint8_t tag) { *at = static_cast<char>(tag); }
 
 #include "kernel_lines.cuh"
 #include "kernel_translate.cuh"
@@ -129,33 +129,68 @@ template <typename F> static void each_thread(const program &all, const F &run) 
     }
 }
 
+static lines_run lines_run_of(const program &all, const patience &own) {
+    static line_operand operands[OPERANDS_NEAR];
+    for (unsigned i = 0; i < all.operand_count; i++)
+        operands[i] = line_operand_of(all.operands[i], gridDim.x * all.slices);
+    return {operands, RUN, gridDim.x * all.slices, own};
+}
+
+/* `run` by every thread of every block for each of its parts, of a program with lines. */
+template <typename F> static void each_line_thread(const program &all, const patience &own, const F &run) {
+    const lines_run now = lines_run_of(all, own);
+    loads = 0;
+    blockDim.x = 32 * (1 + random_below(THREADS / 32));
+    for (unsigned number = 0; number < now.parts; number++)
+        for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++)
+            run(number, now);
+}
+
+/* The halves and the tag of line i of a piece. */
+struct at_line {
+    char *halves, *tag;
+};
+
+static at_line line_in(pieces_t &pieces, unsigned index, size_t i) {
+    const size_t lines = (pieces.bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
+    return {piece(pieces, index) + i * PTO_LINE_BYTES, piece(pieces, index) + lines * PTO_LINE_BYTES + i};
+}
+
 /* The data of a piece, lines or not. */
 static std::vector<char> data_in(pieces_t &pieces, unsigned index) {
     const char *at = piece(pieces, index);
     std::vector<char> data(at, at + pieces.bytes);
-    for (size_t i = 0; i < pieces.bytes && pieces.lines[index]; i += sizeof(uint32_t)) {
-        const char *half = at + 2 * i;
-        uint32_t run;
-        memcpy(&data[i], half, sizeof run);
-        memcpy(&run, half + sizeof run, sizeof run);
-        assert_int_equal(run, RUN);
+    for (size_t i = 0; i * PTO_LINE_BYTES < pieces.bytes && pieces.lines[index]; i++) {
+        const at_line here = line_in(pieces, index, i);
+        const uint8_t tag = static_cast<uint8_t>(*here.tag);
+        uint64_t half[2];
+        memcpy(half, here.halves, sizeof half);
+        assert_true(pto_line_of_run(half[0], half[1], tag, RUN));
+        for (int j = 0; j < 2; j++)
+            half[j] = pto_line_data(half[j], tag, j);
+        memcpy(&data[i * PTO_LINE_BYTES], half, min(sizeof half, pieces.bytes - i * PTO_LINE_BYTES));
     }
     return data;
 }
 
-/* Put a piece's data into lines of this run. */
-static void pack(pieces_t &pieces, unsigned index, const std::vector<char> &data) {
-    for (size_t i = 0; i < pieces.bytes; i += sizeof(uint32_t)) {
-        const uint32_t run = RUN;
-        memcpy(piece(pieces, index) + 2 * i, &data[i], sizeof run);
-        memcpy(piece(pieces, index) + 2 * i + sizeof run, &run, sizeof run);
+/* Put a piece's data into lines of a run. */
+static void pack(pieces_t &pieces, unsigned index, const std::vector<char> &data, uint64_t run = RUN) {
+    for (size_t i = 0; i * PTO_LINE_BYTES < pieces.bytes; i++) {
+        const at_line here = line_in(pieces, index, i);
+        uint64_t half[2] = {};
+        memcpy(half, &data[i * PTO_LINE_BYTES], min(sizeof half, pieces.bytes - i * PTO_LINE_BYTES));
+        *here.tag = static_cast<char>(pto_line_tag(half[0], half[1], run));
+        for (uint64_t &one : half)
+            one = pto_line_half(one, run);
+        memcpy(here.halves, half, sizeof half);
     }
 }
 
 static bool same_outside(pieces_t &pieces, unsigned index, const std::vector<char> &before) {
     const std::vector<char> &now = pieces.memory[index];
     size_t begin = static_cast<size_t>(piece(pieces, index) - now.data());
-    size_t end = begin + pieces.bytes * (pieces.lines[index] ? 2 : 1);
+    size_t end =
+        begin + static_cast<size_t>(pto_spot_bytes(pieces.lines[index], static_cast<int64_t>(pieces.bytes)));
     return std::equal(now.begin(), now.begin() + static_cast<ptrdiff_t>(begin), before.begin()) &&
            std::equal(now.begin() + static_cast<ptrdiff_t>(end), now.end(),
                       before.begin() + static_cast<ptrdiff_t>(end));
@@ -165,15 +200,30 @@ static const unsigned shifts[] = {0, 4, 1};
 
 static unsigned width_at(unsigned shift, unsigned most) { return shift == 0 ? most : shift == 4 ? 4 : 1; }
 
+static op make_op(int kind, unsigned width, unsigned count, unsigned copies = 0) {
+    op made = {};
+    made.kind = kind & 7;
+    made.width = width & 31;
+    made.count = static_cast<uint16_t>(count);
+    made.copies = static_cast<uint8_t>(copies);
+    return made;
+}
+
 /* Below a unit, below a turn of the threads, whole turns, some over. */
 static size_t some_bytes() {
-    static const size_t turn = size_t(THREADS) * PTO_PART_UNIT_BYTES;
+    static const size_t turn = size_t(THREADS) * UNIT_BYTES;
     const size_t bytes[] = {random_below(40), random_below(5000), turn * random_below(9),
                             turn + random_below(ROOM)};
     return bytes[random_below(4)];
 }
 
-static size_t some_words() { return some_bytes() / 4 / PTO_LINE_DATA_BYTES * PTO_LINE_DATA_BYTES; }
+static size_t some_words() { return some_bytes() / 16 * 4; }
+
+/* Half of them whole units. */
+static size_t some_line_bytes() {
+    const size_t bytes = some_bytes() / 4;
+    return random_below(2) ? bytes : bytes / UNIT_BYTES * UNIT_BYTES;
+}
 
 /* --- copies ----------------------------------------------------------------------------------------------
  */
@@ -183,9 +233,7 @@ static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned sh
     pieces_t pieces = make_pieces(count, bytes, shift);
     const std::vector<std::vector<char>> before = pieces.memory;
     const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
-    const op now = {static_cast<uint8_t>(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE),
-                    static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)), static_cast<uint16_t>(count),
-                    0};
+    const op now = make_op(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), count);
     each_thread(all, [&](const part *own) { spreads ? spread(own, now) : move(own, now); });
     for (unsigned pair = 0; pair < pairs; pair++) {
         const unsigned source = spreads ? 0 : 2 * pair, target = spreads ? pair + 1 : 2 * pair + 1;
@@ -254,7 +302,7 @@ static void check_rows(unsigned pairs, int64_t align) {
     for (unsigned pair = 0; pair < pairs; pair++)
         add_pair(rows, align);
     fill_wanted(rows);
-    const pto_kernel_op_t whole = {PTO_KERNEL_MOVE, 0, static_cast<int>(2 * pairs)};
+    const pto_kernel_op_t whole = {PTO_KERNEL_MOVE, 0, static_cast<int>(2 * pairs), 0};
     pto_kernel_program_t from = {};
     from.ops = &whole;
     from.op_count = 1;
@@ -268,8 +316,8 @@ static void check_rows(unsigned pairs, int64_t align) {
         all.operands[i] = translate(&from.operands[i], gridDim.x * all.slices);
     assert_true(can_run_rows(&from, &whole));
     const bool strided = some_rows(&from, &whole);
-    const op now = {static_cast<uint8_t>(strided ? int(MOVE_ROWS) : int(PTO_KERNEL_MOVE)),
-                    static_cast<uint8_t>(width_of(&from, &whole)), static_cast<uint16_t>(whole.count), 0};
+    const op now = make_op(strided ? int(MOVE_ROWS) : int(PTO_KERNEL_MOVE), width_of(&from, &whole),
+                           static_cast<unsigned>(whole.count));
     each_thread(all, [&](const part *own) { strided ? move_rows(own, now) : move(own, now); });
     assert_true(rows.memory == rows.wanted);
 }
@@ -303,28 +351,33 @@ struct plus_unsigned {
     uint32_t operator()(uint32_t one, uint32_t other) const { return one + other; }
 };
 
-static void check_reduction(unsigned inputs, size_t bytes, unsigned shift, bool into_first) {
-    pieces_t pieces = make_pieces(1 + inputs, bytes, shift);
+static void check_reduction(unsigned inputs, unsigned copies, size_t bytes, unsigned shift, bool into_first) {
+    const unsigned count = 1 + inputs + copies;
+    pieces_t pieces = make_pieces(count, bytes, shift);
     std::vector<std::vector<char>> values;
-    program all = program_of(pieces, 1 + inputs, 1 + random_below(4), 1 + random_below(3));
+    program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     if (into_first)
         all.operands[1] = all.operands[0];
     for (unsigned i = 1; i <= inputs; i++)
         values.push_back(data_in(pieces, into_first && i == 1 ? 0 : i));
-    const std::vector<char> before = pieces.memory[0];
-    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, PTO_PART_UNIT_BYTES)),
-                    static_cast<uint16_t>(1 + inputs), 0};
+    const std::vector<std::vector<char>> before = pieces.memory;
+    const op now = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), count, copies);
     each_thread(all, [&](const part *own) { reduce<uint32_t>(own, now, plus_unsigned()); });
-    assert_true(data_in(pieces, 0) == sums_of(values));
-    assert_true(same_outside(pieces, 0, before));
+    for (unsigned i = 0; i < count; i++)
+        if (i == 0 || i > inputs) {
+            assert_true(data_in(pieces, i) == sums_of(values));
+            assert_true(same_outside(pieces, i, before[i]));
+        } else {
+            assert_true(pieces.memory[i] == before[i]);
+        }
 }
 
 static void reductions_of_any_number_size_and_place_are_right(void **) {
     for (unsigned inputs = 1; inputs <= 9; inputs++)
         for (unsigned shift : {0u, 4u})
-            for (int i = 0; i < 4; i++) {
-                check_reduction(inputs, some_bytes() / 4 * 4, shift, false);
-                check_reduction(inputs, some_bytes() / 4 * 4, shift, true);
+            for (unsigned copies = 0; copies < 4; copies++) {
+                check_reduction(inputs, copies, some_bytes() / 4 * 4, shift, false);
+                check_reduction(inputs, copies, some_bytes() / 4 * 4, shift, true);
             }
 }
 
@@ -354,22 +407,25 @@ static bool equal_values(pto_datatype_t datatype, const std::vector<char> &one,
 struct in_kernel {
     const program &all;
     const op &now;
-    bool lines;
+    bool lines, simple;
     template <typename T, typename Op> void of() const {
-        each_thread(all, [&](const part *own) {
-            if (lines)
-                reduce_lines<T>(own, now, RUN, operation<Op>(all.by), endless);
-            else
-                reduce<T>(own, now, operation<Op>(all.by));
-        });
+        if (lines)
+            each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                if (simple)
+                    reduce_lines<LINES_SIMPLE, T>(now, number, run, operation<Op>(all.by));
+                else
+                    reduce_lines<LINES_ANY_FORM, T>(now, number, run, operation<Op>(all.by));
+            });
+        else
+            each_thread(all, [&](const part *own) { reduce<T>(own, now, operation<Op>(all.by)); });
     }
 };
 
 static void check_type(pto_datatype_t datatype, pto_op_t by, unsigned inputs, unsigned shift, bool lines) {
     const size_t element = static_cast<size_t>(pto_datatype_bytes(datatype));
-    const size_t bytes =
-        lines ? some_words() / 64 * PTO_LINE_DATA_BYTES : some_bytes() / 16 / element * element;
-    pieces_t pieces = make_pieces(1 + inputs, bytes, shift);
+    const size_t bytes = some_bytes() / 16 / element * element;
+    const unsigned copies = lines ? 0 : random_below(3), count = 1 + inputs + copies;
+    pieces_t pieces = make_pieces(count, bytes, shift);
     std::vector<std::vector<char>> values;
     std::vector<const void *> sources;
     for (unsigned i = 1; i <= inputs; i++)
@@ -384,17 +440,18 @@ static void check_type(pto_datatype_t datatype, pto_op_t by, unsigned inputs, un
     pto_reduce_many_host(wanted.data(), true, sources.data(), static_cast<int>(inputs), bytes / element,
                          datatype, by);
     wanted.resize(bytes);
-    program all = program_of(pieces, 1 + inputs, 1 + random_below(4), lines ? 1 : 1 + random_below(3));
+    program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     all.by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(by)};
-    const std::vector<char> before = pieces.memory[0];
-    const unsigned most = lines ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_PART_UNIT_BYTES);
-    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, most)),
-                    static_cast<uint16_t>(1 + inputs), 0};
-    with_operation(datatype, by, in_kernel{all, now, lines});
-    if (!equal_values(datatype, data_in(pieces, 0), wanted))
-        fail_msg("%s of %u %s in %zu bytes, lines %d, shift %u", pto_op_name(by), inputs,
-                 pto_datatype_name(datatype), bytes, lines, shift);
-    assert_true(same_outside(pieces, 0, before));
+    const std::vector<std::vector<char>> before = pieces.memory;
+    const op now = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), count, copies);
+    with_operation(datatype, by,
+                   in_kernel{all, now, lines, inputs <= 2 && bytes % UNIT_BYTES == 0 && shift == 0});
+    for (unsigned i = 0; i < count; i = i == 0 ? 1 + inputs : i + 1) {
+        if (!equal_values(datatype, data_in(pieces, i), wanted))
+            fail_msg("%s of %u %s in %zu bytes, lines %d, shift %u, target %u of %u", pto_op_name(by), inputs,
+                     pto_datatype_name(datatype), bytes, lines, shift, i, 1 + copies);
+        assert_true(same_outside(pieces, i, before[i]));
+    }
 }
 
 static void every_type_and_operation_gives_what_it_gives_on_the_cpu(void **) {
@@ -407,9 +464,9 @@ static void every_type_and_operation_gives_what_it_gives_on_the_cpu(void **) {
             const unsigned element = static_cast<unsigned>(pto_datatype_bytes(datatype));
             for (unsigned inputs : {1u, 2u, 5u}) {
                 check_type(datatype, op, inputs, 0, false);
-                check_type(datatype, op, inputs, element % PTO_PART_UNIT_BYTES, false);
-                if (element <= PTO_LINE_DATA_BYTES)
-                    check_type(datatype, op, inputs, 0, true);
+                check_type(datatype, op, inputs, element % UNIT_BYTES, false);
+                check_type(datatype, op, inputs, 0, true);
+                check_type(datatype, op, inputs, element % UNIT_BYTES, true);
             }
         }
 }
@@ -464,10 +521,12 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
             wanted[pair] = data_in(pieces, 2 * pair);
     }
     const std::vector<std::vector<char>> before = pieces.memory;
-    const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1);
-    const op now = {PTO_KERNEL_MOVE, static_cast<uint8_t>(width_at(shift, PTO_LINE_DATA_BYTES)),
-                    static_cast<uint16_t>(2 * pairs), 0};
-    each_thread(all, [&](const part *own) { copy_lines(own, now, RUN, endless); });
+    const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1 + random_below(3));
+    const op now = make_op(PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), 2 * pairs);
+    const bool simple = pairs <= 2 && bytes % UNIT_BYTES == 0 && shift == 0;
+    each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+        simple ? copy_lines<LINES_SIMPLE>(now, number, run) : copy_lines<LINES_ANY_FORM>(now, number, run);
+    });
     for (unsigned pair = 0; pair < pairs; pair++) {
         assert_true(data_in(pieces, 2 * pair + 1) == wanted[pair]);
         assert_true(same_outside(pieces, 2 * pair + 1, before[2 * pair + 1]));
@@ -475,7 +534,7 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
 }
 
 static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **) {
-    static char lines[16 * PTO_LINE_BYTES], data[16 * PTO_LINE_DATA_BYTES];
+    static char lines[17 * PTO_LINE_BYTES], data[16 * PTO_LINE_BYTES];
     const int64_t bytes = sizeof data;
     const pto_operand_t whole[] = {{{lines, 0, true}, bytes, pto_rows_of(bytes)},
                                    {{data, 0, false}, bytes, pto_rows_of(bytes)}};
@@ -485,10 +544,58 @@ static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **)
     gridDim.x = 1;
     for (unsigned i = 0; i < all.operand_count; i++)
         all.operands[i] = translate(&whole[i], 1);
-    const op copies = {PTO_KERNEL_MOVE, PTO_LINE_DATA_BYTES, 2, 0};
+    const op copies = make_op(PTO_KERNEL_MOVE, PTO_LINE_BYTES, 2);
     looks = 0;
-    each_thread(all, [&](const part *own) { copy_lines(own, copies, RUN, short_lived); });
+    each_line_thread(all, short_lived, [&](unsigned number, const lines_run &run) {
+        copy_lines<LINES_ANY_FORM>(copies, number, run);
+    });
     assert_int_equal(looks, 16);
+}
+
+/* Any one of a line's halves or its tag of the run before the last is not there yet. */
+static void what_an_earlier_run_left_is_waited_for(void **) {
+    for (uint64_t run = 1; run < 300; run++)
+        for (int stale = 0; stale < 4; stale++) {
+            const uint64_t low = UINT64_C(0x8123456789abcdef), high = UINT64_C(0x7edcba9876543210);
+            const uint64_t of[] = {stale == 0 ? run - 2 : run, stale == 1 ? run - 2 : run,
+                                   stale == 2 ? run - 2 : run};
+            const bool never = run <= 2; /* then the memory is zero */
+            uint64_t half[] = {pto_line_half(low, of[0]), pto_line_half(high, of[1])};
+            uint8_t tag = pto_line_tag(low, high, of[2]);
+            if (never && stale < 2)
+                half[stale] = 0;
+            if (never && stale == 2)
+                tag = 0;
+            assert_int_equal(pto_line_of_run(half[0], half[1], tag, run), stale == 3);
+            if (stale < 3)
+                continue;
+            assert_true(pto_line_data(half[0], tag, 0) == low);
+            assert_true(pto_line_data(half[1], tag, 1) == high);
+        }
+}
+
+/* Lines of run r are in copy r % 2, and memory that is no lines in its only one. */
+static void runs_take_turns_with_the_copies_of_lines(void **) {
+    static char memory[ROOM];
+    const int64_t bytes = 5000;
+    const pto_operand_t whole[] = {{{memory, 8192, true}, bytes, pto_rows_of(bytes)},
+                                   {{memory, 0, false}, bytes, pto_rows_of(bytes)}};
+    gridDim.x = 3;
+    for (uint64_t run = 6; run < 8; run++)
+        for (unsigned number = 0; number < 6; number++) {
+            lines_run now = {nullptr, run, 6, endless};
+            const pto_part_t part = pto_part(bytes, PART_BYTES, 6, static_cast<int>(number));
+            const line_operand lines = line_operand_of(translate(&whole[0], 6), 6);
+            const line_operand data = line_operand_of(translate(&whole[1], 6), 6);
+            const line_part of_lines = line_part_of(lines, number, now),
+                            of_data = line_part_of(data, number, now);
+            assert_ptr_equal(of_lines.at, memory + run % 2 * 8192 + part.offset_bytes);
+            assert_ptr_equal(of_lines.tags, memory + run % 2 * 8192 + 5008 + part.offset_bytes / 16);
+            assert_ptr_equal(of_data.at, memory + part.offset_bytes);
+            assert_null(of_data.tags);
+            assert_int_equal(of_lines.count, (part.bytes + 15) / 16);
+            assert_int_equal(of_lines.rest_bytes, part.bytes % 16);
+        }
 }
 
 /* A launch without a number computes its parts first, as those of an even run. */
@@ -497,7 +604,7 @@ static void parts_of_an_even_run_become_those_of_an_odd_one(void **) {
     const int64_t bytes = 1000;
     const pto_rows_t rows = {10, 100, 16};
     const pto_operand_t whole[] = {{{memory, 4096, false}, bytes, pto_rows_of(bytes)},
-                                   {{memory + 16, 8192, true}, bytes, pto_rows_of(bytes)},
+                                   {{memory + 16, 8192, false}, bytes, pto_rows_of(bytes)},
                                    {{memory, 0, false}, bytes, pto_rows_of(bytes)},
                                    {{memory, 0, false}, bytes, rows}};
     program all = {};
@@ -523,8 +630,8 @@ static void what_goes_into_lines_and_out_of_them_is_right(void **) {
     for (unsigned pairs = 1; pairs <= 8; pairs++)
         for (unsigned shift : shifts)
             for (int i = 0; i < 4; i++) {
-                check_line_copies(pairs, some_words(), shift, false);
-                check_line_copies(pairs, some_words(), shift, true);
+                check_line_copies(pairs, some_line_bytes(), shift, false);
+                check_line_copies(pairs, some_line_bytes(), shift, true);
             }
 }
 
@@ -537,20 +644,140 @@ static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
                 pieces_t pieces = make_pieces(count, bytes, shift);
                 for (unsigned k = 1; k < count; k++)
                     pieces.lines[k] = true;
-                const op out = {PTO_KERNEL_SPREAD, static_cast<uint8_t>(width_at(shift, PTO_LINE_DATA_BYTES)),
-                                static_cast<uint16_t>(count), 0};
+                const op out = make_op(PTO_KERNEL_SPREAD, width_at(shift, UNIT_BYTES), count);
                 op sum = out;
                 sum.kind = PTO_KERNEL_REDUCE;
-                const program all = program_of(pieces, count, 1 + random_below(4), 1);
+                const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
                 const std::vector<char> vector = data_in(pieces, 0);
-                each_thread(all, [&](const part *own) { copy_lines(own, out, RUN, endless); });
+                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                    copy_lines<LINES_ANY_FORM>(out, number, run);
+                });
                 for (unsigned k = 1; k < count; k++)
                     assert_true(data_in(pieces, k) == vector);
-                each_thread(all, [&](const part *own) {
-                    reduce_lines<uint32_t>(own, sum, RUN, plus_unsigned(), endless);
+                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                    reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
                 });
                 assert_true(data_in(pieces, 0) == sums_of(std::vector<std::vector<char>>(members, vector)));
             }
+}
+
+/* A sum of others' lines and this process's own vector, which any place in the order may have, in place. */
+static void a_sum_beside_lines_may_overwrite_any_source(void **) {
+    for (unsigned members = 2; members <= 9; members++)
+        for (unsigned own = 1; own <= members; own++)
+            for (unsigned shift : {0u, 4u}) {
+                pieces_t pieces = make_pieces(1 + members, some_words(), shift);
+                std::vector<std::vector<char>> values;
+                for (unsigned k = 1; k <= members; k++) {
+                    values.push_back(data_in(pieces, k == own ? 0 : k));
+                    pieces.lines[k] = true;
+                    pack(pieces, k, values.back());
+                }
+                program all = program_of(pieces, 1 + members, 1 + random_below(4), 1 + random_below(3));
+                all.operands[own] = all.operands[0];
+                const op sum = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), 1 + members);
+                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                    reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
+                });
+                assert_true(data_in(pieces, 0) == sums_of(values));
+            }
+}
+
+/* Also beyond what 32 bits count, with the most parts that there are. */
+static void parts_are_those_of_the_common_rule(void **) {
+    for (int64_t bytes : {INT64_C(0), INT64_C(1), INT64_C(511), INT64_C(512), INT64_C(100000),
+                          (INT64_C(1) << 32) + 16, (INT64_C(1) << 40) - 3})
+        for (unsigned blocks : {1u, 132u, 1023u})
+            for (unsigned slices : {1u, 64u}) {
+                if (bytes / blocks / slices >= INT64_C(1) << 36)
+                    continue;
+                program all = {};
+                all.slices = static_cast<uint16_t>(slices);
+                gridDim.x = blocks;
+                const pto_operand_t whole = {{nullptr, 0, false}, bytes, pto_rows_of(bytes)};
+                const operand translated = translate(&whole, blocks * slices);
+                for (unsigned number = 0; number < blocks * slices; number++) {
+                    const pto_part_t wanted = pto_part(bytes, PART_BYTES, static_cast<int>(blocks * slices),
+                                                       static_cast<int>(number));
+                    const part own = part_of(all, translated, number, RUN);
+                    assert_int_equal(bytes_of(own), wanted.bytes);
+                    if (wanted.bytes > 0)
+                        assert_int_equal(reinterpret_cast<uintptr_t>(own.at), wanted.offset_bytes);
+                }
+            }
+}
+
+/* A slice's turns come once and in order, all that is sent before a wait for an earlier slice's data among
+ * them; the waits that nothing follows come last. */
+static void slices_are_sent_one_ahead(void **) {
+    program all = {};
+    all.sends = 2, all.works = 5, all.op_count = 7;
+    for (unsigned slices = 1; slices <= 6; slices++) {
+        std::vector<unsigned> done(slices, 0);
+        all.slices = static_cast<uint16_t>(slices);
+        for (unsigned turn = 0; turn < turns_of(all); turn++) {
+            const share now = share_of(all, turn);
+            if (now.slice == slices)
+                continue;
+            assert_true(now.slice < slices);
+            assert_int_equal(now.first, done[now.slice]);
+            assert_int_equal(now.begins, now.first == 0);
+            assert_true(now.end == 2 || now.end == 5 || now.end == 7);
+            if (now.end == 5 && now.slice + 1 < slices)
+                assert_int_equal(done[now.slice + 1], 2);
+            for (unsigned other = 0; other < slices; other++)
+                assert_true(now.end == 2   ? other <= now.slice || done[other] == 0
+                            : now.end == 5 ? other <= now.slice + 1 || done[other] == 0
+                                           : done[other] >= 5);
+            done[now.slice] = now.end;
+        }
+        for (unsigned end : done)
+            assert_int_equal(end, 7);
+    }
+}
+
+static void a_program_is_cut_at_its_waits(void **) {
+    static const struct {
+        const char *ops; /* w: a wait */
+        int sends, works;
+    } cases[] = {{"mswrsw", 2, 5}, {"msw", 2, 2}, {"m", 1, 1},     {"wr", 0, 2},
+                 {"ww", 0, 0},     {"", 0, 0},    {"mwrww", 1, 3}, {"mswwrswmw", 2, 8}};
+    for (const auto &one : cases) {
+        std::vector<pto_kernel_op_t> ops;
+        for (const char *c = one.ops; *c != '\0'; c++)
+            ops.push_back({*c == 'w'   ? PTO_KERNEL_WAIT
+                           : *c == 's' ? PTO_KERNEL_SIGNAL
+                                       : PTO_KERNEL_MOVE,
+                           0, 0, 0});
+        pto_kernel_program_t from = {};
+        from.ops = ops.data();
+        from.op_count = static_cast<int>(ops.size());
+        program all = {};
+        find_waits(&from, &all);
+        assert_int_equal(all.sends, one.sends);
+        assert_int_equal(all.works, one.works);
+    }
+}
+
+static void lines_are_beside_nothing_that_another_kernel_runs(void **) {
+    static char memory[ROOM];
+    const pto_rows_t rows = {10, 100, 16};
+    pto_operand_t operands[] = {{{memory, 0, false}, 1000, pto_rows_of(1000)},
+                                {{memory, 4096, true}, 1000, pto_rows_of(1000)}};
+    pto_kernel_op_t ops = {PTO_KERNEL_MOVE, 0, 2, 0};
+    pto_kernel_program_t program = {};
+    program.ops = &ops;
+    program.op_count = 1;
+    program.operands = operands;
+    program.operand_count = 2;
+    assert_true(has_lines(&program) && can_run_lines(&program));
+    operands[0].spot.apart_bytes = 4096;
+    assert_false(can_run_lines(&program));
+    operands[0] = {{memory, 0, false}, 1000, rows};
+    assert_false(can_run_lines(&program));
+    operands[0] = {{memory, 0, false}, 0, pto_rows_of(0)};
+    ops.kind = PTO_KERNEL_WAIT;
+    assert_false(can_run_lines(&program));
 }
 
 int main() {
@@ -561,9 +788,16 @@ int main() {
         cmocka_unit_test(every_type_and_operation_gives_what_it_gives_on_the_cpu),
         cmocka_unit_test(least_and_greatest_depend_on_no_order),
         cmocka_unit_test(a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit),
+        cmocka_unit_test(what_an_earlier_run_left_is_waited_for),
+        cmocka_unit_test(runs_take_turns_with_the_copies_of_lines),
         cmocka_unit_test(parts_of_an_even_run_become_those_of_an_odd_one),
         cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),
         cmocka_unit_test(a_vector_into_everybodys_lines_and_their_sum_are_right),
+        cmocka_unit_test(a_sum_beside_lines_may_overwrite_any_source),
+        cmocka_unit_test(parts_are_those_of_the_common_rule),
+        cmocka_unit_test(slices_are_sent_one_ahead),
+        cmocka_unit_test(a_program_is_cut_at_its_waits),
+        cmocka_unit_test(lines_are_beside_nothing_that_another_kernel_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

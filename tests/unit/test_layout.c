@@ -62,7 +62,7 @@ static void levels_are_symmetric(void **state) {
 
 static void sockets_hold_consecutive_gpus(void **state) {
     (void)state;
-    const pto_layout_t layout = {1, 6, 1, 1, 3};
+    const pto_layout_t layout = {1, 6, 1, 1, 3, false};
     const pto_rank_t first = {0, 0, 0};
     assert_int_equal(pto_layout_level(&layout, first, (pto_rank_t){0, 2, 0}), PTO_LEVEL_ON_SOCKET);
     assert_int_equal(pto_layout_level(&layout, first, (pto_rank_t){0, 3, 0}), PTO_LEVEL_ON_NODE);
@@ -72,7 +72,7 @@ static void sockets_hold_consecutive_gpus(void **state) {
 
 static void ranks_are_numbered_node_by_node(void **state) {
     (void)state;
-    const pto_layout_t layout = {4, 3, 1, 2, 2};
+    const pto_layout_t layout = {4, 3, 1, 2, 2, false};
     const pto_rank_t rank = pto_layout_rank(&layout, 6 + 2 * 2 + 1);
     assert_int_equal(rank.node, 1);
     assert_int_equal(rank.gpu, 2);
@@ -87,16 +87,16 @@ static void impossible_layouts_are_refused(void **state) {
         pto_layout_t layout;
         const char *words;
     } bad[] = {
-        {{0, 1, 1, 1, 1}, "nodes must be 1"},
-        {{-5, 1, 1, 1, 1}, "not -5"},
-        {{1, 0, 1, 1, 1}, "gpus_per_node must be 1"},
-        {{1, 1, 0, 1, 1}, "owners_per_gpu must be 1"},
-        {{1, 1, 1, 0, 1}, "procs_per_gpu must be 1"},
-        {{1, 1, 1, 1, 0}, "gpus_per_socket must be 1"},
-        {{1, 1, 3, 2, 1}, "more than procs_per_gpu 2"},
-        {{INT64_MAX, 2, 1, 1, 1}, "more processes than"},
-        {{1, INT64_MAX, 1, 2, 1}, "more processes than"},
-        {{INT64_C(1) << 31, INT64_C(1) << 31, 1, 4, 1}, "more processes than"},
+        {{0, 1, 1, 1, 1, false}, "nodes must be 1"},
+        {{-5, 1, 1, 1, 1, false}, "not -5"},
+        {{1, 0, 1, 1, 1, false}, "gpus_per_node must be 1"},
+        {{1, 1, 0, 1, 1, false}, "owners_per_gpu must be 1"},
+        {{1, 1, 1, 0, 1, false}, "procs_per_gpu must be 1"},
+        {{1, 1, 1, 1, 0, false}, "gpus_per_socket must be 1"},
+        {{1, 1, 3, 2, 1, false}, "more than procs_per_gpu 2"},
+        {{INT64_MAX, 2, 1, 1, 1, false}, "more processes than"},
+        {{1, INT64_MAX, 1, 2, 1, false}, "more processes than"},
+        {{INT64_C(1) << 31, INT64_C(1) << 31, 1, 4, 1, false}, "more processes than"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_error_t err;
@@ -107,7 +107,7 @@ static void impossible_layouts_are_refused(void **state) {
 
 static void a_million_gpus_can_be_priced(void **state) {
     (void)state;
-    const pto_layout_t layout = {174763, 6, 1, 6, 3};
+    const pto_layout_t layout = {174763, 6, 1, 6, 3, false};
     assert_int_equal(pto_layout_check(&layout, NULL), PTO_OK);
     int64_t last = pto_layout_rank_count(&layout) - 1;
     assert_int_equal(pto_layout_number(&layout, pto_layout_rank(&layout, last)), last);

@@ -12,7 +12,7 @@
 
 enum { BYTES_MAX = 4096 };
 
-static const pto_layout_t four = {1, 4, 1, 1, 4}, two_each = {1, 2, 1, 2, 2};
+static const pto_layout_t four = {1, 4, 1, 1, 4, false}, two_each = {1, 2, 1, 2, 2, false};
 
 static pto_plan_t *made_for(pto_collective_t collective, const char *strategy, pto_layout_t layout,
                             int64_t bytes) {
@@ -59,12 +59,41 @@ static void processes_without_a_part_do_not_matter(void **state) {
     assert_int_equal(lines_of(plan), gathered);
 }
 
-static void large_sizes_and_partial_words_are_rejected(void **state) {
+static void any_size_up_to_a_limit_can_be_lines(void **state) {
     (void)state;
-    static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX + 8};
+    static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        assert_int_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, bytes[i])),
-                         PTO_LINES_NONE);
+        assert_int_not_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, bytes[i])),
+                             PTO_LINES_NONE);
+    assert_int_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, BYTES_MAX + 4)),
+                     PTO_LINES_NONE);
+}
+
+/* Which copy of it a kernel loads from depends on the run's number. */
+static void other_double_buffered_memory_is_rejected(void **state) {
+    (void)state;
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+    pto_buffer_t *buffer = plan->buffers.item;
+    for (int i = 0; i < plan->buffers.count; i++)
+        if (buffer[i].role == PTO_ROLE_IN)
+            buffer[i].double_buffered = true;
+    assert_int_equal(lines_of(plan), PTO_LINES_NONE);
+}
+
+/* A copy of the first half of a block. */
+static void pieces_of_blocks_are_rejected(void **state) {
+    (void)state;
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+    int gathered = buffer_named(plan, "gathered"), changed = 0;
+    for (int s = 0; s < plan->steps.count; s++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + s;
+        if (step->kind != PTO_STEP_COPY || step->target.buffer != gathered)
+            continue;
+        step->source.parts = step->target.parts = 2;
+        changed++;
+    }
+    assert_true(changed > 0);
+    assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 
 /* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
@@ -126,7 +155,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_from_all_to_all_can_be_lines),
         cmocka_unit_test(processes_without_a_part_do_not_matter),
-        cmocka_unit_test(large_sizes_and_partial_words_are_rejected),
+        cmocka_unit_test(any_size_up_to_a_limit_can_be_lines),
+        cmocka_unit_test(other_double_buffered_memory_is_rejected),
+        cmocka_unit_test(pieces_of_blocks_are_rejected),
         cmocka_unit_test(flags_that_order_more_than_lines_stay),
         cmocka_unit_test(single_buffers_are_rejected),
         cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),

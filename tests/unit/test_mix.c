@@ -18,7 +18,7 @@
 #include "portolan/score.h"
 #include "portolan/simulate.h"
 
-static const pto_layout_t four_of_a_gpu = {1, 1, 4, 4, 1};
+static const pto_layout_t four_of_a_gpu = {1, 1, 4, 4, 1, false};
 
 static pto_request_t mixed(pto_collective_t collective, int64_t in, int64_t out) {
     pto_request_t request = ask(collective, "mix", four_of_a_gpu);
@@ -178,7 +178,7 @@ static void prices_are_near_simulated_times_on_a_gpu(void **state) {
         assert_int_equal(pto_machine_read(path[m], &machine, NULL), PTO_OK);
         for (int i = 0; i < 5 * 8 * 2; i++) {
             pto_collective_t collective = i % 2 ? PTO_COLLECTIVE_ALLGATHER : PTO_COLLECTIVE_ALLREDUCE;
-            pto_request_t request = ask(collective, "mix", (pto_layout_t){1, 1, 8, 8, 1});
+            pto_request_t request = ask(collective, "mix", (pto_layout_t){1, 1, 8, 8, 1, false});
             request.staged_members = (pto_staged_t){i / 2 % 8, (3 * i / 2 + i / 16) % 8};
             request.bytes = bytes[i / 16];
             pto_plan_t *plan = plan_of(request);
@@ -204,7 +204,7 @@ static void several_gpus_stage_at_once(void **state) {
     char text[2048];
     snprintf(text, sizeof text, "%speer: {on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}}\n", simple);
     pto_machine_t machine = parsed(text);
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 2, 2, 2, 2});
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 2, 2, 2, 2, false});
     request.staged_members = (pto_staged_t){1, 1};
     request.bytes = (int64_t)s;
     double in_s = (6e-6 + s * 3e-10) + flag_s + (5e-6 + s * 4e-10);
@@ -220,7 +220,7 @@ static void a_process_counts_once_however_many_copies_it_has(void **state) {
     pto_price_t price;
     pto_simulation_t simulation;
     assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
-    pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 1, 2, 2, 1});
+    pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 1, 2, 2, 1, false});
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
     assert_close(price.seconds, simulation.seconds);

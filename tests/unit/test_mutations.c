@@ -504,7 +504,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
             for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
                 if (strcmp(pto_strategy_at(s)->name, "mix_learning") == 0)
                     continue; /* its plans are mix_doubling's */
-                pto_request_t request = {.layout = {3, 2, 1, 3, 2},
+                pto_request_t request = {.layout = {3, 2, 1, 3, 2, false},
                                          .collective = (pto_collective_t)collective,
                                          .datatype = PTO_DATATYPE_FLOAT,
                                          .bytes = 4 * 29,
@@ -527,7 +527,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                     mutate_plan(request);
                     request.counts = collective == PTO_COLLECTIVE_ALLGATHERV ? &skewed : NULL;
                 }
-                request.layout = (pto_layout_t){1, 4, 2, 3, 2};
+                request.layout = (pto_layout_t){1, 4, 2, 3, 2, false};
                 if (request.strategy->applicable || pto_collective_is_allgather(request.collective) ||
                     collective == PTO_COLLECTIVE_REDUCE_SCATTER)
                     mutate_plan(request); /* among 2^k processes an algorithm may take another way */
@@ -549,7 +549,7 @@ static void every_mutation_of_a_pair_is_caught_or_changes_nothing(void **state) 
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < 8 * pto_algorithm_count(); a++) {
             int ends = a % 8;
-            pto_request_t request = {.layout = {1, 2, 1, 1, 1},
+            pto_request_t request = {.layout = {1, 2, 1, 1, 1, false},
                                      .collective = PTO_COLLECTIVE_PAIR,
                                      .ends = {ends & 1, ends & 2, ends & 4},
                                      .chunks = 6,

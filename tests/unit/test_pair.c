@@ -53,7 +53,9 @@ static void the_distance_gives_the_layout(void **state) {
     static const struct {
         const char *distance;
         pto_layout_t layout;
-    } cases[] = {{"on_gpu", {1, 1, 2, 2, 1}}, {"on_socket", {1, 2, 1, 1, 2}}, {"off_node", {2, 1, 1, 1, 1}}};
+    } cases[] = {{"on_gpu", {1, 1, 2, 2, 1, false}},
+                 {"on_socket", {1, 2, 1, 1, 2, false}},
+                 {"off_node", {2, 1, 1, 1, 1, false}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[64];
         pto_scenario_t scenario;

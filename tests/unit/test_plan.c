@@ -15,7 +15,7 @@
 #include "sample.h"
 
 /* How many plans were proved, by strategy, algorithm and collective. */
-enum { KNOWN_MAX = 32 };
+enum { KNOWN_MAX = 64 };
 static int64_t proved[KNOWN_MAX][KNOWN_MAX][PTO_COLLECTIVE_COUNT];
 static int64_t proved_count;
 
@@ -85,6 +85,8 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
         for (int a = 0; a < pto_algorithm_count(); a++) {
             request.strategy = pto_strategy_at(s);
             request.algorithm = pto_algorithm_at(a);
+            /* The users' own buffers in host memory can only be shared by the library's code. */
+            request.by_library = request.strategy->in_host && request.algorithm->shares_host;
             if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << request.collective))
                 continue;
             for (int split = 0; split < (request.strategy->splits ? PTO_SPLIT_COUNT : 1); split++) {
@@ -99,8 +101,8 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
         }
 }
 
-/* Layouts up to 4 x 4 x 4 (or a sample of them), each with one owner per GPU and with as many as cores; nodes
- * of up to eight GPUs.
+/* Layouts up to 4 x 4 x 4 (or a sample of them), each with one owner per GPU and with as many as cores, and
+ * with data in host memory; nodes of up to eight GPUs.
  */
 static void with_every_layout(pto_request_t request, with_request_t visit) {
     for (int64_t shape = 0; shape < 64; shape += test_sample())
@@ -116,12 +118,20 @@ static void with_every_layout(pto_request_t request, with_request_t visit) {
                 layout.owners_per_gpu = layout.procs_per_gpu;
             request.layout = layout;
             visit(request);
+            bool again = layout.procs_per_gpu > 1; /* of all shapes, the one of one process comes, too */
+            request.layout.in_host = true;
+            request.layout.procs_per_gpu = request.layout.owners_per_gpu = 1;
+            if (!many && (!again || test_sample() > 1))
+                visit(request);
         }
     /* Some strategies end at the node. */
     for (int64_t gpus = 5; gpus <= 8; gpus++)
         for (int64_t cores = 1; cores <= 2; cores++) {
-            request.layout = (pto_layout_t){1, gpus, 1, cores, gpus / 2};
+            request.layout = (pto_layout_t){1, gpus, 1, cores, gpus / 2, false};
             visit(request);
+            request.layout.in_host = true;
+            if (cores == 1)
+                visit(request);
         }
 }
 
@@ -214,7 +224,7 @@ static void alltoallv_is_right_with_equal_counts(void **state) {
     with_every_layout(request, alltoallv_sizes);
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     request.counts = NULL;
-    request.layout = (pto_layout_t){3, 2, 1, 4, 2};
+    request.layout = (pto_layout_t){3, 2, 1, 4, 2, false};
     alltoallv_sizes(request);
 }
 
@@ -226,7 +236,7 @@ static void alltoallv_is_right_with_skewed_counts(void **state) {
     with_every_layout(request, alltoallv_sizes);
     counts.skew = 0.25;
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
-    request.layout = (pto_layout_t){3, 3, 1, 3, 3};
+    request.layout = (pto_layout_t){3, 3, 1, 3, 3, false};
     alltoallv_sizes(request);
 }
 
@@ -238,7 +248,8 @@ static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
         matrix[i] = i % 5 == 0 ? 1 + i * i % 89 : 0;
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 12, .matrix = matrix};
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALLV, .bytes = 1, .counts = &counts};
-    static const pto_layout_t layout[] = {{3, 4, 1, 1, 2}, {4, 3, 1, 4, 1}, {2, 6, 1, 3, 3}, {2, 2, 3, 3, 2}};
+    static const pto_layout_t layout[] = {
+        {3, 4, 1, 1, 2, false}, {4, 3, 1, 4, 1, false}, {2, 6, 1, 3, 3, false}, {2, 2, 3, 3, 2, false}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++) {
         request.layout = layout[i];
         prove_routes(request);
@@ -254,7 +265,7 @@ static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) 
     counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 1.0, .seed = 20261123};
     with_every_layout(request, alltoallv_sizes);
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
-    request.layout = (pto_layout_t){3, 3, 1, 3, 3};
+    request.layout = (pto_layout_t){3, 3, 1, 3, 3, false};
     alltoallv_sizes(request);
     request.counts = NULL;
     alltoallv_sizes(request);
@@ -263,8 +274,11 @@ static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) 
 /* One process has nearly everything, many nothing; whole nodes and all of them have nothing. */
 static void allgatherv_is_right_with_lists(void **state) {
     (void)state;
-    static const pto_layout_t layout[] = {
-        {3, 4, 1, 1, 2}, {4, 3, 1, 4, 1}, {2, 6, 1, 3, 3}, {2, 2, 3, 3, 2}, {1, 12, 1, 2, 4}};
+    static const pto_layout_t layout[] = {{3, 4, 1, 1, 2, false},
+                                          {4, 3, 1, 4, 1, false},
+                                          {2, 6, 1, 3, 3, false},
+                                          {2, 2, 3, 3, 2, false},
+                                          {1, 12, 1, 2, 4, false}};
     static int64_t list[][12] = {
         {0, 0, 100003}, {1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 64}, {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6}, {0}};
     pto_counts_t counts = {.kind = PTO_COUNTS_LIST, .order = 12};
@@ -307,14 +321,20 @@ static void pair_chunks(pto_request_t request) {
 /* Two owners: on two nodes, on two GPUs, on one; with helpers too. */
 static void pairs_are_right_at_every_distance_and_between_all_spaces(void **state) {
     (void)state;
-    static const pto_layout_t layout[] = {
-        {2, 1, 1, 1, 1}, {1, 2, 1, 1, 1}, {1, 2, 1, 3, 2}, {1, 1, 2, 2, 1}, {1, 1, 2, 4, 1}};
+    static const pto_layout_t layout[] = {{2, 1, 1, 1, 1, false},
+                                          {1, 2, 1, 1, 1, false},
+                                          {1, 2, 1, 3, 2, false},
+                                          {1, 1, 2, 2, 1, false},
+                                          {1, 1, 2, 4, 1, false}};
     pto_request_t request = {.collective = PTO_COLLECTIVE_PAIR};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         for (int ends = 0; ends < 8; ends++) {
             request.layout = layout[i];
             request.ends = (pto_pair_ends_t){ends & 1, ends & 2, ends & 4};
             pair_chunks(request);
+            request.layout.in_host = layout[i].procs_per_gpu == 1;
+            if (request.layout.in_host && request.ends.from_host && request.ends.to_host)
+                pair_chunks(request);
         }
 }
 
@@ -343,7 +363,7 @@ static void larger_and_prime_groups_are_right(void **state) {
                              .bytes = 8 * 101,
                              .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
     static const pto_layout_t layout[] = {
-        {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
+        {31, 1, 1, 1, 1, false}, {11, 3, 1, 2, 2, false}, {8, 8, 1, 1, 4, false}, {1, 127, 1, 2, 7, false}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i += (size_t)test_sample())
         for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
             if (collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR)
@@ -404,7 +424,7 @@ static void shares_cover_every_byte_once(void **state) {
 
 static void group_indices_and_ranks_are_inverse(void **state) {
     (void)state;
-    pto_layout_t layout = {3, 2, 2, 3, 2};
+    pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
         for (int64_t fold = 0; fold < 2; fold++) {
@@ -426,7 +446,7 @@ static void group_indices_and_ranks_are_inverse(void **state) {
 /* Two ranks see the same first member exactly where the one finds the other at its index. */
 static void ranks_with_one_first_member_are_one_group(void **state) {
     (void)state;
-    pto_layout_t layout = {3, 2, 2, 3, 2};
+    pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     int64_t ranks = pto_layout_rank_count(&layout);
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++) {
@@ -464,7 +484,8 @@ static void every_kind_of_group_and_step_has_a_row(void **state) {
 
 static void a_walk_meets_every_iteration_in_order(void **state) {
     (void)state;
-    pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3});
+    pto_plan_t *plan =
+        plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3, false});
     static const struct {
         const char *stage;
         int64_t k;
@@ -487,7 +508,7 @@ static void a_walk_meets_every_iteration_in_order(void **state) {
 
 static void digests_tell_plans_apart(void **state) {
     (void)state;
-    pto_layout_t layout = {2, 2, 1, 3, 2};
+    pto_layout_t layout = {2, 2, 1, 3, 2, false};
     static const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     static const char *const algorithm[] = {"pairwise", "linear", "bruck"};
     uint64_t digest[12];
@@ -506,9 +527,9 @@ static void digests_tell_plans_apart(void **state) {
 static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
     (void)state;
     pto_plan_t *small =
-        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){2, 6, 1, 6, 3});
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){2, 6, 1, 6, 3, false});
     pto_plan_t *large =
-        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){174763, 6, 1, 6, 3});
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){174763, 6, 1, 6, 3, false});
     assert_int_equal(pto_plan_node_count(small), pto_plan_node_count(large));
     assert_int_equal(pto_plan_buffer_count(small), pto_plan_buffer_count(large));
     pto_plan_destroy(small);
@@ -519,7 +540,7 @@ static void buffers_need_the_memory_that_they_hold(void **state) {
     (void)state;
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan =
-        plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", (pto_layout_t){2, 3, 1, 1, 3});
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", (pto_layout_t){2, 3, 1, 1, 3, false});
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_int_equal(gpu_bytes, 2 * 6 * 100);      /* in and out, six blocks each */
     assert_int_equal(host_bytes, 3 * 2 * 6 * 100); /* the same on the host, of three GPUs */
@@ -528,7 +549,8 @@ static void buffers_need_the_memory_that_they_hold(void **state) {
 
 static void routes_that_do_not_apply_say_why(void **state) {
     (void)state;
-    pto_request_t request = {.layout = {2, 2, 1, 1, 2}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
+    pto_request_t request = {
+        .layout = {2, 2, 1, 1, 2, false}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
     pto_plan_t *plan = NULL;
     pto_error_t err;
     assert_int_equal(pto_strategy_find("dup_devptr", &request.strategy, NULL), PTO_OK);

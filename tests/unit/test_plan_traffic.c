@@ -82,7 +82,7 @@ static void expect(int64_t source, int64_t destination, pto_space_t space, pto_t
 
 /* --- formulas ------------------------------------------------------------------------------------------- */
 
-static const pto_layout_t eight = {2, 4, 1, 1, 4};
+static const pto_layout_t eight = {2, 4, 1, 1, 4, false};
 
 static void pairwise_alltoall_is_one_message_a_pair(void **state) {
     (void)state;
@@ -121,7 +121,7 @@ static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **sta
 /* Folding: rank 0 gives its vector to rank 1 and gets the result. */
 static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
     (void)state;
-    pto_layout_t five = {1, 5, 1, 1, 5};
+    pto_layout_t five = {1, 5, 1, 1, 5, false};
     count_request(request_on(five, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
     expect(0, 1, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
     expect(1, 0, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
@@ -140,8 +140,8 @@ static void a_matrix_of_counts_is_its_own_traffic(void **state) {
     (void)state;
     int64_t bytes[] = {9, 1, 0, 2, 9, 3, 40, 0, 9};
     const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = bytes};
-    pto_request_t request =
-        request_on((pto_layout_t){1, 3, 1, 1, 3}, PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 40);
+    pto_request_t request = request_on((pto_layout_t){1, 3, 1, 1, 3, false}, PTO_COLLECTIVE_ALLTOALLV,
+                                       "cuda_aware", "linear", 40);
     request.counts = &counts;
     count_request(request);
     for (int64_t i = 0; i < 3; i++)
@@ -154,7 +154,8 @@ static void a_matrix_of_counts_is_its_own_traffic(void **state) {
 /* The root reads all vectors, and the others copy its result. */
 static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
     (void)state;
-    count_request(request_on((pto_layout_t){1, 4, 1, 1, 4}, PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 400));
+    count_request(
+        request_on((pto_layout_t){1, 4, 1, 1, 4, false}, PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 400));
     for (int64_t i = 1; i < 4; i++) {
         assert_true(matrix.bytes[i][0][PTO_SPACE_GPU][PTO_SPACE_GPU][PTO_TRAFFIC_ACCESS] == 400);
         assert_true(matrix.bytes[0][i][PTO_SPACE_GPU][PTO_SPACE_GPU][PTO_TRAFFIC_ACCESS] == 400);
@@ -249,7 +250,8 @@ static void compare_plan(const pto_plan_t *plan) {
 
 static void sends_and_receives_of_every_plan_agree(void **state) {
     (void)state;
-    static const pto_layout_t layouts[] = {{1, 4, 1, 1, 2}, {3, 2, 1, 3, 2}, {2, 3, 2, 4, 3}};
+    static const pto_layout_t layouts[] = {
+        {1, 4, 1, 1, 2, false}, {3, 2, 1, 3, 2, false}, {2, 3, 2, 4, 3, false}};
     static const pto_counts_t skew = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
@@ -277,8 +279,8 @@ static void sends_and_receives_of_every_plan_agree(void **state) {
 static void too_many_ranks_or_messages_are_refused(void **state) {
     (void)state;
     pto_error_t err = {0};
-    pto_request_t request =
-        request_on((pto_layout_t){16385, 4, 1, 1, 4}, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 8);
+    pto_request_t request = request_on((pto_layout_t){16385, 4, 1, 1, 4, false}, PTO_COLLECTIVE_BROADCAST,
+                                       "cuda_aware", "binomial", 8);
     pto_plan_t *plan = made(request);
     assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(

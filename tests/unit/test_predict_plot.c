@@ -113,7 +113,7 @@ static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
     assert_non_null(strstr(script, "set terminal svg"));
     assert_non_null(strstr(script, "set output 'a''b.svg'"));
     assert_non_null(strstr(script, "set title 'asked'"));
-    assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes of 1 GPU, 4 processes a GPU'"));
+    assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes, 1 GPU a node, 4 processes a GPU'"));
     assert_int_equal(occurrences(script, "with lines"), 3);
     assert_int_equal(occurrences(script, "title 'three_step'"), 1);
     assert_int_equal(occurrences(script, "filledcurves"), 1); /* cuda_aware's alone */

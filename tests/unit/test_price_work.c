@@ -118,9 +118,44 @@ static void prices_grow_no_faster_than_their_order(void **state) {
     }
 }
 
+/* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
+static void local_actions_are_those_of_the_plans_size(void **state) {
+    (void)state;
+    int64_t plans = 0, actions = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (int i = 0; i < 6; i++) {
+                    pto_request_t request = {.layout = {.nodes = 1 + 2 * (i / 2),
+                                                        .gpus_per_node = 4,
+                                                        .owners_per_gpu = 1,
+                                                        .procs_per_gpu = 3,
+                                                        .gpus_per_socket = 2},
+                                             .collective = (pto_collective_t)c,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = 100000,
+                                             .messages = 4,
+                                             .segment_bytes = i % 2 ? 4096 : 0,
+                                             .chunks = i % 2 ? 8 : 0,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    pto_plan_t *plan = NULL;
+                    if (c == PTO_COLLECTIVE_HALO || !(pto_algorithm_at(a)->collectives & 1u << c) ||
+                        pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                        continue;
+                    assert_int_equal(pto_plan_local_actions(plan), pto_plan_size(plan).local_actions);
+                    plans++;
+                    actions += pto_plan_local_actions(plan);
+                    pto_plan_destroy(plan);
+                }
+    assert_true(plans > 1000 && actions > plans);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
+        cmocka_unit_test(local_actions_are_those_of_the_plans_size),
     };
     return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);
 }

@@ -13,7 +13,7 @@
 #include "portolan/strategy.h"
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
-    pto_request_t request = {.layout = {2, 3, 1, 1, 3},
+    pto_request_t request = {.layout = {2, 3, 1, 1, 3, false},
                              .collective = collective,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 4096,
@@ -86,7 +86,7 @@ static void loops_are_printed_once_as_arithmetic(void **state) {
 static void unrolled_loops_show_ranks_places_and_bytes(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
-    request.layout = (pto_layout_t){3, 1, 1, 1, 1};
+    request.layout = (pto_layout_t){3, 1, 1, 1, 1, false};
     request.bytes = 10;
     prints(request, 2, true,
            "alltoall by cuda_aware, with pairwise\n"
@@ -243,6 +243,37 @@ static void a_rank_that_is_not_there_is_refused(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* Each message once as a send and once as a receive, and what a statement requires comes before it. */
+static void a_goal_schedule_has_every_message_once(void **state) {
+    (void)state;
+    static const char *const algorithms[] = {"pairwise", "bruck", "linear"};
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithms[i]);
+        pto_plan_t *plan = NULL;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *stream = open_memstream(&text, &size);
+        assert_non_null(stream);
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        assert_int_equal(pto_print_goal(plan, stream, NULL), PTO_OK);
+        fclose(stream);
+        int64_t sends = 0, receives = 0, ranks = 0;
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+            long long own = 0, other = 0;
+            sends += strstr(line, ": send ") != NULL;
+            receives += strstr(line, ": recv ") != NULL;
+            ranks += strncmp(line, "rank ", 5) == 0;
+            if (sscanf(line, "l%lld requires l%lld", &own, &other) == 2)
+                assert_true(other < own);
+        }
+        assert_int_equal(sends, pto_plan_size(plan).messages);
+        assert_int_equal(receives, sends);
+        assert_int_equal(ranks, 6);
+        free(text);
+        pto_plan_destroy(plan);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_are_printed_once_as_arithmetic),
@@ -256,6 +287,7 @@ int main(void) {
         cmocka_unit_test(a_million_gpus_make_a_short_text),
         cmocka_unit_test(many_byte_ranges_are_cut),
         cmocka_unit_test(a_rank_that_is_not_there_is_refused),
+        cmocka_unit_test(a_goal_schedule_has_every_message_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,12 +174,12 @@ static void rows_overlap_where_they_share_bytes(void **state) {
             }
 }
 
-static void lines_are_twice_as_long_as_their_data(void **state) {
+static void lines_take_more_room_than_their_data(void **state) {
     (void)state;
     pto_spot_t lines = at(0, 0);
     lines.lines = true;
-    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES - 1), at(2, 0)), 2);
-    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES), at(2, 0)), 1);
+    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, pto_spot_bytes(true, BYTES) - 1), at(2, 0)), 2);
+    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, pto_spot_bytes(true, BYTES)), at(2, 0)), 1);
 }
 
 /* What is loaded from lines may be there for one of them before the others, so each is waited for. */
@@ -215,7 +215,7 @@ static void copies_on_both_sides_of_a_wait_stay_apart(void **state) {
     (void)state;
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, 2 * BYTES)));
+    assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, pto_spot_bytes(true, BYTES))));
     assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
     assert_int_equal(program.ops.count, 3);
     pto_program_fini(&program);
@@ -242,44 +242,213 @@ static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
 
+enum { UNIT_BYTES = 16 };
+
 static void parts_cover_a_piece_once_in_whole_units(void **state) {
     (void)state;
-    for (int64_t bytes = 0; bytes < 40 * PTO_PART_UNIT_BYTES; bytes++)
+    for (int64_t bytes = 0; bytes < 40 * UNIT_BYTES; bytes++)
         for (int blocks = 1; blocks <= 7; blocks++) {
             int64_t next = 0;
             for (int block = 0; block < blocks; block++) {
-                pto_part_t part = pto_part(bytes, blocks, block);
+                pto_part_t part = pto_part(bytes, UNIT_BYTES, blocks, block);
                 assert_int_equal(part.offset_bytes, next);
-                assert_int_equal(part.offset_bytes % PTO_PART_UNIT_BYTES, 0);
                 assert_true(part.bytes >= 0);
-                if (block < blocks - 1)
-                    assert_int_equal(part.bytes % PTO_PART_UNIT_BYTES, 0);
                 next += part.bytes;
+                if (next < bytes)
+                    assert_int_equal(next % UNIT_BYTES, 0);
             }
             assert_int_equal(next, bytes);
         }
 }
 
-static void parts_differ_by_at_most_a_unit_and_the_remainder(void **state) {
+static void parts_differ_by_at_most_a_unit_and_what_is_left(void **state) {
     (void)state;
     for (int blocks = 1; blocks <= 7; blocks++) {
-        int64_t bytes = 1000 * PTO_PART_UNIT_BYTES + 5, least = pto_part(bytes, blocks, blocks - 1).bytes - 5;
+        int64_t bytes = 1000 * UNIT_BYTES - 5;
+        int64_t least = pto_part(bytes, UNIT_BYTES, blocks, blocks - 1).bytes + 5;
         for (int block = 0; block < blocks; block++) {
-            int64_t over = block == blocks - 1 ? 5 : 0, own = pto_part(bytes, blocks, block).bytes - over;
-            assert_true(own == least || own == least + PTO_PART_UNIT_BYTES);
+            int64_t lacks = block == blocks - 1 ? 5 : 0;
+            int64_t own = pto_part(bytes, UNIT_BYTES, blocks, block).bytes + lacks;
+            assert_true(own == least || own == least + UNIT_BYTES);
         }
     }
 }
 
-static void a_piece_below_a_unit_is_the_last_parts(void **state) {
+static void a_piece_below_a_unit_is_the_first_parts(void **state) {
     (void)state;
     for (int block = 0; block < 3; block++)
-        assert_int_equal(pto_part(PTO_PART_UNIT_BYTES - 1, 3, block).bytes,
-                         block == 2 ? PTO_PART_UNIT_BYTES - 1 : 0);
+        assert_int_equal(pto_part(UNIT_BYTES - 1, UNIT_BYTES, 3, block).bytes,
+                         block == 0 ? UNIT_BYTES - 1 : 0);
+}
+
+/* --- what is forwarded -----------------------------------------------------------------------------------
+ */
+
+static pto_spot_t lines_at(int buffer, int64_t offset) {
+    pto_spot_t spot = at(buffer, offset);
+    spot.lines = true;
+    return spot;
+}
+
+static const pto_operand_t *operand_of(const pto_program_t *program, int op, int i) {
+    return (const pto_operand_t *)program->operands.item + op_at(program, op).first + i;
+}
+
+/* Rank 1 of 2: the vector into everybody's lines, and the sum of one's own. */
+static void add_allreduce(pto_program_t *program, pto_spot_t in, pto_spot_t out) {
+    assert_true(pto_program_move(program, lines_at(2, 0), in, BYTES));
+    assert_true(pto_program_move(program, lines_at(3, 0), in, BYTES));
+    assert_true(pto_program_reduce(program, out, BYTES));
+    assert_true(pto_program_source(program, lines_at(2, 4 * BYTES), BYTES));
+    assert_true(pto_program_source(program, lines_at(2, 0), BYTES));
+}
+
+static void what_a_process_sends_itself_is_forwarded(void **state) {
+    (void)state;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        pto_program_t program = {0};
+        add_allreduce(&program, at(0, 0), at(in_place ? 0 : 1, 0));
+        pto_program_forward(&program);
+        assert_int_equal(program.ops.count, 2);
+        assert_int_equal(op_at(&program, 0).count, 2);
+        assert_ptr_equal(operand_of(&program, 0, 0)->spot.at, at(0, 0).at);
+        assert_ptr_equal(operand_of(&program, 0, 1)->spot.at, lines_at(3, 0).at);
+        assert_int_equal(op_at(&program, 1).count, 3);
+        assert_true(operand_of(&program, 1, 1)->spot.lines);
+        assert_false(operand_of(&program, 1, 2)->spot.lines);
+        assert_ptr_equal(operand_of(&program, 1, 2)->spot.at, at(0, 0).at);
+        pto_program_fini(&program);
+    }
+}
+
+/* Two pairs of an op, of which both, and then the op itself, are left out. */
+static void ops_without_copies_are_left_out(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int64_t i = 0; i < 2; i++)
+        assert_true(pto_program_move(&program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
+    for (int64_t i = 0; i < 2; i++)
+        assert_true(pto_program_move(&program, at(1, i * BYTES), lines_at(2, 4 * i * BYTES), BYTES));
+    pto_program_forward(&program);
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).count, 4);
+    assert_int_equal(program.operands.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_ptr_equal(operand_of(&program, 0, i)->spot.at, at(i % 2, i / 2 * BYTES).at);
+    pto_program_fini(&program);
+}
+
+static int ops_if_forwarded(pto_program_t *program) {
+    pto_program_forward(program);
+    int ops = program->ops.count;
+    pto_program_fini(program);
+    return ops;
+}
+
+/* Data that another op has overwritten, lines that two ops read, lines of others, data in rows. */
+static void what_is_read_later_or_twice_stays_in_lines(void **state) {
+    (void)state;
+    pto_program_t changed = {0}, twice = {0}, others = {0}, partly = {0};
+    assert_true(pto_program_move(&changed, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(&changed, at(0, 1), BYTES) &&
+                pto_program_source(&changed, at(3, 0), BYTES));
+    assert_true(pto_program_reduce(&changed, at(1, 0), BYTES) &&
+                pto_program_source(&changed, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(&changed), 3);
+    assert_true(pto_program_move(&twice, lines_at(2, 0), at(0, 0), BYTES));
+    for (int i = 0; i < 2; i++)
+        assert_true(pto_program_reduce(&twice, at(1, i * BYTES), BYTES) &&
+                    pto_program_source(&twice, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(&twice), 3);
+    assert_true(pto_program_move(&others, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(&others, at(1, 0), BYTES) &&
+                pto_program_source(&others, lines_at(3, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(&others), 2);
+    assert_true(pto_program_move(&partly, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(&partly, at(0, 1), BYTES) &&
+                pto_program_source(&partly, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(&partly), 2);
+}
+
+/* --- what is fused ---------------------------------------------------------------------------------------
+ */
+
+/* The sum of two vectors into (0, 0). */
+static void add_sum(pto_program_t *program) {
+    assert_true(pto_program_reduce(program, at(0, 0), BYTES) &&
+                pto_program_source(program, at(1, 0), BYTES) &&
+                pto_program_source(program, at(1, BYTES), BYTES));
+}
+
+static int ops_if_fused(pto_program_t *program) {
+    pto_program_fuse(program);
+    int ops = program->ops.count;
+    pto_program_fini(program);
+    return ops;
+}
+
+static void a_result_goes_where_it_would_be_copied(void **state) {
+    (void)state;
+    for (int copies = 1; copies < PEERS - 1; copies++) {
+        pto_program_t program = {0};
+        add_sum(&program);
+        for (int i = 0; i < copies; i++)
+            assert_true(pto_program_move(&program, at(2 + i, 0), at(0, 0), BYTES));
+        assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(2, BYTES)));
+        pto_program_fuse(&program);
+        assert_int_equal(program.ops.count, 2);
+        pto_kernel_op_t sum = op_at(&program, 0), signal = op_at(&program, 1);
+        assert_int_equal(sum.kind, PTO_KERNEL_REDUCE);
+        assert_int_equal(sum.count, 3 + copies);
+        assert_int_equal(sum.copies, copies);
+        assert_ptr_equal(operand_of(&program, 0, 0)->spot.at, memory[0]);
+        assert_ptr_equal(operand_of(&program, 0, 2)->spot.at, memory[1] + BYTES);
+        for (int i = 0; i < copies; i++)
+            assert_ptr_equal(operand_of(&program, 0, 3 + i)->spot.at, memory[2 + i]);
+        assert_int_equal(signal.kind, PTO_KERNEL_SIGNAL);
+        assert_int_equal(program.operands.count, 4 + copies);
+        assert_ptr_equal(operand_of(&program, 1, 0)->spot.at, memory[2] + BYTES);
+        pto_program_fini(&program);
+    }
+}
+
+/* Other data or a part of the result, to where a source lies, aligned otherwise or beside a copy of something
+ * else, in lines, in rows, after a signal, beside lines elsewhere. */
+static void other_copies_after_a_reduction_stay(void **state) {
+    (void)state;
+    const pto_rows_t rows = {BYTES / 2, 2, BYTES};
+    for (int i = 0; i < 9; i++) {
+        pto_program_t program = {0};
+        if (i == 8)
+            assert_true(pto_program_move(&program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
+        add_sum(&program);
+        if (i == 0)
+            assert_true(pto_program_move(&program, at(2, 0), at(0, 2 * BYTES), BYTES));
+        else if (i == 1)
+            assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES / 2));
+        else if (i == 2)
+            assert_true(pto_program_move(&program, at(1, BYTES / 2), at(0, 0), BYTES));
+        else if (i == 3)
+            assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES) &&
+                        pto_program_move(&program, at(2, BYTES), at(3, 0), BYTES));
+        else if (i == 4)
+            assert_true(pto_program_move(&program, lines_at(2, 0), at(0, 0), BYTES));
+        else if (i == 5)
+            assert_true(
+                pto_program_move_rows(&program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
+        else if (i == 6)
+            assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(2, 0)) &&
+                        pto_program_move(&program, at(2, BYTES), at(0, 0), BYTES));
+        else
+            assert_true(pto_program_move(&program, at(2, i == 7 ? 4 : 0), at(0, 0), BYTES));
+        assert_int_equal(ops_if_fused(&program), i == 6 || i == 8 ? 3 : 2);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_result_goes_where_it_would_be_copied),
+        cmocka_unit_test(other_copies_after_a_reduction_stay),
         cmocka_unit_test(copies_of_one_source_to_several_targets_load_it_once),
         cmocka_unit_test(copies_of_different_sources_go_on_together_as_pairs),
         cmocka_unit_test(copies_with_different_sources_or_sizes_are_not_a_spread),
@@ -290,14 +459,17 @@ int main(void) {
         cmocka_unit_test(columns_of_one_array_are_copied_together),
         cmocka_unit_test(rows_of_one_source_are_no_spread),
         cmocka_unit_test(rows_overlap_where_they_share_bytes),
-        cmocka_unit_test(lines_are_twice_as_long_as_their_data),
+        cmocka_unit_test(lines_take_more_room_than_their_data),
         cmocka_unit_test(lines_are_the_source_of_no_spread),
         cmocka_unit_test(flags_of_one_kind_in_a_row_are_one_op),
         cmocka_unit_test(copies_on_both_sides_of_a_wait_stay_apart),
         cmocka_unit_test(each_reduction_is_an_op_with_its_sources_in_order),
         cmocka_unit_test(parts_cover_a_piece_once_in_whole_units),
-        cmocka_unit_test(parts_differ_by_at_most_a_unit_and_the_remainder),
-        cmocka_unit_test(a_piece_below_a_unit_is_the_last_parts),
+        cmocka_unit_test(parts_differ_by_at_most_a_unit_and_what_is_left),
+        cmocka_unit_test(a_piece_below_a_unit_is_the_first_parts),
+        cmocka_unit_test(what_a_process_sends_itself_is_forwarded),
+        cmocka_unit_test(ops_without_copies_are_left_out),
+        cmocka_unit_test(what_is_read_later_or_twice_stays_in_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

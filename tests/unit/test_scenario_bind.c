@@ -16,6 +16,7 @@
 #define TOP "scenario: s\nmachine: m.yaml\n"
 #define ALLTOALL TOP "collective: alltoall\n"
 #define ALLTOALLV TOP "collective: alltoallv\n"
+#define MESSAGES TOP "collective: messages\n"
 /* Lines 4 and 5. */
 #define REST "layout: {nodes: 2}\nbytes: 1024\n"
 
@@ -86,6 +87,12 @@ static void asking_more_than_a_node_has_is_refused(void **state) {
         {ALLTOALL "layout: {nodes: 1}\nbytes: 16PiB\n", six_gpus, 5, 8, "than can be counted"},
         {ALLTOALLV "layout: {nodes: 1}\ncounts: {matrix: square.csv}\n", six_gpus, 5, 9,
          "square.csv has 2 rows, but 6 processes hold data"},
+        {ALLTOALL "layout: {nodes: [1, 2]}\nbytes: [1, 2]\n", six_gpus, 4, 17,
+         "bytes and nodes both have several values"},
+        {MESSAGES "layout: {nodes: 2}\nbytes: [1, 2]\nmessages: {from: 1, to: 8}\n", six_gpus, 6, 11,
+         "bytes and messages both"},
+        {MESSAGES "layout: {nodes: [2, 4]}\nbytes: 1\nmessages: {from: 1, to: 8}\n", six_gpus, 6, 11,
+         "nodes and messages both"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_scenario_t s;

@@ -111,6 +111,69 @@ static void messages_that_meet_at_a_node_share_its_ejection(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* The two processes of node 0 send to those of node 1, then to those of node 2. */
+static void build_two_senders(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 6, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = 6,
+                           .block_bytes = request->bytes,
+                           .granularity_bytes = 1};
+    int in = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "from node 0", PTO_ORDER_AT_ONCE);
+    pto_step_t step = pto_step_of(PTO_STEP_SEND, &all);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                               .sign = 1,
+                               .first = pto_constant(2),
+                               .stride = pto_constant(2),
+                               .until = pto_constant(5)};
+    step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
+    step.who_until = pto_constant(2);
+    pto_build_step(builder, step);
+    step.kind = PTO_STEP_RECV;
+    step.peers.sign = -1;
+    for (int64_t first = 2; first < 6; first += 2) {
+        step.who_first = step.peers.first = pto_constant(first);
+        step.who_until = pto_constant(first + 2);
+        step.peers.until = pto_constant(first + 1);
+        pto_build_step(builder, step);
+    }
+}
+
+static const pto_strategy_t two_senders = {.name = "two_senders",
+                                           .summary = "node 0 sends to the others",
+                                           .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                           .build = build_two_senders};
+
+/* Two messages share the injection of node 0, and leave it together. After its second one, a sender is done
+ * but for a gap. Its receiver, which has had no other message, still takes a start: it must know when the
+ * last byte left, although the sender has gone. Without the injection, the bytes would take less time. */
+static void a_receiver_knows_the_injection_of_a_sender_that_has_gone(void **state) {
+    (void)state;
+    enum { BYTES = 50000 };
+    const double alpha_s = 1e-5, gap_s = 1e-7, byte_s = 1.9e-9, injection_s = 1e-9;
+    pto_machine_t machine = unlimited(&summit);
+    pto_cost_row_t first = machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0];
+    first.from_bytes = 0;
+    first.below_bytes = INT64_MAX;
+    first.postal.alpha_s.value = alpha_s;
+    first.postal.beta_s_per_byte.value = byte_s;
+    pto_cost_row_t more = first;
+    more.postal.alpha_s.value = gap_s;
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row = &first;
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count = 1;
+    machine.gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE] = machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    machine.gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row = &more;
+    machine.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = injection_s, .line = 1};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 3, 2, 1, BYTES);
+    request.strategy = &two_senders;
+    pto_plan_t *plan = made(&request);
+    assert_near(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
+    pto_plan_destroy(plan);
+}
+
 static void a_receiver_waits_for_a_late_sender(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
@@ -343,6 +406,55 @@ static void nodes_that_act_unlike_are_all_simulated(void **state) {
     }
 }
 
+/* Which members of the ring send to the next one: `request->bytes` says. */
+static void build_part_of_a_ring(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t n = pto_layout_owner_count(&request->layout);
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = n,
+                           .block_bytes = 64,
+                           .granularity_bytes = 1};
+    int in = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "ring", PTO_ORDER_AT_ONCE);
+    pto_step_t step = pto_step_of(PTO_STEP_SEND, &all);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                               .sign = 1,
+                               .first = pto_constant(1),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(2)};
+    step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
+    step.who_first = pto_constant(request->bytes == 1);
+    step.who_stride = pto_constant(request->bytes == 2 ? 2 : 1);
+    step.who_until = pto_constant(request->bytes == 3 ? n - 1 : n);
+    pto_build_step(builder, step);
+    step.kind = PTO_STEP_RECV;
+    step.peers.sign = -1;
+    step.who_first = pto_constant(0);
+    pto_build_step(builder, step);
+}
+
+static const pto_strategy_t part_of_a_ring = {.name = "part_of_a_ring",
+                                              .summary = "some members send to the next one",
+                                              .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                              .build = build_part_of_a_ring};
+
+static void nodes_of_which_some_do_not_act_are_all_simulated(void **state) {
+    (void)state;
+    for (int64_t left_out = 0; left_out <= 3; left_out++) { /* none, the first, every second, the last */
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 4, 1, 1, left_out);
+        request.strategy = &part_of_a_ring;
+        pto_plan_t *plan = made(&request);
+        pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
+        pto_simulation_t simulation;
+        assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL),
+                         left_out == 0 ? PTO_OK : PTO_ERR_TOO_LARGE);
+        pto_plan_destroy(plan);
+    }
+}
+
 static void a_machine_without_the_messages_is_named(void **state) {
     (void)state;
     pto_machine_t machine = summit;
@@ -443,6 +555,7 @@ int main(void) {
         cmocka_unit_test(a_receiver_of_all_messages_receives_them_one_by_one),
         cmocka_unit_test(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long),
         cmocka_unit_test(messages_that_meet_at_a_node_share_its_ejection),
+        cmocka_unit_test(a_receiver_knows_the_injection_of_a_sender_that_has_gone),
         cmocka_unit_test(a_receiver_waits_for_a_late_sender),
         cmocka_unit_test(every_message_is_sent_once),
         cmocka_unit_test(a_linear_exchange_does_not_store_its_messages),
@@ -456,6 +569,7 @@ int main(void) {
         cmocka_unit_test(what_would_take_too_long_is_refused),
         cmocka_unit_test(one_node_stands_for_all_where_they_act_alike),
         cmocka_unit_test(nodes_that_act_unlike_are_all_simulated),
+        cmocka_unit_test(nodes_of_which_some_do_not_act_are_all_simulated),
         cmocka_unit_test(a_machine_without_the_messages_is_named),
         cmocka_unit_test(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated),
         cmocka_unit_test(a_scenario_is_simulated_by_the_fastest_algorithm),

@@ -122,6 +122,31 @@ static void a_call_of_the_world_is_simulated_as_a_scenario(void **state) {
     pto_scenario_fini(&scenario);
 }
 
+static int64_t messages_simulated(const char *text) {
+    made_t made;
+    pto_step_simulation_t simulation;
+    predict_step(&made, SUMMIT, text);
+    assert_int_equal(pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, NULL), PTO_OK);
+    int64_t messages = simulation.messages;
+    pto_step_simulation_fini(&simulation);
+    drop(&made);
+    return messages;
+}
+
+/* Pairs of processes n apart, two processes a node, and a message each way. With n = 4, nodes 0 and 2 have
+ * two pairs, and the others none in common with them. With n = 5, node 0 has pairs with nodes 2 and 3; node 3
+ * has one with node 1, and that one has one with node 4: all are linked, through others. */
+#define PAIRS(nodes, n)                                                                                      \
+    "workload: w\nlayout: {nodes: " nodes ", gpus_per_node: 2, procs_per_gpu: 1}\ngrid: {far: 2, near: " n   \
+    "}\nstep:\n  - {on: far, collective: alltoall, library: linear, strategies: [three_step], bytes: "       \
+    "4KiB}\n"
+
+static void communicators_that_are_linked_through_others_are_simulated(void **state) {
+    (void)state;
+    assert_int_equal(messages_simulated(PAIRS("4", "4")), 2 * 2);
+    assert_int_equal(messages_simulated(PAIRS("5", "5")), 2 * 5);
+}
+
 static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void **state) {
     double predicted_s, call_s[2] = {0};
     (void)state;
@@ -176,6 +201,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communicators_of_a_call_share_the_nics_of_their_nodes),
         cmocka_unit_test(a_call_of_the_world_is_simulated_as_a_scenario),
+        cmocka_unit_test(communicators_that_are_linked_through_others_are_simulated),
         cmocka_unit_test(calls_at_once_take_at_least_the_longest_and_at_most_their_sum),
         cmocka_unit_test(a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions),
         cmocka_unit_test(ranks_outside_of_communicators_are_refused),

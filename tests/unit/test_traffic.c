@@ -95,7 +95,7 @@ static void compare_layout(int64_t nodes, int64_t gpus, int64_t cores, int64_t g
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
-                pto_request_t request = {.layout = {nodes, gpus, 1, cores, gpus_per_socket},
+                pto_request_t request = {.layout = {nodes, gpus, 1, cores, gpus_per_socket, false},
                                          .collective = (pto_collective_t)c,
                                          .split = split,
                                          .datatype = PTO_DATATYPE_FLOAT,
@@ -127,7 +127,7 @@ static void large_groups_are_counted_by_windows(void **state) {
             const pto_algorithm_t *algorithm = pto_algorithm_at(a);
             if (!(algorithm->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
                 continue;
-            pto_request_t request = {.layout = {shape[i][0], shape[i][1], 1, 1, 3},
+            pto_request_t request = {.layout = {shape[i][0], shape[i][1], 1, 1, 3, false},
                                      .collective = PTO_COLLECTIVE_ALLREDUCE,
                                      .datatype = PTO_DATATYPE_FLOAT,
                                      .bytes = 65536,
@@ -143,7 +143,7 @@ static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
     const char *const algorithm[] = {"linear", "pairwise"};
     const int64_t gpus = 1 << 20;
     for (size_t i = 0; i < 2; i++) {
-        pto_request_t request = {.layout = {2, gpus, 1, 1, gpus / 2},
+        pto_request_t request = {.layout = {2, gpus, 1, 1, gpus / 2, false},
                                  .collective = PTO_COLLECTIVE_ALLTOALL,
                                  .datatype = PTO_DATATYPE_FLOAT,
                                  .bytes = 8};

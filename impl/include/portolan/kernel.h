@@ -4,20 +4,22 @@
  * A program is a list of ops. It is executed by `blocks` thread blocks, each at its own pace. A block
  * executes the program `slices` times, each time on another part of every operand: slice s of block b works
  * on part s * blocks + b. How an operand is cut into parts depends only on its size and on the number of
- * parts (parts.h): parts are whole units of 16 bytes, and the last part also gets the remaining bytes. The
- * bytes of rows are counted without the gaps, so rows and contiguous bytes of one size are cut alike. A block
- * signals and waits only for the same part on other GPUs. So the parts of one GPU are not ordered
- * among themselves, except that a block executes its own in turn.
+ * parts (parts.h): parts are whole units of a size that the device chooses, and the last one gets what is
+ * left. The bytes of rows are counted without the gaps, so rows and contiguous bytes of one size are cut
+ * alike. A part signals and waits only for the same part on other GPUs, and the parts of one GPU are not
+ * ordered among themselves: a block may send one of its parts before it waits for another.
  *
  * A flag is 64 bits in the memory of the GPU that waits. There is one per part, initially zero. A signal in
  * run r stores r there, after all earlier stores of its block have become visible to any reader of r; a wait
  * continues as soon as it reads a value of at least r. Runs are counted from 1, so flags need no reset
  * between runs.
  *
- * Data can carry their flags instead. In the line format, every 8 bytes of data take a line of 16 bytes:
- * each half holds 4 bytes of data and the low 32 bits of the run number, and is stored and loaded by a
- * single access. A reader waits until all its lines have this run's number. Operands in line format begin on
- * a line boundary and consist of whole lines. */
+ * Data can carry their flags instead. In the line format, 16 bytes of data take 17: every 8 bytes give one of
+ * their bits to a mark, which is the other one each time that the memory is written, and a byte for each 16,
+ * the tag, holds the two bits and the low bits of the run's number. Each 8 bytes and each tag are stored and
+ * loaded by a single access. A reader waits until all that it reads is this run's. Memory in line format is
+ * double-buffered and written in every run. No other order is implied: of a program with lines, each part is
+ * only ordered by what it reads from them. */
 #ifndef PORTOLAN_KERNEL_H
 #define PORTOLAN_KERNEL_H
 
@@ -31,14 +33,17 @@ PTO_API_BEGIN
 typedef struct {
     void *at;
     int64_t apart_bytes;
-    bool lines; /* in line format: twice the size of the data; zero before the first run */
+    bool lines; /* in line format; zero before the first run */
 } pto_spot_t;
 
-enum { PTO_LINE_DATA_BYTES = 8, PTO_LINE_BYTES = 16 };
+enum { PTO_LINE_BYTES = 16 };
 
-/* Size of the memory that holds `bytes` of data. */
+static inline int64_t pto_line_count(int64_t bytes) { return (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES; }
+
+/* Size of the memory that holds `bytes` of data; in line format, a multiple of a line. */
 static inline int64_t pto_spot_bytes(bool lines, int64_t bytes) {
-    return lines ? bytes * (PTO_LINE_BYTES / PTO_LINE_DATA_BYTES) : bytes;
+    int64_t count = pto_line_count(bytes);
+    return lines ? (count + pto_line_count(count)) * PTO_LINE_BYTES : bytes;
 }
 
 /* What an op does with its operands. The copies or reductions of one op are independent: none writes what
@@ -46,8 +51,9 @@ static inline int64_t pto_spot_bytes(bool lines, int64_t bytes) {
 typedef enum {
     PTO_KERNEL_MOVE,   /* pairs of (source, target), of which at most one is in line format */
     PTO_KERNEL_SPREAD, /* one source, not in line format, then its targets; all of one size */
-    PTO_KERNEL_REDUCE, /* one target, not in line format, then its sources, combined in this order; all of one
-                          size; the first source may be the target */
+    PTO_KERNEL_REDUCE, /* one target, then its sources, combined in this order, and `copies` more targets of
+                          the result; all of one size, no target in line format; the first source may be the
+                          target, and beside lines any one */
     PTO_KERNEL_SIGNAL, /* flags of part 0 */
     PTO_KERNEL_WAIT,   /* flags of part 0 */
     PTO_KERNEL_KIND_COUNT
@@ -57,6 +63,7 @@ typedef struct {
     pto_kernel_kind_t kind;
     int first; /* index of the first operand */
     int count;
+    int copies; /* of a REDUCE without lines: how many of its operands, the last ones, are further targets */
 } pto_kernel_op_t;
 
 typedef struct {
@@ -78,13 +85,18 @@ typedef struct {
     pto_op_t op;
 } pto_kernel_program_t;
 
+/* How much data make more parts worthwhile, with flags or in line format. */
+typedef struct {
+    int64_t block_bytes; /* data per block for another block */
+    int64_t slice_bytes; /* with the maximum number of blocks: data per block and slice for another slice, so
+                            that blocks access neighbouring memory at any time */
+} pto_kernel_cut_t;
+
 /* A device's kernel table. Errors: PTO_ERR_IO with the call and its cause if the device fails. */
 struct pto_kernels {
-    int64_t block_bytes;     /* data per block that make another block worthwhile */
-    int64_t slice_bytes;     /* with the maximum number of blocks: data per slice that make another slice
-                                worthwhile, so that blocks access neighbouring memory at any time */
-    int64_t lines_bytes_max; /* largest vector, or block per peer, for which the line format is worth its
-                                double size */
+    pto_kernel_cut_t flags_cut;
+    pto_kernel_cut_t lines_cut;
+    int64_t lines_bytes_max; /* largest vector, or block per peer, for which the line format pays off */
     /* Maximum number of resident blocks of such a kernel on the selected GPU. All blocks must be resident,
      * because they wait for blocks of other GPUs. */
     pto_status_t (*blocks_max)(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err);

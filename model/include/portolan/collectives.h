@@ -24,7 +24,7 @@ typedef struct {
     pto_implementation_t implementation;
     pto_datatype_t datatype; /* from the file's `datatype` line, else float */
     int32_t nodes;
-    int32_t gpus_per_node;
+    int32_t gpus_per_node;  /* processes, if the strategy is for data in host memory */
     int32_t procs_per_gpu;  /* all processes of a GPU that take part */
     int32_t owners_per_gpu; /* 1 if the file has no such column */
     int32_t run;            /* within its file */

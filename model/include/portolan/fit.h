@@ -36,6 +36,7 @@ typedef struct {
         int64_t sockets;
         int64_t gpus;
         int64_t cores;
+        bool no_gpus; /* gpus is 0 because a node has none */
     } node;
 } pto_fit_options_t;
 
@@ -110,25 +111,34 @@ typedef struct {
     pto_machine_t *machine; /* owned by the caller */
     int parameter_count;
     pto_fit_collective_t parameter[PTO_FIT_COLLECTIVE_MAX];
-    double badness; /* mean of |ln(predicted / measured)| plus regret of picks */
+    double badness;   /* mean of |ln(predicted / measured)| plus regret of picks */
+    bool interrupted; /* the search ended early (pto_stop), with the best that it had found */
 } pto_fit_collectives_t;
+
+/* Prices that fits of one machine to the same collectives share: the fit itself, and those that leave a node
+ * count out. Of another machine, they are forgotten. Create returns NULL when out of memory; destroy takes
+ * NULL. */
+typedef struct pto_fit_prices pto_fit_prices_t;
+pto_fit_prices_t *pto_fit_prices_create(void);
+void pto_fit_prices_destroy(pto_fit_prices_t *prices);
 
 /* Add to a machine the parameters that samples cannot show but collectives do: which algorithms the library
  * uses and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy
  * rate, the startup cost of a copy from pageable memory, a node's message rate, and contention. All
- * collectives have the same weight. Only those with the given node counts are used (NULL: all). Free
- * `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
- * PTO_ERR_MEMORY. */
+ * collectives have the same weight. Only those with the given node counts are used (NULL: all).
+ * `prices`: kept for other fits; NULL: none. Free `fit->machine` with pto_machine_destroy. Errors:
+ * PTO_ERR_NOT_FOUND if no collective is left to fit to; PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
-                                 pto_error_t *err);
+                                 const pto_node_counts_t *nodes, pto_fit_prices_t *prices,
+                                 pto_fit_collectives_t *fit, pto_error_t *err);
 
 /* Measure how far the machine's predictions miss these collectives, and keep it in the machine as the model's
  * error. `nodes` are the node counts that its terms know (NULL: all); larger ones show what an extrapolation
  * adds. `refit`: only those are used, and each is left out in turn, in a fit of its own. Fewer than 19 times
  * say nothing. Errors: those of pto_fit_collectives and pto_score_predict. */
 pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 const pto_node_counts_t *nodes, bool refit, pto_error_t *err);
+                                 const pto_node_counts_t *nodes, bool refit, pto_fit_prices_t *prices,
+                                 pto_error_t *err);
 
 /* Take the model's error, or only what extrapolation adds to it, from another machine where this one has none
  * of its own. Errors: PTO_ERR_MEMORY. */

@@ -185,6 +185,10 @@ pto_mps_t pto_machine_mps(const pto_machine_t *machine);
 /* Where the file's model error comes from; NULL: it has none, and intervals are those of parameters alone. */
 const char *pto_machine_error_source(const pto_machine_t *machine);
 
+/* Whether the machine file has a table of the algorithms that the MPI library uses for a collective
+ * (`allreduce`, ...) on buffers in this memory. */
+bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space);
+
 /* The node counts of the file with this digest (collectives.h) that terms were fitted to; 0: none. */
 int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes);
 

@@ -63,7 +63,7 @@ typedef struct {
 /* What prices walk one by one (pto_price_work) for one strategy at one point; four messages of a table that
  * share no links count as one. The limit of all that a command asks for is the scenario's work_limit, or
  * PTO_WORK_LIMIT, which takes about a minute. */
-enum { PTO_WORK_LIMIT = 1 << 26 };
+enum { PTO_WORK_LIMIT = 1 << 26, PTO_WORK_PER_SECOND = 1 << 20 };
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy);
 int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
@@ -155,6 +155,8 @@ typedef struct {
     int64_t nodes;          /* 0: 1 */
     int64_t gpus_per_node;  /* 0: the machine's */
     int64_t procs_per_gpu;  /* processes per GPU, owner included; 0: an equal share of the machine's cores */
+    int64_t procs_per_node; /* above 0: the data are in host memory, of this many processes a node; leave GPUs
+                               0 */
 } pto_ask_t;
 
 /* Price one cell: the plan of the strategy, or of the cheapest strategy. The caller owns `*plan`, which
@@ -171,6 +173,21 @@ typedef struct {
     char benchmark[48];          /* of portolan-calibrate; empty: none measures it */
     int64_t bytes;               /* of each message or copy; 0: any */
 } pto_settle_t;
+
+/* A value between two points of a sweep from which on another strategy is the cheapest, found by bisection:
+ * the pick is the earlier one just below it, to a 256th of the value. */
+typedef struct {
+    int64_t at;  /* of the swept quantity; as large as the next point at most */
+    int winner;  /* from `at` on; -1: none applies */
+    int64_t gap; /* it lies between this point of the sweep and the next one */
+} pto_crossing_t;
+
+/* The crossings of a sweep in increasing order, at most 8 between two points. Between points that have the
+ * same pick none is sought, so a pick that comes and goes between two points may be missed. The caller frees
+ * `*crossing` with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if the prices that bisection needs
+ * are above the limit. */
+pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
+                           pto_error_t *err);
 
 /* Consecutive points with the same cheapest strategy, or the same set of tied strategies: [from, below) of
  * the swept quantity, where `below` is the first point with another winner, or INT64_MAX. Strategies tie if

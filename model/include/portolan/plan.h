@@ -426,6 +426,8 @@ typedef struct {
 } pto_plan_size_t;
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
+/* The local actions alone: without a visit for each iteration of loops whose iterations are alike. */
+int64_t pto_plan_local_actions(const pto_plan_t *plan);
 
 /* A cursor over a plan's stages: one stage of one iteration at a time, in order. The branches of a parallel
  * node come one after another; a pipeline's chunks do, each with all its stages. */
@@ -479,9 +481,10 @@ int pto_plan_either_count(const pto_plan_t *plan, int nodes);
 const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest
- * of that collective's stages. */
+ * of that collective's stages, pto_walk_leave_loop the rest of the current loop. */
 bool pto_walk_in_nccl(const pto_walk_t *walk);
 void pto_walk_leave_collective(pto_walk_t *walk);
+void pto_walk_leave_loop(pto_walk_t *walk);
 
 /* Properties of a step. The source and target functions return NULL for a step that has none. */
 const char *pto_step_name(pto_step_kind_t kind);

@@ -2,6 +2,8 @@
 #ifndef PORTOLAN_PRINT_H
 #define PORTOLAN_PRINT_H
 
+#include <stdio.h>
+
 #include "portolan/api.h"
 #include "portolan/plan.h"
 
@@ -19,6 +21,13 @@ enum {
  * every iteration is printed, with the peers' ranks and places and the byte ranges. The caller frees `*text`
  * with free(). Errors: PTO_ERR_RANGE for a rank that the layout lacks, PTO_ERR_MEMORY. */
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err);
+
+/* Write the messages of all ranks as a GOAL schedule in LogGOPSim's text form (T. Hoefler, T. Schneider, A.
+ * Lumsdaine, "LogGOPSim", LSAP 2010), with the stage's instance as tag. A rank's messages of one stage
+ * require those of its stage before; copies and reductions are left out. Errors: PTO_ERR_NOT_APPLICABLE if
+ * the plan has no messages, if NCCL sends them, or if stages overlap. Errors of the stream are the caller's
+ * to find. */
+pto_status_t pto_print_goal(const pto_plan_t *plan, FILE *stream, pto_error_t *err);
 
 PTO_API_END
 

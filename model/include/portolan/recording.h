@@ -76,6 +76,9 @@ typedef struct {
     int count;
     pto_recording_call_t *call;
     pto_recording_skipped_t skipped;
+    int64_t sizes_assumed; /* NCCL inspector: calls whose size is taken to be that of one block */
+    bool times_on_host;    /* OSU: of buffers in host memory; and in GPU memory */
+    bool times_on_gpu;
 } pto_recording_t;
 
 /* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest
@@ -92,16 +95,19 @@ pto_status_t pto_recording_parse(const char *text, size_t text_size, const char 
 void pto_recording_fini(pto_recording_t *trace);
 
 /* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
- * ":NODESxGPUS", from the output of OSU's benchmarks (strategy cuda_aware) or of nccl-tests (nccl) on that
- * many nodes with so many processes on each. Equal sizes of a file are averaged. Errors: those of
- * pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its shape;
- * _NOT_APPLICABLE for other recordings. */
+ * ":NODESxGPUS", from the output of OSU's benchmarks (strategy cuda_aware, or mpi for host buffers) or of
+ * nccl-tests (nccl), with the number of nodes and of processes on each. Rows of one file with the same
+ * size are averaged.
+ * Errors: those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark
+ * lacks its shape; _NOT_APPLICABLE for other recordings, and for times of host and of GPU buffers in one
+ * file. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
-/* A bound workload of these calls, in their order, for pto_step_predict. Errors: those of pto_scenario_check
- * and _bind. */
-pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine,
-                                    pto_workload_t *workload, pto_error_t *err);
+/* A bound workload of these calls, in their order, for pto_step_predict_some. With `in_host`, their data are
+ * in host memory. `left_out` has an error for each call, and takes those of pto_scenario_check and _bind.
+ * Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine, bool in_host,
+                                    pto_workload_t *workload, pto_error_t *left_out, pto_error_t *err);
 
 PTO_API_END
 

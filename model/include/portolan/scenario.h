@@ -92,6 +92,14 @@ typedef struct {
     bool both_ways;
 } pto_pair_ends_t;
 
+/* Where the owners' data are. */
+typedef enum {
+    PTO_MEMORY_AUTO, /* in GPU memory, or in host memory if the machine's nodes have no GPUs */
+    PTO_MEMORY_GPU,
+    PTO_MEMORY_HOST,
+    PTO_MEMORY_COUNT
+} pto_data_memory_t;
+
 enum { PTO_DIMS_MAX = 3 };
 
 /* Which of a halo's corners hold their owner's values (in three dimensions: and edges). */
@@ -159,6 +167,7 @@ bool pto_collective_is_in_mpi(pto_collective_t collective);       /* an MPI call
 pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: not in NCCL */
 
 const char *pto_corners_name(pto_corners_t value);
+const char *pto_data_memory_name(pto_data_memory_t value); /* auto, gpu, host */
 const char *pto_implementation_name(pto_implementation_t value);
 const char *pto_split_name(pto_split_t value);
 const char *pto_datatype_name(pto_datatype_t datatype);
@@ -299,6 +308,8 @@ typedef struct {
     bool best;      /* "best": the cheapest, whatever the machine file says */
     int rule_count; /* a table of byte ranges, as in a machine file */
     pto_library_rule_t *rule;
+    const char *own; /* borrowed; the algorithm of strategies by hand, whatever the library's is; NULL: the
+                        cheapest */
 } pto_library_choice_t;
 
 /* Staged members that are not given: those of the machine file's `tuning`, else as many as are cheapest.
@@ -320,6 +331,7 @@ typedef enum {
     PTO_FIELD_SPLIT,
     PTO_FIELD_DATATYPE,
     PTO_FIELD_LAYOUT,
+    PTO_FIELD_MEMORY,
     PTO_FIELD_BYTES,
     PTO_FIELD_NODES,
     PTO_FIELD_MESSAGES,
@@ -349,6 +361,8 @@ typedef struct {
     pto_split_t split;
     pto_datatype_t datatype; /* default float; alltoall(v) and messages move raw bytes */
     pto_layout_t layout;     /* 0 where left open until bound; first of `nodes` */
+    pto_data_memory_t memory;
+    int64_t procs_per_node; /* host memory only; 0: left open until bound, then all cores */
     pto_series_t bytes;
     pto_series_t nodes;    /* one value unless swept */
     pto_series_t messages; /* `messages` only; empty: 1 */
@@ -379,14 +393,16 @@ pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_e
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err);
 
-/* Check what files and flags alike must satisfy: sizes, layout, at most one sweep, no field that the
- * collective does not use. Errors: PTO_ERR_RANGE, PTO_ERR_KEY, at the field's place if it has one. */
+/* Check what files and flags alike must satisfy: sizes, layout, no field that the collective does not use.
+ * Several of bytes, nodes and messages may be swept; pto_scenario_bind takes one. Errors: PTO_ERR_RANGE,
+ * PTO_ERR_KEY, at the field's place if it has one. */
 pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err);
 
 /* Bind the scenario to a machine: fill in defaults for what it leaves open (with a matrix, the default size
  * is the largest entry; the layout of a pair follows from its distance) and the sockets of its GPUs. Errors:
- * PTO_ERR_RANGE if it asks for more than a node of the machine has, or for a distance that it does not have.
- * The number of nodes is not limited. */
+ * PTO_ERR_RANGE if several of bytes, nodes and messages have more than one value, if it asks for more than a
+ * node of the machine has, for a distance that it does not have, or for GPUs and for data in host memory. The
+ * number of nodes is not limited. */
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err);
 
 /* Read the scenario's machine file. The caller frees `*machine`. Errors: those of pto_machine_open; a file

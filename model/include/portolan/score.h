@@ -81,6 +81,7 @@ typedef struct {
     pto_datatype_t datatype;
     bool own_algorithms;
     int64_t nodes;
+    bool in_host; /* data in host memory: gpus_per_node counts the processes of a node */
     int64_t gpus_per_node;
     int64_t owners_per_gpu;
     int64_t procs_per_gpu; /* of split strategies; the owners if none was measured */
@@ -125,6 +126,10 @@ typedef struct {
  * Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err);
+/* Leave out all cells but the first ones, as where scoring was interrupted. */
+void pto_score_cut(pto_score_t *score, int64_t cell_count);
+/* Leave out those with as many nodes and more. */
+void pto_score_cut_nodes(pto_score_t *score, int64_t nodes);
 void pto_score_fini(pto_score_t *score);
 
 /* What predicting all cells once takes, in messages that a price walks one by one (pto_cell_work). */
@@ -142,6 +147,12 @@ pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine,
 pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
                              const pto_library_rule_t *rule, int64_t *call_bytes, double *seconds,
                              pto_error_t *err);
+
+/* The row by which pto_score_price chooses the library's algorithm: `rule`, or the machine's. NULL: there is
+ * none, or the library has no choice. Candidates with the same measurements and equal rows have the same
+ * price. */
+const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candidate,
+                                         const pto_machine_t *machine, const pto_library_rule_t *rule);
 
 /* Let the baselines learn from the cells of `train` and pick in those cells of `score` that have `nodes`
  * nodes (0: all). Both must have been predicted with the same machine. Errors: PTO_ERR_MEMORY. */

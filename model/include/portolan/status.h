@@ -32,7 +32,8 @@ PTO_API_BEGIN
     X(ERR_NOT_APPLICABLE, -8, "does not apply here")                                                         \
     X(ERR_INVALID_PLAN, -9, "plan is not right")                                                             \
     X(ERR_TOO_LARGE, -10, "too large for this operation")                                                    \
-    X(ERR_TIMEOUT, -11, "timed out")
+    X(ERR_TIMEOUT, -11, "timed out")                                                                         \
+    X(ERR_INTERRUPTED, -12, "interrupted")
 
 typedef enum {
 #define PTO_STATUS_ENUM(name, value, text) PTO_##name = (value),

@@ -15,7 +15,8 @@ PTO_API_BEGIN
 typedef struct {
     pto_machine_t *machine; /* owned */
     pto_predictions_t predictions;
-    int best; /* strategy of `predictions` that the cheapest mix takes */
+    int best;      /* strategy of `predictions` that the cheapest mix takes */
+    bool left_out; /* of all sums: pto_step_predict_some could not price it */
 } pto_step_call_t;
 
 /* A step in which all calls take one strategy, or the cheapest mix of strategies. */
@@ -42,6 +43,11 @@ typedef struct {
  * a communicator do not follow each other. */
 pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
                               pto_step_prediction_t *step, pto_error_t *err);
+/* The same without the calls that cannot be priced. `left_out` has an error for each call: those with a
+ * status are left out, and get one. Errors: the first call's if all are left out; failures that are not a
+ * limitation of the call. */
+pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_machine_t *machine,
+                                   pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err);
 void pto_step_fini(pto_step_prediction_t *step);
 
 /* The seconds of a call once, by a strategy (NULL: that of the cheapest mix); false if that does not apply.

@@ -52,17 +52,19 @@ struct pto_strategy {
     const char *name;
     const char *summary;
     unsigned collectives;
+    pto_space_t collective_space; /* where the data is during the inner collective */
     bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, procs_per_gpu at least 2 */
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
+    bool in_host; /* for data in host memory (pto_layout_t), and not for data in GPU memory */
+    bool by_hand; /* our own algorithm runs its collective, wherever the MPI library could */
     bool chunked; /* cuts the data into the request's `chunks` */
+    bool joins;   /* has one inner collective, which a second pattern can join */
     /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
     int64_t (*stages)(const pto_request_t *request);
     /* Its plans have either nodes: this is the same with fixed numbers of members, whose price is used; NULL:
      * has none. */
     const pto_strategy_t *fixed;
-    pto_space_t collective_space; /* where the data is during the inner collective */
-    bool joins;                   /* has one inner collective, which a second pattern can join */
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,
                                pto_error_t *err); /* additional requirements; may be NULL */
@@ -71,9 +73,9 @@ struct pto_strategy {
 
 /* The collectives (bits) that a strategy and an algorithm support together, if the library does not stage. */
 static inline unsigned pto_strategy_with(const pto_strategy_t *strategy, const pto_algorithm_t *algorithm) {
-    bool on_host = strategy->collective_space == PTO_SPACE_CPU;
+    bool shared = strategy->collective_space == PTO_SPACE_CPU && !(strategy->in_host && strategy->by_hand);
     bool fits = strategy->direct == algorithm->direct && strategy->nccl == algorithm->nccl &&
-                (on_host || !algorithm->shares_host);
+                (shared || !algorithm->shares_host);
     return fits ? strategy->collectives & algorithm->collectives : 0;
 }
 

@@ -50,6 +50,8 @@ typedef struct {
     pto_place_t layout_place;
     pto_place_t grid_place;
     pto_layout_t layout; /* of the job; 0 where left open until bound */
+    pto_data_memory_t memory;
+    int64_t procs_per_node; /* host memory only; 0: all cores */
     int dim_count;
     pto_dimension_t dim[PTO_WORKLOAD_DIMS_MAX];
     int entry_count;

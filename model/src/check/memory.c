@@ -188,6 +188,8 @@ void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
     contents->gap_at = contents->count;
 }
 
+_Thread_local int64_t pto_contents_visits;
+
 void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
 
 /* The span that contains the byte at `offset`, which must be in the buffer. */
@@ -222,6 +224,7 @@ void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, 
         if (span.end > end)
             span.end = end;
         found->span[found->count++] = span;
+        pto_contents_visits++;
     }
 }
 
@@ -241,6 +244,7 @@ static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets)
                 (size_t)behind * sizeof *span);
         gap = contents->capacity - contents->count;
     }
+    pto_contents_visits += to < contents->gap_at ? contents->gap_at - to : to - contents->gap_at;
     if (to < contents->gap_at)
         memmove(span + to + gap, span + to, (size_t)(contents->gap_at - to) * sizeof *span);
     else
@@ -253,6 +257,7 @@ static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets)
 /* Replace spans first .. last by `count` spans. */
 static void splice(pto_spans_t *contents, int first, int last, const pto_content_t *span, int count,
                    pto_sets_t *sets) {
+    pto_contents_visits += count;
     if (last - first + 1 == count) {
         for (int i = 0; i < count; i++)
             *pto_contents_at(contents, first + i) = span[i];

@@ -65,6 +65,10 @@ static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i)
     return &contents->span[i < contents->gap_at ? i : i + contents->capacity - contents->count];
 }
 
+/* Work: spans of contents that were read, written or moved in this thread. Tests compare it with the order
+ * that it may grow by. */
+extern _Thread_local int64_t pto_contents_visits;
+
 /* The order of a contribution from a single owner. */
 uint64_t pto_order_of(int32_t owner);
 

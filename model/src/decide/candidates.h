@@ -1,4 +1,4 @@
-/* The plans among which a strategy's is chosen. */
+/* The plans among which a strategy's is chosen, and the library's choice. */
 #ifndef PTO_DECIDE_CANDIDATES_H
 #define PTO_DECIDE_CANDIDATES_H
 
@@ -22,5 +22,14 @@ typedef struct {
 pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
+
+/* Leave out all points but the first ones. */
+void pto_predictions_cut(pto_predictions_t *predictions, int64_t point_count);
+
+/* Whether the library chooses the request's algorithm by tables; the row that it, or the scenario's own
+ * table, then has for it. NULL: none. */
+bool pto_library_has_rules(const pto_request_t *request);
+const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                           const pto_request_t *request);
 
 #endif

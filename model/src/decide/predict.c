@@ -1,5 +1,5 @@
-/* Predicting a scenario: the algorithm that models the library's collective at each size, whether the buffers
- * fit, and the price of every strategy. */
+/* Predicting a scenario: the requests at its points, whether the buffers fit, and the price of every
+ * strategy. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
+#include "portolan/progress.h"
 #include "scenario/check.h"
 
 #define GIBIBYTE 1073741824.0
@@ -55,93 +56,14 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
-                                           pto_collective_is_in_mpi(scenario->collective)};
+                                           pto_collective_is_in_mpi(scenario->collective) &&
+                                           !(strategy && strategy->by_hand)};
     request.layout.nodes = series_at(&scenario->nodes, point);
     if (strategy && strategy->stages)
         request.staged_members =
             (pto_staged_t){scenario->staged_members.in > 0 ? scenario->staged_members.in : 0,
                            scenario->staged_members.out > 0 ? scenario->staged_members.out : 0};
     return request;
-}
-
-/* --- which algorithm ------------------------------------------------------------------------------------ */
-
-/* Read a plan's first collective node, if it has one. */
-static void read_call(const pto_plan_t *plan, pto_call_t *call) {
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_COLLECTIVE)
-            continue;
-        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
-        call->procs = pto_plan_group(plan, node->group)->size;
-        call->bytes = pto_slice_bytes(plan, &pto_plan_call(plan, node->call)->in, &first);
-        return;
-    }
-}
-
-/* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
- * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
-pto_call_t pto_request_call(const pto_request_t *request) {
-    pto_call_t call = {.procs = 1, .bytes = request->bytes};
-    for (int i = 0; i < pto_algorithm_count(); i++) {
-        pto_request_t probe = *request;
-        pto_plan_t *plan = NULL;
-        probe.algorithm = pto_algorithm_at(i);
-        if (!(probe.algorithm->collectives & 1u << request->collective))
-            continue;
-        if (request->counts && pto_collective_is_by_owner(request->collective))
-            probe.bytes = (int64_t)pto_request_mean_bytes(request);
-        probe.counts = NULL;
-        if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
-            continue;
-        read_call(plan, &call);
-        pto_plan_destroy(plan);
-        break;
-    }
-    return call;
-}
-
-/* The scenario's own table: among the rows with the largest `procs` not above the call's, the first one above
- * its bytes. */
-static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
-                                               int64_t bytes) {
-    const pto_library_rule_t *found = NULL;
-    for (int i = 0; i < library->rule_count; i++) {
-        const pto_library_rule_t *rule = &library->rule[i];
-        if (rule->procs > procs || bytes >= rule->below_bytes)
-            continue;
-        if (!found || rule->procs > found->procs)
-            found = rule;
-    }
-    return found;
-}
-
-const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                  pto_request_t *request) {
-    request->staged = false;
-    request->segment_bytes = 0;
-    if (pto_strategy_only_with(request->strategy))
-        return pto_strategy_only_with(request->strategy);
-    if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
-        return request->collective == PTO_COLLECTIVE_HALO ? NULL : "linear";
-    if (!pto_collective_is_in_mpi(request->collective))
-        return NULL;
-    const pto_library_choice_t *library = &scenario->library;
-    if (library->name)
-        return library->name;
-    if (library->best || (library->rule_count == 0 && machine->library_count == 0))
-        return NULL;
-    const pto_call_t call = pto_request_call(request);
-    const pto_library_rule_t *rule =
-        library->rule_count > 0
-            ? scenario_rule(library, call.procs, call.bytes)
-            : pto_machine_library(machine, pto_collective_name(request->collective),
-                                  request->strategy->collective_space, call.procs, call.bytes);
-    if (!rule)
-        return NULL;
-    request->staged = rule->staged;
-    request->segment_bytes = rule->segment_bytes;
-    return rule->algorithm;
 }
 
 /* --- one strategy at one point -------------------------------------------------------------------------- */
@@ -514,7 +436,8 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
         }
     }
     for (int i = 0; i < pto_strategy_count() && scenario->strategy_count == 0; i++)
-        if (!pto_strategy_at(i)->fixed && pto_strategy_at(i)->collectives & 1u << scenario->collective)
+        if (!pto_strategy_at(i)->fixed && pto_strategy_at(i)->in_host == scenario->layout.in_host &&
+            pto_strategy_at(i)->collectives & 1u << scenario->collective)
             list[found++] = pto_strategy_at(i);
     if (found == 0) {
         free(list);
@@ -526,19 +449,34 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
     return PTO_OK;
 }
 
-static pto_status_t predict_all(pto_predictions_t *made, bool explain, pto_error_t *err) {
+/* Where prices are stopped, the points before are the sweep, or what is priced of the first. */
+static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool shown, pto_error_t *err) {
     bool any = false;
-    for (int64_t point = 0; point < made->point_count; point++)
+    int64_t point = 0;
+    for (; point < made->point_count; point++)
         for (int i = 0; i < made->strategy_count; i++) {
             pto_prediction_t *prediction = &made->prediction[point * made->strategy_count + i];
+            if (pto_is_stopped() && point > 0) {
+                pto_predictions_cut(made, point);
+                break;
+            }
+            if (pto_is_stopped()) {
+                snprintf(prediction->reason, sizeof prediction->reason, "interrupted");
+                pto_predictions_cut(made, 1);
+                continue;
+            }
             pto_status_t status = predict_one(made->scenario, made->machine, point, made->strategy[i],
                                               explain, prediction, err);
             if (status != PTO_OK)
                 return status;
             any = any || prediction->applicable;
+            if (shown)
+                pto_progress_add(pto_cell_work(made->scenario, made->machine, point, made->strategy[i]));
         }
     if (any)
         return PTO_OK;
+    if (pto_is_stopped())
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before the first price");
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
 }
 
@@ -549,7 +487,8 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
                               .sweep = pto_scenario_sweep(scenario),
                               .point_count = pto_scenario_points(scenario),
                               .point = swept_series(scenario)->value};
-    pto_status_t status = pto_check_work(scenario, machine, 1, NULL, err);
+    int64_t work = 0;
+    pto_status_t status = pto_check_work(scenario, machine, 1, &work, err);
     if (status == PTO_OK)
         status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
@@ -560,24 +499,14 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
         pto_predictions_fini(&made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
-    status = predict_all(&made, explain, err);
+    bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
+    status = predict_all(&made, explain, shown, err);
+    if (shown)
+        pto_progress_end();
     if (status != PTO_OK) {
         pto_predictions_fini(&made);
         return status;
     }
     *predictions = made;
     return PTO_OK;
-}
-
-void pto_predictions_fini(pto_predictions_t *predictions) {
-    int64_t cells = predictions->prediction ? predictions->point_count * predictions->strategy_count : 0;
-    for (int64_t i = 0; i < cells; i++)
-        pto_explanation_fini(&predictions->prediction[i].explanation);
-    free(predictions->prediction);
-    free(predictions->strategy);
-    *predictions = (pto_predictions_t){0};
-}
-
-const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy) {
-    return &predictions->prediction[point * predictions->strategy_count + strategy];
 }

@@ -21,6 +21,8 @@ static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machin
     scenario->datatype = (pto_datatype_t)type;
     scenario->layout.gpus_per_node = cell->gpus_per_node;
     scenario->layout.procs_per_gpu = cell->procs_per_gpu;
+    scenario->procs_per_node = cell->procs_per_node;
+    scenario->memory = cell->procs_per_node > 0 ? PTO_MEMORY_HOST : PTO_MEMORY_AUTO;
     pto_status_t status = pto_series_one(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK)
         status = pto_series_one(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);

@@ -135,14 +135,21 @@ static pto_status_t take_entries(work_t *work) {
 
 static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
+/* Whether one of our algorithms ran in place of the library's collective. By hand nothing else ever runs, so
+ * that the library's own and each of ours compete in one cell. */
+static bool in_place_of_library(const entry_t *entry) {
+    return entry->algorithm && !entry->strategy->by_hand;
+}
+
 /* Compare all but the strategy and its processes. */
 static int compare_places(const entry_t *a, const entry_t *b) {
     const pto_collective_row_t *x = a->row, *y = b->row;
     const int order[] = {order_of(x->collective, y->collective),
                          order_of(x->implementation, y->implementation),
-                         order_of(a->algorithm != NULL, b->algorithm != NULL),
+                         order_of(in_place_of_library(a), in_place_of_library(b)),
                          order_of(x->datatype, y->datatype),
                          order_of(x->nodes, y->nodes),
+                         order_of(a->strategy->in_host, b->strategy->in_host),
                          order_of(x->gpus_per_node, y->gpus_per_node),
                          order_of(x->owners_per_gpu, y->owners_per_gpu),
                          order_of(x->distance, y->distance),
@@ -165,7 +172,9 @@ static int registry_index(const pto_strategy_t *strategy) {
 
 static int compare_candidates(const entry_t *a, const entry_t *b) {
     int order = order_of(registry_index(a->strategy), registry_index(b->strategy));
-    if (order == 0 && a->algorithm && b->algorithm)
+    if (order == 0)
+        order = order_of(a->algorithm != NULL, b->algorithm != NULL);
+    if (order == 0 && a->algorithm)
         order = strcmp(a->algorithm, b->algorithm);
     if (order == 0)
         order = order_of(a->row->staged_in, b->row->staged_in);
@@ -322,8 +331,9 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
     *cell = (pto_score_cell_t){.collective = row->collective,
                                .implementation = row->implementation,
                                .datatype = row->datatype,
-                               .own_algorithms = group->algorithm != NULL,
+                               .own_algorithms = in_place_of_library(group),
                                .nodes = row->nodes,
+                               .in_host = group->strategy->in_host,
                                .gpus_per_node = row->gpus_per_node,
                                .owners_per_gpu = row->owners_per_gpu,
                                .procs_per_gpu = procs,
@@ -386,6 +396,22 @@ pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_s
     else
         pto_score_fini(&made);
     return status;
+}
+
+void pto_score_cut(pto_score_t *score, int64_t cell_count) {
+    for (int64_t i = cell_count; i < score->cell_count; i++)
+        cell_fini(&score->cell[i]);
+    score->cell_count = cell_count;
+}
+
+void pto_score_cut_nodes(pto_score_t *score, int64_t nodes) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < score->cell_count; i++)
+        if (score->cell[i].nodes < nodes)
+            score->cell[kept++] = score->cell[i];
+        else
+            cell_fini(&score->cell[i]);
+    score->cell_count = kept;
 }
 
 void pto_score_fini(pto_score_t *score) {

@@ -4,6 +4,8 @@
 
 #include "base/checked.h"
 #include "base/text_file.h"
+#include "decide/candidates.h"
+#include "portolan/progress.h"
 #include "portolan/score.h"
 
 static pto_status_t out_of_memory(pto_error_t *err) {
@@ -96,7 +98,7 @@ static int64_t chunks_of(const pto_score_candidate_t *candidate) {
     return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
 }
 
-/* A scenario of one point that borrows all but the algorithm's name. */
+/* A scenario of one point that borrows all but the name of a library's algorithm. */
 static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
                                   int64_t *bytes) {
     pto_scenario_t scenario;
@@ -110,13 +112,17 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
         scenario.distance = cell->distance;
         scenario.ends = cell->ends;
     }
+    if (cell->candidate[candidate].strategy->by_hand)
+        scenario.library.own = cell->candidate[candidate].algorithm;
     scenario.chunks = chunks_of(&cell->candidate[candidate]);
     scenario.datatype = cell->datatype;
     scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
                                      .gpus_per_node = cell->gpus_per_node,
                                      .owners_per_gpu = cell->owners_per_gpu,
-                                     .procs_per_gpu = cell->procs_per_gpu};
+                                     .procs_per_gpu = cell->procs_per_gpu,
+                                     .in_host = cell->in_host};
+    scenario.memory = cell->in_host ? PTO_MEMORY_HOST : PTO_MEMORY_GPU;
     scenario.nodes = (pto_series_t){.value = nodes, .count = 1};
     scenario.bytes = (pto_series_t){.value = bytes, .count = 1};
     return scenario;
@@ -136,7 +142,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     int64_t nodes, bytes;
     pto_scenario_t scenario = scenario_of(cell, index, &nodes, &bytes);
     pto_error_t cause = {0};
-    if (candidate->algorithm) {
+    if (candidate->algorithm && !candidate->strategy->by_hand) {
         scenario.library.name = pto_text_copy(candidate->algorithm);
         if (!scenario.library.name)
             return out_of_memory(err);
@@ -178,8 +184,17 @@ int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine) {
 pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
+    const bool shown = pto_progress_begin("scoring", score->cell_count, 0);
     for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
         pto_score_cell_t *cell = &score->cell[i];
+        if (shown)
+            pto_progress_add(1);
+        if (pto_is_stopped() && i > 0 && nodes == 0) {
+            pto_score_cut(score, i);
+            break;
+        }
+        if (pto_is_stopped())
+            status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
         if (nodes != 0 && cell->nodes != nodes)
             continue;
         for (int c = 0; c < cell->candidate_count && status == PTO_OK; c++)
@@ -189,6 +204,8 @@ pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine,
         for (int c = 0; c < cell->candidate_count; c++) /* they point into the machine */
             pto_explanation_fini(&cell->prediction[c].explanation);
     }
+    if (shown)
+        pto_progress_end();
     return status;
 }
 
@@ -221,6 +238,18 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
     return is_reason(status) ? PTO_OK : status;
 }
 
+const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candidate,
+                                         const pto_machine_t *machine, const pto_library_rule_t *rule) {
+    int64_t nodes, bytes;
+    pto_scenario_t scenario = scenario_of(cell, candidate, &nodes, &bytes);
+    if (pto_scenario_bind(&scenario, machine, NULL) != PTO_OK)
+        return NULL;
+    pto_request_t request = pto_scenario_request(&scenario, 0, cell->candidate[candidate].strategy, NULL);
+    if (!pto_library_has_rules(&request))
+        return NULL;
+    return rule ? rule : pto_library_rule(&scenario, machine, &request);
+}
+
 /* --- leaving a node count out --------------------------------------------------------------------------- */
 
 /* The smallest node count above `above`; 0 if there is none. */
@@ -241,6 +270,30 @@ static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
     return others;
 }
 
+/* Predict the cells of one node count by what is fitted to the others. */
+static pto_status_t leave_out(pto_score_t *score, const pto_collectives_t *collectives,
+                              const pto_machine_t *machine, pto_score_refit_t refit, void *context,
+                              int64_t nodes, pto_error_t *err) {
+    pto_machine_t *fitted = NULL;
+    pto_score_t train = {0};
+    pto_score_options_t others = score->options;
+    others.nodes = all_but(score, nodes);
+    pto_status_t status = refit(machine, collectives, &others.nodes, context, &fitted, err);
+    if (status == PTO_OK)
+        status = pto_score_predict(score, fitted, nodes, err);
+    if (status == PTO_OK)
+        status = pto_score_collect(collectives, &others, &train, err);
+    if (status == PTO_OK)
+        status = pto_score_predict(&train, fitted, 0, err);
+    if (status == PTO_OK && pto_is_stopped()) /* the baselines may know only a part */
+        status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
+    if (status == PTO_OK)
+        status = pto_score_learn(score, &train, nodes, err);
+    pto_score_fini(&train);
+    pto_machine_destroy(fitted);
+    return status;
+}
+
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                                      pto_error_t *err) {
@@ -249,22 +302,19 @@ pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "only one node count was measured, so there is none to leave out");
     pto_status_t status = PTO_OK;
-    for (; nodes > 0 && status == PTO_OK; nodes = next_nodes(score, nodes)) {
-        pto_machine_t *fitted = NULL;
-        pto_score_t train = {0};
-        pto_score_options_t others = score->options;
-        others.nodes = all_but(score, nodes);
-        status = refit(machine, collectives, &others.nodes, context, &fitted, err);
-        if (status == PTO_OK)
-            status = pto_score_predict(score, fitted, nodes, err);
-        if (status == PTO_OK)
-            status = pto_score_collect(collectives, &others, &train, err);
-        if (status == PTO_OK)
-            status = pto_score_predict(&train, fitted, 0, err);
-        if (status == PTO_OK)
-            status = pto_score_learn(score, &train, nodes, err);
-        pto_score_fini(&train);
-        pto_machine_destroy(fitted);
+    int done = 0;
+    const bool shown = pto_progress_begin("leaving node counts out", all_but(score, 0).count, 0);
+    for (; nodes > 0; nodes = next_nodes(score, nodes), done++) {
+        status = leave_out(score, collectives, machine, refit, context, nodes, err);
+        if (status != PTO_OK)
+            break;
+        if (shown)
+            pto_progress_add(1);
     }
-    return status;
+    if (shown)
+        pto_progress_end();
+    if (status != PTO_ERR_INTERRUPTED || done == 0)
+        return status;
+    pto_score_cut_nodes(score, nodes);
+    return PTO_OK;
 }

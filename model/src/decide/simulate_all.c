@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/candidates.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
+#include "portolan/progress.h"
 #include "portolan/strategy.h"
 #include "simulate/size.h"
 
@@ -23,6 +25,7 @@ typedef struct {
     pto_simulate_options_t options;
     int64_t cells;
     int64_t used; /* of the limit */
+    bool shown;   /* this is the call whose progress is */
     run_t *run;
     int64_t run_count;
     int64_t run_room;
@@ -44,7 +47,8 @@ static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_
         batch->run = grown;
         batch->run_room = room;
     }
-    batch->run[batch->run_count++] = (run_t){.cell = cell, .plan = plan, .extrapolated = extrapolated};
+    batch->run[batch->run_count++] =
+        (run_t){.cell = cell, .plan = plan, .extrapolated = extrapolated, .status = PTO_ERR_INTERRUPTED};
     return PTO_OK;
 }
 
@@ -147,7 +151,7 @@ static void simulate_runs(batch_t *batch) {
     for (bool more = true; more;) {
         run_t *run = NULL;
 #pragma omp critical
-        if (next < batch->run_count && !failed) {
+        if (next < batch->run_count && !failed && !pto_is_stopped()) {
             run = &batch->run[next++];
             announce(batch, run);
         }
@@ -156,6 +160,8 @@ static void simulate_runs(batch_t *batch) {
             continue;
         run->status = pto_simulate(run->plan, batch->predictions->machine, &batch->options, &run->simulation,
                                    &run->err);
+        if (batch->shown)
+            pto_progress_add(pto_plan_size(run->plan).messages);
         if (run->status != PTO_OK && !pto_leaves_cell_out(run->status)) {
 #pragma omp critical
             failed = true;
@@ -206,6 +212,30 @@ static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options
             pto_simulate(best->plan, batch->predictions->machine, options, simulation, &batch->reason[cell]);
 }
 
+/* Messages that are simulated in about a second. */
+enum { MESSAGES_PER_SECOND = 1 << 21 };
+
+static void simulate_runs_shown(batch_t *batch) {
+    int64_t messages = 0;
+    for (int64_t i = 0; i < batch->run_count; i++)
+        pto_error_set(&batch->run[i].err, PTO_ERR_INTERRUPTED, "interrupted");
+    for (int64_t i = 0; i < batch->run_count; i++)
+        messages += pto_plan_size(batch->run[i].plan).messages;
+    batch->shown = pto_progress_begin("simulating", messages, MESSAGES_PER_SECOND);
+    simulate_runs(batch);
+    if (batch->shown)
+        pto_progress_end();
+}
+
+/* Cells of the points before the first one that was interrupted; at least those of the first point. */
+static int64_t cells_done(const batch_t *batch) {
+    int64_t cells = batch->cells, strategies = batch->predictions->strategy_count;
+    for (int64_t i = 0; i < batch->run_count; i++)
+        if (batch->run[i].status == PTO_ERR_INTERRUPTED && batch->run[i].cell < cells)
+            cells = batch->run[i].cell;
+    return cells < strategies ? strategies : cells / strategies * strategies;
+}
+
 /* Simulate all cells; if every one is excluded, fail with the first one's reason. */
 static pto_status_t simulate_cells(batch_t *batch, const pto_simulate_options_t *options,
                                    pto_simulation_t *list, pto_error_t *err) {
@@ -213,7 +243,9 @@ static pto_status_t simulate_cells(batch_t *batch, const pto_simulate_options_t 
     bool any = false;
     for (int64_t cell = 0; cell < batch->cells; cell++)
         add_cell(batch, cell);
-    simulate_runs(batch);
+    simulate_runs_shown(batch);
+    if (pto_is_stopped())
+        batch->cells = cells_done(batch);
     for (int64_t cell = 0; cell < batch->cells; cell++) {
         finish_cell(batch, cell, options, &batch->predictions->prediction[cell], &list[cell]);
         pto_status_t status = batch->status[cell];
@@ -265,6 +297,8 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
         pto_predictions_fini(&made);
         return status;
     }
+    if (batch.cells < cells)
+        pto_predictions_cut(&made, batch.cells / made.strategy_count);
     *predictions = made;
     *simulation = list;
     return PTO_OK;

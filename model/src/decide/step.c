@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "machine/share.h"
+#include "portolan/progress.h"
 
 /* --- what calls at once share --------------------------------------------------------------------------- */
 
@@ -113,7 +114,7 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
     *seconds = 0;
     for (int i = range.from; i < range.to; i++) {
         const pto_workload_call_t *call = &step->workload->call[i];
-        if (!pto_workload_is_call(call))
+        if (!pto_workload_is_call(call) || step->call[i].left_out)
             continue;
         const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
         if (!prediction)
@@ -182,7 +183,7 @@ static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_str
     for (int i = range.from; i < range.to; i++) {
         const pto_predictions_t *predictions = &step->call[i].predictions;
         int s = find_strategy(predictions, strategy);
-        if (!pto_workload_is_call(&step->workload->call[i]))
+        if (!pto_workload_is_call(&step->workload->call[i]) || step->call[i].left_out)
             continue;
         if (s == predictions->strategy_count)
             return false;
@@ -191,14 +192,16 @@ static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_str
     return true;
 }
 
-static void copy_choice(pto_step_prediction_t *step, int entry, int *to, const int *from) {
+static void keep_choice(const pto_step_prediction_t *step, int entry, int *chosen) {
     const calls_t range = calls_of(step->workload, entry);
-    for (int i = range.from; i < range.to; i++) {
-        if (to)
-            to[i] = step->call[i].best;
-        else
-            step->call[i].best = from[i];
-    }
+    for (int i = range.from; i < range.to; i++)
+        chosen[i] = step->call[i].best;
+}
+
+static void restore_choice(pto_step_prediction_t *step, int entry, const int *chosen) {
+    const calls_t range = calls_of(step->workload, entry);
+    for (int i = range.from; i < range.to; i++)
+        step->call[i].best = chosen[i];
 }
 
 /* What is cheapest alone may not be so at once with others: descend from there and from each strategy for
@@ -206,15 +209,15 @@ static void copy_choice(pto_step_prediction_t *step, int entry, int *to, const i
  */
 static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     double best_s = improve(step, entry);
-    copy_choice(step, entry, chosen, NULL);
+    keep_choice(step, entry, chosen);
     for (int r = 0; r < step->route_count; r++) {
         double seconds =
             choose_for_all(step, entry, step->route[r].strategy) ? improve(step, entry) : INFINITY;
         if (seconds < best_s) {
             best_s = seconds;
-            copy_choice(step, entry, chosen, NULL);
+            keep_choice(step, entry, chosen);
         }
-        copy_choice(step, entry, NULL, chosen);
+        restore_choice(step, entry, chosen);
     }
 }
 
@@ -261,13 +264,50 @@ static bool applies_anywhere(const pto_step_prediction_t *step, const pto_strate
     return false;
 }
 
+/* A limitation of the call, the machine or the strategies, rather than a failure of this program. */
+static bool can_be_left_out(pto_status_t status) {
+    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
+           status == PTO_ERR_NOT_FOUND || status == PTO_ERR_TOO_LARGE;
+}
+
+/* Prices one call, or leaves it out. */
+static pto_status_t try_call(pto_step_prediction_t *step, int i, const pto_machine_t *machine,
+                             pto_error_t *left_out, pto_error_t *err) {
+    pto_step_call_t *call = &step->call[i];
+    if (left_out->status == PTO_OK &&
+        predict_call(step->workload, &step->workload->call[i], machine, call, left_out) == PTO_OK)
+        return PTO_OK;
+    call->left_out = can_be_left_out(left_out->status);
+    if (call->left_out)
+        return PTO_OK;
+    if (err)
+        *err = *left_out;
+    return left_out->status;
+}
+
 static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine_t *machine,
-                                  pto_error_t *err) {
+                                  pto_error_t *left_out, pto_error_t *err) {
     const pto_workload_t *workload = step->workload;
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
-        if (pto_workload_is_call(&workload->call[i]))
-            status = predict_call(workload, &workload->call[i], machine, &step->call[i], err);
+    int priced = 0, first = -1;
+    const bool shown = pto_progress_begin("pricing calls", workload->call_count, 0);
+    for (int i = 0; i < workload->call_count && status == PTO_OK; i++) {
+        if (shown)
+            pto_progress_add(1);
+        if (!pto_workload_is_call(&workload->call[i]))
+            continue;
+        status = left_out ? try_call(step, i, machine, &left_out[i], err)
+                          : predict_call(workload, &workload->call[i], machine, &step->call[i], err);
+        priced += !step->call[i].left_out;
+        first = step->call[i].left_out && first < 0 ? i : first;
+    }
+    if (shown)
+        pto_progress_end();
+    if (status == PTO_OK && left_out && priced == 0 && first >= 0) {
+        if (err)
+            *err = left_out[first];
+        return left_out[first].status;
+    }
     for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
         if (applies_anywhere(step, pto_strategy_at(i)))
             step->route[step->route_count++] = add_up(step, pto_strategy_at(i));
@@ -284,6 +324,11 @@ static void mix_calls(pto_step_prediction_t *step, int *chosen) {
 
 pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
                               pto_step_prediction_t *step, pto_error_t *err) {
+    return pto_step_predict_some(workload, machine, NULL, step, err);
+}
+
+pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_machine_t *machine,
+                                   pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err) {
     size_t calls = (size_t)workload->call_count + 1;
     int *chosen = calloc(calls, sizeof *chosen);
     pto_step_prediction_t made = {
@@ -294,7 +339,11 @@ pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_
     pto_status_t status;
     if (!made.call || !made.route || !chosen)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a step");
-    else if ((status = predict_calls(&made, machine, err)) == PTO_OK)
+    else
+        status = predict_calls(&made, machine, left_out, err);
+    if (status == PTO_OK && pto_is_stopped()) /* the last call may lack strategies */
+        status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before all calls were priced");
+    if (status == PTO_OK)
         mix_calls(&made, chosen);
     free(chosen);
     if (status == PTO_OK)

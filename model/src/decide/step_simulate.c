@@ -4,6 +4,7 @@
 
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
+#include "portolan/progress.h"
 #include "portolan/step.h"
 #include "portolan/strategy.h"
 
@@ -276,6 +277,7 @@ pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_mach
     if (!made.call_s)
         return out_of_memory(err);
     pto_status_t status = PTO_OK;
+    const bool shown = pto_progress_begin("simulating calls", step->workload->entry_count, 0);
     for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
         entry_t entry = {.step = step, .machine = machine};
         double seconds, compute_s = compute_of(step->workload, number);
@@ -284,7 +286,11 @@ pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_mach
         made.communication_s += seconds;
         made.exposed_s += fmax(seconds - compute_s, 0);
         made.seconds += fmax(seconds, compute_s);
+        if (shown)
+            pto_progress_add(1);
     }
+    if (shown)
+        pto_progress_end();
     if (status == PTO_OK)
         *simulation = made;
     else

@@ -320,5 +320,5 @@ pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *no
     case PTO_FORM_WHOLE:
         break;
     }
-    return pto_read_count(reader, node, at, 1);
+    return pto_read_count(reader, node, at, family->positive ? 1 : 0);
 }

@@ -101,6 +101,10 @@ const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, cons
     return find_rule(find_table(machine->library, machine->library_count, collective, space), procs, bytes);
 }
 
+bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space) {
+    return find_table(machine->library, machine->library_count, collective, space) != NULL;
+}
+
 const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
                                              int64_t procs, int64_t bytes) {
     return find_rule(find_table(machine->tuning, machine->tuning_count, collective, PTO_SPACE_CPU), procs,

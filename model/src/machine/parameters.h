@@ -16,9 +16,9 @@
 
 /* clang-format off */
 #define PTO_PARAMETER_TABLE(MEMBER, PART)                                                                    \
-    PART(WHOLE, node.sockets, .key = "!node.!sockets", .what = "CPU sockets of a node")                      \
-    PART(WHOLE, node.gpus, .key = "!node.!gpus", .what = "GPUs of a node")                                   \
-    PART(WHOLE, node.cores, .key = "!node.!cores", .what = "CPU cores of a node")                            \
+    PART(WHOLE, node.sockets, .key = "!node.!sockets", .positive = true, .what = "CPU sockets of a node")                      \
+    PART(WHOLE, node.gpus, .key = "!node.!gpus", .what = "GPUs of a node; 0: it has none")                                   \
+    PART(WHOLE, node.cores, .key = "!node.!cores", .positive = true, .what = "CPU cores of a node")                            \
     MEMBER(COST, messages, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                               \
            .key = "!messages.*.*", .dim = {PTO_ALL(SPACE), PTO_ALL(LEVEL)}, .by = PTO_ROWS_BY_PROTOCOL,      \
            .power = PTO_POWER_GPU_COPY, .what = "a message, by the memory of its buffers and their distance") \
@@ -164,7 +164,7 @@
            .key = "nccl.doubling", .unit = PTO_UNIT_RATIO, .term = "nccl",                                  \
            .power = PTO_POWER_GPU_KERNEL, .what = "each doubling beyond what was measured widens the interval by this, in log time")\
     MEMBER(VALUE, power_w, [PTO_POWER_COUNT],                                                                \
-           .key = "energy.!gpu.!idle_w", .dim = {PTO_ONE(POWER, GPU_IDLE)}, .unit = PTO_UNIT_W,              \
+           .key = "energy.gpu.!idle_w",  .dim = {PTO_ONE(POWER, GPU_IDLE)}, .unit = PTO_UNIT_W,              \
            .positive = true, .what = "a GPU that waits, with a process on it")                               \
     PART(VALUE, power_w,                                                                                     \
          .key = "energy.gpu.copy_w", .dim = {PTO_ONE(POWER, GPU_COPY)}, .unit = PTO_UNIT_W,                  \

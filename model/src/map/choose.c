@@ -6,6 +6,7 @@
 
 #include "map/map_internal.h"
 #include "portolan/pick.h"
+#include "portolan/progress.h"
 
 enum { CANDIDATES_MAX = 256 };
 
@@ -18,7 +19,8 @@ typedef struct {
     int strategy_count;
     pto_map_result_t *result;
     pto_map_problem_t problem;
-    int64_t candidates_work; /* of their prices, at most */
+    int64_t candidates, candidates_work; /* at most, and of their prices */
+    bool shown;                          /* whose progress is counted */
     pto_error_t *err;
 } choice_t;
 
@@ -51,6 +53,8 @@ static pto_status_t price(choice_t *choice, const int64_t *place, int first, int
     }
     pto_mapping_fini(&placed.mapping);
     choice->result->priced++;
+    if (choice->shown)
+        pto_progress_add(1);
     if (status == PTO_OK && *strategy < 0)
         status =
             pto_error_set(choice->err, reason.status, "no strategy can be priced: %.400s", reason.message);
@@ -143,9 +147,10 @@ static pto_status_t try_seeds(choice_t *choice, const pto_mapper_t *mapper) {
     int seeds = depends_on_seed(mapper) && choice->options->seeds > 1 ? choice->options->seeds : 1;
     bool all = mapper == &pto_mapper_exact && choice->problem.flows->count <= PTO_PERMUTED_MAX;
     pto_status_t status = PTO_OK;
-    for (int number = 0; number < seeds && status == PTO_OK; number++)
+    for (int number = 0; number < seeds && status == PTO_OK && !pto_is_stopped(); number++)
         status = try_mapper(choice, mapper, PTO_AIM_SUM, number);
-    for (int aim = PTO_AIM_IN_TURN; aim < PTO_AIM_COUNT && all && status == PTO_OK; aim++)
+    for (int aim = PTO_AIM_IN_TURN; aim < PTO_AIM_COUNT && all && status == PTO_OK && !pto_is_stopped();
+         aim++)
         status = try_mapper(choice, mapper, (pto_aim_t)aim, 0);
     return status;
 }
@@ -199,7 +204,7 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int
                 return PTO_OK;
             if (i >= j || candidate->place[i] / cores == candidate->place[j] / cores)
                 continue;
-            if (budget-- <= 0)
+            if (budget-- <= 0 || pto_is_stopped())
                 return PTO_OK;
             double seconds = 0;
             int chosen;
@@ -236,6 +241,12 @@ static int64_t budget_of(const choice_t *choice, int strategy) {
     return prices < PRICES_MAX ? prices : PRICES_MAX;
 }
 
+static void end_progress(choice_t *choice) {
+    if (choice->shown)
+        pto_progress_end();
+    choice->shown = false;
+}
+
 static pto_status_t refine_best(choice_t *choice) {
     pto_map_result_t *result = choice->result;
     int from = result->best, strategy = 0;
@@ -252,7 +263,9 @@ static pto_status_t refine_best(choice_t *choice) {
     snprintf(candidate->name, sizeof candidate->name, "%.50s, refined", from == 0 ? "default" : best->name);
     candidate->seconds = best->seconds;
     candidate->sum = best->sum;
+    choice->shown = pto_progress_begin("refining the mapping", budget, 0);
     pto_status_t status = refine(choice, candidate, strategy, budget);
+    end_progress(choice);
     if (status == PTO_OK && !is_better(candidate->seconds, candidate->sum, best)) { /* nothing was found */
         free(candidate->place);
         result->count--;
@@ -273,12 +286,13 @@ static pto_status_t refuse_equal(pto_error_t *err) {
 /* The prices of all candidates, and those of the refinement if its number is given. */
 static pto_status_t check_work(choice_t *choice) {
     const pto_map_options_t *options = choice->options;
-    int64_t candidates = 1, each = 0;
+    int64_t each = 0;
+    choice->candidates = 1;
     for (int m = 0; m < options->mapper_count; m++)
-        candidates += depends_on_seed(options->mapper[m]) && options->seeds > 1 ? options->seeds : 1;
-    int64_t times = candidates + (options->refine > 0 ? options->refine : 0);
+        choice->candidates += depends_on_seed(options->mapper[m]) && options->seeds > 1 ? options->seeds : 1;
+    int64_t times = choice->candidates + (options->refine > 0 ? options->refine : 0);
     pto_status_t status = pto_check_work(choice->scenario, choice->machine, times, &each, choice->err);
-    choice->candidates_work = status == PTO_OK ? candidates * each : 0;
+    choice->candidates_work = status == PTO_OK ? choice->candidates * each : 0;
     return status;
 }
 
@@ -316,13 +330,15 @@ static pto_status_t choose(choice_t *choice) {
     if (status != PTO_OK)
         return status;
     snprintf(choice->result->candidate[0].name, sizeof choice->result->candidate[0].name, "default (slot)");
-    for (int m = 0; m < options->mapper_count && status == PTO_OK; m++) {
+    choice->shown = pto_progress_begin("mapping", choice->candidates, 0);
+    for (int m = 0; m < options->mapper_count && status == PTO_OK && !pto_is_stopped(); m++) {
         if (options->mapper[m] != &pto_mapper_slot)
             status = try_seeds(choice, options->mapper[m]);
         if (status == PTO_OK)
             status = try_phases(choice, options->mapper[m]);
     }
-    return status == PTO_OK ? refine_best(choice) : status;
+    end_progress(choice);
+    return status == PTO_OK && !pto_is_stopped() ? refine_best(choice) : status;
 }
 
 pto_status_t pto_map(const pto_scenario_t *scenario, const pto_machine_t *machine,

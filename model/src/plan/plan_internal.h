@@ -3,6 +3,7 @@
 #define PTO_PLAN_INTERNAL_H
 
 #include "portolan/plan.h"
+#include "scenario/skew.h"
 
 typedef struct {
     void *item;
@@ -166,7 +167,7 @@ bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *la
 
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {
-    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE;
+    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE || status == PTO_ERR_INTERRUPTED;
 }
 
 /* A buffer on one rank that holds it, prepared for block arithmetic. */
@@ -180,7 +181,12 @@ typedef struct {
     int64_t known_block;    /* cache for a table without dealing: the block whose offset was computed last, */
     int64_t known_offset;   /* and that offset, from which later ones continue */
     const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not known beforehand */
+    bool is_skewed;         /* rows and columns of a table that is random */
+    pto_skew_t skew;
 } pto_held_t;
+
+/* Whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
+bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
 
 /* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by.
  */

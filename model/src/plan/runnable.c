@@ -3,13 +3,13 @@
 #include "plan/plan_internal.h"
 
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
-                                   const pto_slice_t *slice, pto_error_t *err) {
+                                   const pto_slice_t *slice, bool in_library, pto_error_t *err) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     if (buffer->double_buffered && !step->in_kernel)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
                              buffer->name);
-    if (slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU &&
+    if (!in_library && slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU &&
         buffer->role != PTO_ROLE_TEMPORARY)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses another process's '%s', which is the user's own host memory",
@@ -18,7 +18,7 @@ static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *st
 }
 
 static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
-                                  pto_error_t *err) {
+                                  bool in_library, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     bool is_message = step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
     if (is_message && stage->order != PTO_ORDER_AT_ONCE)
@@ -26,9 +26,9 @@ static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *sta
                              "stage '%s' has messages in a sequence, where they can block each other",
                              stage->name);
     if (pto_step_source(step))
-        status = slice_runnable(plan, stage, step, &step->source, err);
+        status = slice_runnable(plan, stage, step, &step->source, in_library, err);
     if (status == PTO_OK && pto_step_target(step))
-        status = slice_runnable(plan, stage, step, &step->target, err);
+        status = slice_runnable(plan, stage, step, &step->target, in_library, err);
     return status;
 }
 
@@ -42,8 +42,11 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                                  "buffer '%s' alternates, but the user has only one", buffer->name);
     }
+    int library_end = 0; /* the first node after those that describe what the MPI library does */
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY)
+            library_end = n + 1 + node->span;
         if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
             node->collective == PTO_COLLECTIVE_BROADCAST && !pto_call_in_place(plan, node))
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
@@ -52,7 +55,8 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
             continue;
         const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
         for (int i = 0; i < stage->step_count && status == PTO_OK; i++)
-            status = step_runnable(plan, stage, pto_plan_step(plan, stage->step_first + i), err);
+            status =
+                step_runnable(plan, stage, pto_plan_step(plan, stage->step_first + i), n < library_end, err);
         if (status != PTO_OK)
             return status;
     }

@@ -78,6 +78,57 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     return size;
 }
 
+static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
+
+/* Whether the number of a step's actions may depend on the iteration. */
+static bool step_varies(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    bool any_peers = peers->kind != PTO_PEERS_NONE;
+    return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
+           (any_peers && (varies(&peers->first) || varies(&peers->stride) || varies(&peers->until)));
+}
+
+static bool is_local(const pto_step_t *step) {
+    return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV;
+}
+
+/* Whether the local actions of a loop may depend on its iteration. */
+static bool loop_varies(const pto_plan_t *plan, int loop) {
+    for (int i = loop + 1; i <= loop + pto_plan_node(plan, loop)->span; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
+            return true;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
+            if (is_local(pto_plan_step(plan, s)) && step_varies(pto_plan_step(plan, s)))
+                return true;
+    }
+    return false;
+}
+
+int64_t pto_plan_local_actions(const pto_plan_t *plan) {
+    int64_t actions = 0;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk)) {
+        const pto_node_t *loop = walk.loop >= 0 ? pto_plan_node(plan, walk.loop) : NULL;
+        bool uniform = loop && loop->kind == PTO_NODE_LOOP && !loop_varies(plan, walk.loop);
+        if (pto_walk_in_nccl(&walk)) {
+            pto_walk_leave_collective(&walk);
+        } else if (uniform && walk.k > loop->from) {
+            pto_walk_leave_loop(&walk);
+        } else {
+            for (int i = 0; i < walk.stage->step_count; i++) {
+                const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+                if (is_local(step))
+                    add_product(&actions, uniform ? loop->to - loop->from : 1,
+                                pto_step_actions(plan, step, walk.k));
+            }
+        }
+    }
+    return actions;
+}
+
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* Whether two buffers have the same size on every rank. */

@@ -40,16 +40,36 @@ int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k) {
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
+bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew) {
+    const pto_request_t *request = &plan->request;
+    bool of_pairs = buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_COLUMN;
+    if (!of_pairs || !request->counts || request->counts->kind != PTO_COUNTS_SKEW ||
+        pto_role_is_host(buffer->role) || !pto_collective_is_by_pair(request->collective) ||
+        (request->mapping && request->mapping->count > 0))
+        return false;
+    *skew = pto_skew_of(request->counts, request->bytes);
+    return true;
+}
+
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
-    pto_held_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
+    pto_held_t
+        holder; /* set one by one: prices make millions, and zeroing them first takes most of the time */
+    holder.plan = plan;
+    holder.buffer = buffer;
+    holder.place = pto_layout_rank(layout, rank);
     holder.core = holder.place.core;
     holder.index = pto_group_index_at(layout, &group, holder.place);
+    holder.members = 0;
+    holder.known_block = 0;
+    holder.known_offset = 0;
+    holder.offsets = NULL;
     if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE ||
         buffer->blocks == PTO_BLOCKS_ROTATED)
         holder.members = pto_group_shape(layout, buffer->group).size;
+    holder.is_skewed = pto_buffer_is_skewed(plan, buffer, &holder.skew);
     return holder;
 }
 
@@ -102,9 +122,11 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     case PTO_BLOCKS_NODE_COLUMN:
         return node_block_bytes(holder, block);
     case PTO_BLOCKS_ROW:
-        return of_pattern(request, holder->index, block);
+        return holder->is_skewed ? pto_skew_bytes(&holder->skew, holder->index, block)
+                                 : of_pattern(request, holder->index, block);
     case PTO_BLOCKS_COLUMN:
-        return of_pattern(request, block, holder->index);
+        return holder->is_skewed ? pto_skew_bytes(&holder->skew, block, holder->index)
+                                 : of_pattern(request, block, holder->index);
     case PTO_BLOCKS_MEMBERS:
     case PTO_BLOCKS_ROTATED:
         return members_block_bytes(holder, block);

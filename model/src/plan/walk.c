@@ -116,6 +116,11 @@ bool pto_walk_next(pto_walk_t *walk) {
     }
 }
 
+void pto_walk_leave_loop(pto_walk_t *walk) {
+    walk->next = walk->loop_end;
+    walk->k = pto_plan_node(walk->plan, walk->loop)->to - 1;
+}
+
 /* --- lanes ---------------------------------------------------------------------------------------------- */
 
 int pto_node_lane_count(const pto_plan_t *plan, int index) {

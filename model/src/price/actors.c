@@ -118,12 +118,6 @@ static bool find_processes(pto_pricing_t *pricing) {
     return pricing->actor != NULL;
 }
 
-bool pto_actors_find(pto_pricing_t *pricing) {
-    bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
-    pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
-    return found;
-}
-
 /* --- steps -------------------------------------------------------------------------------------------- */
 
 bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
@@ -133,20 +127,47 @@ bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) 
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_plan_group(plan, step->group)->kind);
 }
 
-bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
-                    pto_action_t *action) {
-    if (pto_actors_are_exact(pricing, step))
-        return pto_step_acts(pricing->plan, step, actor, k, action);
+/* Whether an actor that is not exact takes part in a step, in any iteration. */
+static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
     const pto_rank_t *place = &pricing->actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
         return false;
     int64_t alone = core_of_one_member(pricing->plan, step);
     if (alone >= 0 && place->core != alone)
         return false;
-    *action = (pto_action_t){.step = step, .rank = actor, .core = place->core, .k = k};
     pto_group_t group = *pto_plan_group(pricing->plan, step->group);
     group.fold = 0;
     return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
+}
+
+/* Asked for each stage that an actor walks, so it is found out beforehand. */
+static bool find_parts(pto_pricing_t *pricing) {
+    int steps = pricing->plan->steps.count;
+    pricing->takes_part = malloc((size_t)steps * (size_t)pricing->actor_count + 1);
+    for (int i = 0; i < steps && pricing->takes_part; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, i);
+        if (!pto_actors_are_exact(pricing, step))
+            for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+                pricing->takes_part[i * pricing->actor_count + actor] = takes_part(pricing, step, actor);
+    }
+    return pricing->takes_part != NULL;
+}
+
+bool pto_actors_find(pto_pricing_t *pricing) {
+    bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
+    pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
+    return found && (pricing->kind == PTO_ACTORS_RANKS || find_parts(pricing));
+}
+
+bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
+                    pto_action_t *action) {
+    if (pto_actors_are_exact(pricing, step))
+        return pto_step_acts(pricing->plan, step, actor, k, action);
+    int64_t index = step - pto_plan_step(pricing->plan, 0);
+    if (!pricing->takes_part[index * pricing->actor_count + actor])
+        return false;
+    *action = (pto_action_t){.step = step, .rank = actor, .core = pricing->actor[actor].place.core, .k = k};
+    return true;
 }
 
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {

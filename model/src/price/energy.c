@@ -24,7 +24,7 @@ static int64_t acting_cores(const pto_plan_t *plan) {
 static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pto_explanation_t *explanation,
                                 pto_energy_t *energy) {
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
-    double gpus = (double)(layout->nodes * layout->gpus_per_node);
+    double places = (double)(layout->nodes * layout->gpus_per_node), gpus = layout->in_host ? 0 : places;
     double busy_s[PTO_POWER_COUNT] = {0};
     for (int i = 0; i < explanation->count; i++)
         busy_s[explanation->term[i].power] += explanation->term[i].seconds;
@@ -33,7 +33,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
     energy->part[PTO_POWER_GPU_KERNEL].device_s = gpus * kernel_s;
     energy->part[PTO_POWER_CPU_IDLE].device_s = (double)layout->nodes * seconds;
-    energy->part[PTO_POWER_CPU_CORE].device_s = gpus * (double)acting_cores(plan) * seconds;
+    energy->part[PTO_POWER_CPU_CORE].device_s = places * (double)acting_cores(plan) * seconds;
 }
 
 /* The price's interval counts at the plan's mean power. */

@@ -83,11 +83,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
         messages.group->fold == 0 && messages.buffer->group == messages.group->kind &&
         (blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN) &&
         !pto_role_is_host(messages.buffer->role) && messages.buffer->block_count >= messages.group->size;
-    messages.is_skewed = messages.of_pairs && request->counts && request->counts->kind == PTO_COUNTS_SKEW &&
-                         pto_collective_is_by_pair(request->collective) &&
-                         !(request->mapping && request->mapping->count > 0);
-    if (messages.is_skewed)
-        messages.skew = pto_skew_of(request->counts, request->bytes);
+    messages.is_skewed = messages.of_pairs && pto_buffer_is_skewed(plan, messages.buffer, &messages.skew);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         bool falls_back =
             level == PTO_LEVEL_ON_GPU && pricing->machine->messages[messages.space][level].count == 0;

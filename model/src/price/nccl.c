@@ -104,16 +104,26 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
 
 /* Below Simple, NCCL takes what latency and flags together make the cheapest. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
-                                       const shape_t *shape, double bytes, double link_s) {
-    double seconds[PTO_NCCL_PROTOCOL_SIMPLE];
-    if (bytes >= machine->nccl_simple_bytes.value)
+                                       const shape_t *shape, double bytes, pto_time_t link) {
+    pto_time_t taken[PTO_NCCL_PROTOCOL_SIMPLE];
+    if (!pto_time_less((pto_time_t){.s = bytes}, pto_time_of(&machine->nccl_simple_bytes, 1)))
         return PTO_NCCL_PROTOCOL_SIMPLE;
-    for (int p = 0; p < PTO_NCCL_PROTOCOL_SIMPLE; p++)
-        seconds[p] = shape->hops * machine->nccl_hop_s[algorithm][p].value +
-                     shape->net_hops * machine->nccl_net_hop_s[algorithm][p].value +
-                     flags_per_byte[p] * link_s;
-    return seconds[PTO_NCCL_PROTOCOL_LL128] < seconds[PTO_NCCL_PROTOCOL_LL] ? PTO_NCCL_PROTOCOL_LL128
-                                                                            : PTO_NCCL_PROTOCOL_LL;
+    for (int p = 0; p < PTO_NCCL_PROTOCOL_SIMPLE; p++) {
+        pto_time_t hops = pto_time_of(&machine->nccl_hop_s[algorithm][p], shape->hops);
+        pto_time_t net_hops = pto_time_of(&machine->nccl_net_hop_s[algorithm][p], shape->net_hops);
+        taken[p] = pto_time_add(pto_time_add(hops, net_hops), pto_time_scale(link, flags_per_byte[p]));
+    }
+    return pto_time_less(taken[PTO_NCCL_PROTOCOL_LL128], taken[PTO_NCCL_PROTOCOL_LL])
+               ? PTO_NCCL_PROTOCOL_LL128
+               : PTO_NCCL_PROTOCOL_LL;
+}
+
+/* A tape holds numbers of bytes as they are: with another value of such a parameter, it must be recorded
+ * again. */
+static double fixed_value(const pto_param_t *param) {
+    if (pto_tape_recording)
+        (void)pto_time_same(pto_time_of(param, 1), (pto_time_t){.s = param->value});
+    return param->value;
 }
 
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
@@ -126,7 +136,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     double row_bytes =
         bytes * (between_nodes ? asked.per_node / measured.per_node : asked.per_link / measured.per_link);
     pto_nccl_protocol_t protocol =
-        protocol_of(machine, algorithm, &asked, bytes, row_bytes * last->postal.beta_s_per_byte.value);
+        protocol_of(machine, algorithm, &asked, bytes, pto_time_of(&last->postal.beta_s_per_byte, row_bytes));
     bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
     *route = (pto_nccl_route_t){
         .base = base,
@@ -140,9 +150,9 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     };
     bool split = pto_param_known(&machine->nccl_channels);
     if (pipelined)
-        route->chunk_bytes =
-            route->hops *
-            (split ? fmin(bytes / machine->nccl_channels.value, machine->nccl_chunk_bytes.value) : bytes);
+        route->chunk_bytes = route->hops * (split ? fmin(bytes / fixed_value(&machine->nccl_channels),
+                                                         fixed_value(&machine->nccl_chunk_bytes))
+                                                  : bytes);
     return true;
 }
 
@@ -153,14 +163,15 @@ static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)route->net_bytes);
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
-    double net_s_per_byte = pto_param_known(limit) ? limit->value
-                            : message              ? message->postal.beta_s_per_byte.value
-                                                   : 0;
+    const pto_param_t *net_byte = pto_param_known(limit) ? limit
+                                  : message              ? &message->postal.beta_s_per_byte
+                                                         : NULL;
     bool net_is_slower =
-        route->net_bytes * net_s_per_byte > route->row_bytes * route->row->postal.beta_s_per_byte.value;
+        net_byte && pto_time_less(pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes),
+                                  pto_time_of(net_byte, route->net_bytes));
     pto_charge_postal(charge, &machine->nccl[kind], &route->row->postal, PTO_SPACE_GPU, 1,
                       net_is_slower ? 0 : route->row_bytes);
-    if (route->net_bytes == 0 || (net_s_per_byte > 0 && !net_is_slower))
+    if (route->net_bytes == 0 || (net_byte && net_byte->value > 0 && !net_is_slower))
         return;
     if (pto_param_known(limit) || !message)
         pto_charge_param(charge, limit, PTO_SPACE_GPU, route->net_bytes);
@@ -186,11 +197,16 @@ static void charge_route(pto_charge_t *charge, const pto_machine_t *machine, pto
     pto_charge_param(charge, &machine->nccl_channel_s_per_byte, PTO_SPACE_GPU, route->chunk_bytes);
 }
 
-double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route) {
+static pto_time_t time_of_route(const pto_machine_t *machine, pto_nccl_kind_t kind,
+                                const pto_nccl_route_t *route) {
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, NULL);
     charge_route(&charge, machine, kind, route);
-    return charge.other.s;
+    return charge.other;
+}
+
+double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route) {
+    return time_of_route(machine, kind, route).s;
 }
 
 /* Doublings of GPUs per node and of nodes between two jobs. */
@@ -225,11 +241,10 @@ static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
     pto_nccl_route_t tree;
-    pto_tape_refuse();
     if (!pto_nccl_extrapolated(machine, kind, PTO_NCCL_ALGORITHM_RING, job, bytes, best))
         return false;
     if (has_tree && pto_nccl_extrapolated(machine, kind, PTO_NCCL_ALGORITHM_TREE, job, bytes, &tree) &&
-        pto_nccl_route_s(machine, kind, &tree) < pto_nccl_route_s(machine, kind, best))
+        pto_time_less(time_of_route(machine, kind, &tree), time_of_route(machine, kind, best)))
         *best = tree;
     charge_route(charge, machine, kind, best);
     return true;

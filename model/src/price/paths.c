@@ -46,7 +46,10 @@ pto_status_t pto_links_check(const pto_links_t *links, pto_error_t *err) {
     const pto_layout_t *layout = links->layout;
     int gpus = topology ? pto_topology_device_count(topology, PTO_DEVICE_GPU) : 0;
     int sockets = topology ? pto_topology_device_count(topology, PTO_DEVICE_SOCKET) : 0;
-    for (int64_t gpu = 0; topology && gpu < layout->gpus_per_node; gpu++)
+    if (topology && layout->in_host && rounded_up(layout->gpus_per_node, layout->gpus_per_socket) > sockets)
+        return pto_error_set(err, PTO_ERR_RANGE, "%lld processes on a socket are not on %d sockets",
+                             (long long)layout->gpus_per_socket, sockets);
+    for (int64_t gpu = 0; topology && !layout->in_host && gpu < layout->gpus_per_node; gpu++)
         if (gpu / layout->gpus_per_socket >= sockets || gpu_of_node(topology, layout, gpu) >= gpus)
             return pto_error_set(
                 err, PTO_ERR_RANGE,

@@ -144,11 +144,15 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
     return pricing->explain ? &pricing->terms[which] : NULL;
 }
 
+/* pto_charge_begin of three charges, whose memory is zeroed once. */
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k, costs_t *costs) {
+    pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
     *costs = (costs_t){.stage = stage, .k = k};
-    pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
-    pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
-    pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
+    for (int i = 0; i < 3; i++) {
+        charge[i]->stage = stage->name;
+        charge[i]->terms = terms_of(pricing, i);
+        pricing->terms[i].entry_count = 0;
+    }
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
     costs->in.at_once = costs->out.at_once;
 }
@@ -519,6 +523,7 @@ static void release(pto_pricing_t *pricing) {
     for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
         pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
+    free(pricing->takes_part);
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);

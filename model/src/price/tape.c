@@ -14,7 +14,7 @@ struct pto_tape {
     int slots; /* a power of two */
     int prices;
     int result;
-    bool refused;
+    bool failed; /* out of memory */
 };
 
 _Thread_local pto_tape_t *pto_tape_recording;
@@ -77,10 +77,10 @@ static bool grow(pto_tape_t *tape) {
 
 static int put(pto_tape_record_t record) {
     pto_tape_t *tape = pto_tape_recording;
-    if (tape->refused)
+    if (tape->failed)
         return 0;
     if (tape->count == tape->capacity && !grow(tape)) {
-        tape->refused = true;
+        tape->failed = true;
         return 0;
     }
     int *slot = slot_of(tape, &record);
@@ -168,11 +168,6 @@ void pto_tape_result(pto_time_t price) {
     pto_tape_recording->result = operand(price);
 }
 
-void pto_tape_refuse(void) {
-    if (pto_tape_recording)
-        pto_tape_recording->refused = true;
-}
-
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds) {
     double replayed_s = 0;
     pto_tape_recording = NULL;
@@ -181,7 +176,7 @@ pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds) {
     free(tape->slot);
     tape->slot = NULL;
     tape->value = malloc((size_t)tape->count * sizeof *tape->value);
-    if (tape->value && !tape->refused && tape->prices == 1 && pto_tape_replay(tape, &replayed_s) &&
+    if (tape->value && !tape->failed && tape->prices == 1 && pto_tape_replay(tape, &replayed_s) &&
         same_number(replayed_s, seconds))
         return tape;
     pto_tape_destroy(tape);
@@ -196,15 +191,15 @@ const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, in
 
 /* --- replaying ------------------------------------------------------------------------------------------ */
 
-static double value_of(const pto_tape_record_t *record, const double *value) {
-    double a = value[record->a], b = value[record->b];
-    switch (record->op) {
+/* What an operation gives; `number` is its own. */
+static inline double operate(pto_tape_op_t op, double number, double param, double a, double b) {
+    switch (op) {
     case PTO_TAPE_NUMBER:
-        return record->number;
+        return number;
     case PTO_TAPE_PARAM:
-        return record->number * record->param->value;
+        return number * param;
     case PTO_TAPE_SCALE:
-        return record->number * a;
+        return number * a;
     case PTO_TAPE_ADD:
         return a + b;
     case PTO_TAPE_SUBTRACT:
@@ -226,10 +221,225 @@ static double value_of(const pto_tape_record_t *record, const double *value) {
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *record = &tape->record[i];
+        double param = record->op == PTO_TAPE_PARAM ? record->param->value : 0;
         tape->value[i] = 0;
-        tape->value[i] = value_of(record, tape->value);
+        tape->value[i] =
+            operate(record->op, record->number, param, tape->value[record->a], tape->value[record->b]);
         if (record->op >= PTO_TAPE_LESS && tape->value[i] != record->number)
             return false;
+    }
+    *seconds = tape->value[tape->result];
+    return true;
+}
+
+/* --- short tapes ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int a; /* places of its operands */
+    int b;
+    double number;
+} short_record_t;
+
+/* Operations of one kind, one after another. */
+typedef struct {
+    pto_tape_op_t op;
+    int count;
+} run_t;
+
+/* Values lie in the order parameters, numbers, operations, so that a replay visits the operations alone. */
+struct pto_short_tape {
+    int params;
+    int first; /* place of the first operation */
+    int result;
+    double *value;
+    short_record_t *record;
+    int run_count;
+    run_t run[];
+};
+
+static int index_of(const pto_param_t *param, const pto_param_t *const *among, int count) {
+    for (int i = 0; i < count; i++)
+        if (among[i] == param)
+            return i;
+    return -1;
+}
+
+/* What becomes of each record of a tape. */
+typedef struct {
+    bool varies;
+    bool needed; /* by the price, or by a comparison that varies */
+    int phase;   /* the run that it is in; of a number, -1 */
+    int place;   /* in the short tape */
+} fate_t;
+
+enum { OPERATIONS = PTO_TAPE_SAME + 1 };
+
+static bool is_comparison(pto_tape_op_t op) { return op >= PTO_TAPE_LESS; }
+
+/* Parameters are multiplied as other values are. */
+static pto_tape_op_t short_op(pto_tape_op_t op) { return op == PTO_TAPE_PARAM ? PTO_TAPE_SCALE : op; }
+
+static void find_fates(const pto_tape_t *tape, const pto_param_t *const *param, int count, fate_t *fate) {
+    for (int i = 1; i < tape->count; i++) {
+        const pto_tape_record_t *record = &tape->record[i];
+        fate[i].varies = record->op == PTO_TAPE_PARAM ? index_of(record->param, param, count) >= 0
+                                                      : fate[record->a].varies || fate[record->b].varies;
+    }
+    fate[tape->result].needed = true;
+    for (int i = tape->count - 1; i >= 0; i--) {
+        const pto_tape_record_t *record = &tape->record[i];
+        fate[i].needed = fate[i].needed || (fate[i].varies && is_comparison(record->op));
+        if (fate[i].needed && fate[i].varies && record->op != PTO_TAPE_PARAM)
+            fate[record->a].needed = fate[record->b].needed = true;
+    }
+}
+
+/* Each phase is a run of one operation, in the order of their numbers, again and again: a record is in the
+ * first one that is not before those of its operands. Returns the number of phases. */
+static int find_phases(const pto_tape_t *tape, fate_t *fate) {
+    int phases = 0;
+    for (int i = 0; i < tape->count; i++) {
+        const pto_tape_record_t *record = &tape->record[i];
+        int op = (int)short_op(record->op), phase = op;
+        fate[i].phase = -1;
+        if (!fate[i].needed || !fate[i].varies)
+            continue;
+        if (record->op != PTO_TAPE_PARAM) {
+            int a = fate[record->a].phase, b = fate[record->b].phase, least = a > b ? a : b;
+            while (phase < least)
+                phase += OPERATIONS;
+        }
+        fate[i].phase = phase;
+        phases = phase >= phases ? phase + 1 : phases;
+    }
+    return phases;
+}
+
+static pto_short_tape_t *short_tape_create(int params, int numbers, int operations, int phases) {
+    pto_short_tape_t *made = calloc(1, sizeof *made + (size_t)phases * sizeof *made->run);
+    if (!made)
+        return NULL;
+    *made = (pto_short_tape_t){.params = params, .first = params + numbers};
+    made->value = calloc((size_t)(params + numbers + operations) + 1, sizeof *made->value);
+    made->record = calloc((size_t)operations + 1, sizeof *made->record);
+    if (made->value && made->record)
+        return made;
+    pto_short_tape_destroy(made);
+    return NULL;
+}
+
+/* Places for numbers and for runs, in their order. `next` has the number of records of each phase, after that
+ * of the numbers; it becomes the place behind them. */
+static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *made, fate_t *fate) {
+    int place = made->params;
+    for (int p = -1; p < phases; p++) {
+        int count = next[p + 1];
+        if (p >= 0 && count > 0)
+            made->run[made->run_count++] = (run_t){(pto_tape_op_t)(p % OPERATIONS), count};
+        next[p + 1] = place;
+        place += count;
+    }
+    for (int i = 0; i < tape->count; i++)
+        if (fate[i].needed)
+            fate[i].place = next[fate[i].phase + 1]++;
+}
+
+static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const fate_t *fate,
+                 pto_short_tape_t *made) {
+    for (int i = 0; i < tape->count; i++) {
+        const pto_tape_record_t *from = &tape->record[i];
+        int place = fate[i].place;
+        if (!fate[i].needed)
+            continue;
+        if (!fate[i].varies)
+            made->value[place] = tape->value[i];
+        else if (from->op == PTO_TAPE_PARAM)
+            made->record[place - made->first] =
+                (short_record_t){.a = index_of(from->param, param, made->params), .number = from->number};
+        else
+            made->record[place - made->first] =
+                (short_record_t){fate[from->a].place, fate[from->b].place, from->number};
+    }
+    made->result = fate[tape->result].place;
+}
+
+pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count) {
+    fate_t *fate = calloc((size_t)tape->count, sizeof *fate);
+    if (!fate)
+        return NULL;
+    find_fates(tape, param, count, fate);
+    int phases = find_phases(tape, fate);
+    int *of_phase = calloc((size_t)phases + 1, sizeof *of_phase); /* the first one: numbers */
+    int needed = 0;
+    for (int i = 0; i < tape->count && of_phase; i++)
+        if (fate[i].needed) {
+            of_phase[fate[i].phase + 1]++;
+            needed++;
+        }
+    pto_short_tape_t *made =
+        of_phase ? short_tape_create(count, of_phase[0], needed - of_phase[0], phases) : NULL;
+    if (made) {
+        find_places(tape, phases, of_phase, made, fate);
+        fill(tape, param, fate, made);
+    }
+    free(of_phase);
+    free(fate);
+    return made;
+}
+
+void pto_short_tape_destroy(pto_short_tape_t *tape) {
+    if (!tape)
+        return;
+    free(tape->value);
+    free(tape->record);
+    free(tape);
+}
+
+/* One operation after another gives `made`; `op` is constant where this is called. */
+static inline bool operate_all(pto_tape_op_t op, const short_record_t *record, int count, const double *value,
+                               double *made) {
+    for (int i = 0; i < count; i++) {
+        made[i] = operate(op, record[i].number, 0, value[record[i].a], value[record[i].b]);
+        if (is_comparison(op) && made[i] != record[i].number)
+            return false;
+    }
+    return true;
+}
+
+static bool replay_run(run_t run, const short_record_t *record, const double *value, double *made) {
+    switch (run.op) {
+    case PTO_TAPE_NUMBER:
+    case PTO_TAPE_PARAM:
+        return false;
+    case PTO_TAPE_SCALE:
+        return operate_all(PTO_TAPE_SCALE, record, run.count, value, made);
+    case PTO_TAPE_ADD:
+        return operate_all(PTO_TAPE_ADD, record, run.count, value, made);
+    case PTO_TAPE_SUBTRACT:
+        return operate_all(PTO_TAPE_SUBTRACT, record, run.count, value, made);
+    case PTO_TAPE_MULTIPLY:
+        return operate_all(PTO_TAPE_MULTIPLY, record, run.count, value, made);
+    case PTO_TAPE_DIVIDE:
+        return operate_all(PTO_TAPE_DIVIDE, record, run.count, value, made);
+    case PTO_TAPE_MAXIMUM:
+        return operate_all(PTO_TAPE_MAXIMUM, record, run.count, value, made);
+    case PTO_TAPE_LESS:
+        return operate_all(PTO_TAPE_LESS, record, run.count, value, made);
+    case PTO_TAPE_SAME:
+        return operate_all(PTO_TAPE_SAME, record, run.count, value, made);
+    }
+    return false;
+}
+
+bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *param, double *seconds) {
+    const short_record_t *record = tape->record;
+    double *made = tape->value + tape->first;
+    memcpy(tape->value, param, (size_t)tape->params * sizeof *param);
+    for (int i = 0; i < tape->run_count; i++) {
+        if (!replay_run(tape->run[i], record, tape->value, made))
+            return false;
+        record += tape->run[i].count;
+        made += tape->run[i].count;
     }
     *seconds = tape->value[tape->result];
     return true;

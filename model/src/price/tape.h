@@ -115,11 +115,24 @@ const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, in
 
 /* A plan has been priced. */
 void pto_tape_result(pto_time_t price);
-/* A price depends on parameters by more than a tape can record. */
-void pto_tape_refuse(void);
 
 /* The price with the parameters' current values. The parameters recorded must be where they were, none added
  * and none removed. False: a comparison has another result. */
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
+
+/* --- short tapes ---------------------------------------------------------------------------------------- */
+
+/* What a tape computes from a few parameters, while all others keep the values that they had when the tape
+ * ended or was last replayed. It has the operations that depend on the few; their other operands are numbers.
+ * The price has the same bits. */
+typedef struct pto_short_tape pto_short_tape_t;
+
+/* `param` has `count` entries; NULL: one that is not in the machine. NULL: out of memory. */
+pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count);
+void pto_short_tape_destroy(pto_short_tape_t *tape);
+
+/* The price with other values of the parameters, in the order of pto_tape_shorten; those of parameters that
+ * were not in the machine are not read. False: a comparison has another result. */
+bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *seconds);
 
 #endif

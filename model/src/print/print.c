@@ -63,10 +63,16 @@ static void print_header(printer_t *printer) {
     const pto_layout_t *layout = &request->layout;
     pto_text_add(&printer->text, "%s by %s, with %s\n", pto_collective_name(request->collective),
                  request->strategy->name, request->algorithm->name);
-    pto_text_add(&printer->text,
-                 "  layout    %lld nodes x %lld GPUs x %lld processes = %lld ranks, %lld of them owners\n",
-                 (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
-                 (long long)pto_layout_rank_count(layout), (long long)pto_layout_owner_count(layout));
+    if (layout->in_host)
+        pto_text_add(&printer->text, "  layout    %lld nodes x %lld processes = %lld ranks\n",
+                     (long long)layout->nodes, (long long)layout->gpus_per_node,
+                     (long long)pto_layout_rank_count(layout));
+    else
+        pto_text_add(
+            &printer->text,
+            "  layout    %lld nodes x %lld GPUs x %lld processes = %lld ranks, %lld of them owners\n",
+            (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
+            (long long)pto_layout_rank_count(layout), (long long)pto_layout_owner_count(layout));
     print_sizes(printer);
     if (request->strategy->splits)
         pto_text_add(&printer->text, "  split     %s\n", pto_split_name(request->split));
@@ -91,9 +97,13 @@ static void print_indices(printer_t *printer) {
 static void print_place(printer_t *printer) {
     const pto_layout_t *layout = &printer->request->layout;
     pto_rank_t place = pto_layout_rank(layout, printer->rank);
-    pto_text_add(&printer->text, "\nrank %lld: node %lld, GPU %lld, core %lld, %s\n",
-                 (long long)printer->rank, (long long)place.node, (long long)place.gpu, (long long)place.core,
-                 place.core < layout->owners_per_gpu ? "an owner" : "a helper");
+    if (layout->in_host)
+        pto_text_add(&printer->text, "\nrank %lld: node %lld, process %lld\n", (long long)printer->rank,
+                     (long long)place.node, (long long)place.gpu);
+    else
+        pto_text_add(&printer->text, "\nrank %lld: node %lld, GPU %lld, core %lld, %s\n",
+                     (long long)printer->rank, (long long)place.node, (long long)place.gpu,
+                     (long long)place.core, place.core < layout->owners_per_gpu ? "an owner" : "a helper");
     print_indices(printer);
 }
 

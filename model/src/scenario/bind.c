@@ -6,19 +6,53 @@
 #include "portolan/scenario.h"
 #include "scenario/check.h"
 
-static void fill_layout(pto_layout_t *layout, const pto_machine_t *machine) {
-    int64_t cores = machine->node.cores / machine->node.gpus;
+static bool is_in_host(pto_data_memory_t memory, const pto_layout_t *layout, const pto_machine_t *machine) {
+    return layout->in_host || memory == PTO_MEMORY_HOST ||
+           (memory == PTO_MEMORY_AUTO && machine->node.gpus == 0);
+}
+
+static void fill_layout(pto_layout_t *layout, int64_t procs_per_node, const pto_machine_t *machine) {
+    int64_t gpus = machine->node.gpus > 0 ? machine->node.gpus : 1;
+    int64_t cores = machine->node.cores / gpus;
+    if (layout->in_host && procs_per_node > 0)
+        layout->gpus_per_node = procs_per_node;
     if (layout->gpus_per_node == 0)
-        layout->gpus_per_node = machine->node.gpus;
+        layout->gpus_per_node = layout->in_host ? machine->node.cores : gpus;
     if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = cores > 0 ? cores : 1;
-    layout->gpus_per_socket = machine->node.gpus / machine->node.sockets;
-    if (machine->node.gpus % machine->node.sockets != 0)
-        layout->gpus_per_socket++;
+        layout->procs_per_gpu = cores > 0 && !layout->in_host ? cores : 1;
+    int64_t places = layout->in_host ? layout->gpus_per_node : gpus;
+    layout->gpus_per_socket = places / machine->node.sockets + (places % machine->node.sockets != 0);
+}
+
+pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory, int64_t procs_per_node,
+                                 const pto_machine_t *machine, pto_error_t *err) {
+    bool in_host = is_in_host(memory, layout, machine);
+    bool names_gpus = !layout->in_host &&
+                      (layout->gpus_per_node > 0 || layout->procs_per_gpu > 1 || layout->owners_per_gpu > 1);
+    if (memory == PTO_MEMORY_GPU && machine->node.gpus == 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "memory: nodes of %s have no GPUs", machine->name);
+    if (in_host && names_gpus)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "layout: data in host memory%s have procs_per_node, not gpus_per_node, "
+                             "procs_per_gpu or owners_per_gpu",
+                             machine->node.gpus == 0 ? " (the nodes have no GPUs)" : "");
+    if (!in_host && procs_per_node > 0)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "procs_per_node is for data in host memory: give memory: host as well");
+    layout->in_host = in_host;
+    fill_layout(layout, procs_per_node, machine);
+    return PTO_OK;
 }
 
 static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                const pto_machine_t *machine, pto_error_t *err) {
+    if (layout->in_host && layout->gpus_per_node > machine->node.cores)
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+                                   "procs_per_node %lld is more than the %lld cores of a node of %s",
+                                   (long long)layout->gpus_per_node, (long long)machine->node.cores,
+                                   machine->name);
+    if (layout->in_host)
+        return PTO_OK;
     if (layout->gpus_per_node > machine->node.gpus)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
                                    "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
@@ -51,19 +85,26 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
                                pto_layout_t *layout, pto_error_t *err) {
     const pto_layout_t pair = pair_layout(scenario->distance), given = scenario->layout;
     const pto_series_t *nodes = &scenario->nodes;
+    if (layout->in_host && scenario->distance == PTO_LEVEL_ON_GPU)
+        return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
+                                   "distance: on_gpu is for data in GPU memory");
     if (differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes) ||
-        differs(given.gpus_per_node, pair.gpus_per_node) || differs(given.procs_per_gpu, pair.procs_per_gpu))
+        differs(given.gpus_per_node, pair.gpus_per_node) ||
+        differs(scenario->procs_per_node, pair.gpus_per_node) ||
+        differs(given.procs_per_gpu, pair.procs_per_gpu))
         return pto_scenario_refuse(
             scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-            "layout: a pair %s has %lld nodes x %lld GPUs x %lld processes; leave it out",
+            "layout: a pair %s has %lld nodes x %lld %s x %lld processes; leave it out",
             pto_level_name(scenario->distance), (long long)pair.nodes, (long long)pair.gpus_per_node,
-            (long long)pair.procs_per_gpu);
+            layout->in_host ? "places" : "GPUs", (long long)pair.procs_per_gpu);
     if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
         (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
         return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
-                                   "distance: a node of %s has no two GPUs that are %s", machine->name,
-                                   pto_level_name(scenario->distance));
+                                   "distance: a node of %s has no two %s that are %s", machine->name,
+                                   layout->in_host ? "cores" : "GPUs", pto_level_name(scenario->distance));
+    bool in_host = layout->in_host;
     *layout = pair;
+    layout->in_host = in_host;
     return PTO_OK;
 }
 
@@ -77,13 +118,30 @@ static pto_status_t check_members(const pto_scenario_t *scenario, const pto_layo
     return pto_scenario_refuse(scenario, PTO_FIELD_HALO, PTO_ERR_RANGE, err, "%s", fault.message);
 }
 
+static pto_status_t complete_layout(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                    pto_layout_t *layout, pto_error_t *err) {
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_layout_complete(layout, scenario->memory, scenario->procs_per_node, machine, &fault) != PTO_OK)
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "%s", fault.message);
+    if (!layout->in_host)
+        return PTO_OK;
+    if (scenario->place[PTO_FIELD_SPACES].line > 0 && !(scenario->ends.from_host && scenario->ends.to_host))
+        return pto_scenario_refuse(scenario, PTO_FIELD_SPACES, PTO_ERR_RANGE, err,
+                                   "spaces: the data of both ends are in host memory");
+    if (scenario->counts.host)
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
+                                   "counts: two patterns are one in GPU memory and one in host memory");
+    return PTO_OK;
+}
+
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
-    fill_layout(&layout, machine);
+    pto_status_t status = complete_layout(scenario, machine, &layout, err);
     if (scenario->nodes.count > 0)
         layout.nodes = scenario->nodes.value[0];
-    pto_status_t status = PTO_OK;
-    if (scenario->collective == PTO_COLLECTIVE_PAIR)
+    if (status == PTO_OK)
+        status = pto_scenario_check_one_sweep(scenario, err);
+    if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_PAIR)
         status = place_pair(scenario, machine, &layout, err);
     if (status == PTO_OK && scenario->nodes.count == 0)
         status = pto_series_one(layout.nodes, &scenario->nodes, err);
@@ -104,9 +162,14 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         status = pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, err);
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_HALO && scenario->bytes.count == 0)
         status = pto_series_one(pto_datatype_bytes(scenario->datatype), &scenario->bytes, err);
-    if (status == PTO_OK)
-        scenario->layout = layout;
-    return status;
+    if (status != PTO_OK)
+        return status;
+    scenario->layout = layout;
+    if (layout.in_host) {
+        scenario->procs_per_node = layout.gpus_per_node;
+        scenario->ends.from_host = scenario->ends.to_host = scenario->collective == PTO_COLLECTIVE_PAIR;
+    }
+    return PTO_OK;
 }
 
 pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,

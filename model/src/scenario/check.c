@@ -115,21 +115,30 @@ static pto_status_t check_series(const pto_scenario_t *scenario, const series_us
     return PTO_OK;
 }
 
-static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *err) {
+pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_error_t *err) {
     series_use_t use[SERIES_COUNT];
     list_series(scenario, use);
     const series_use_t *swept = NULL;
     for (int i = 0; i < SERIES_COUNT; i++) {
-        pto_status_t status = check_series(scenario, &use[i], err);
-        if (status != PTO_OK)
-            return status;
         if (use[i].series->count <= 1)
             continue;
         if (swept)
             return pto_scenario_refuse(scenario, use[i].field, PTO_ERR_RANGE, err,
-                                       "%s and %s both have several values: only one can be swept",
+                                       "%s and %s both have several values: only one can be swept "
+                                       "(predict and pick take two)",
                                        swept->name, use[i].name);
         swept = &use[i];
+    }
+    return PTO_OK;
+}
+
+static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *err) {
+    series_use_t use[SERIES_COUNT];
+    list_series(scenario, use);
+    for (int i = 0; i < SERIES_COUNT; i++) {
+        pto_status_t status = check_series(scenario, &use[i], err);
+        if (status != PTO_OK)
+            return status;
     }
     if (scenario->bytes.count == 0 && pto_counts_scale(&scenario->counts) &&
         scenario->collective != PTO_COLLECTIVE_HALO)

@@ -9,6 +9,9 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
                                  pto_status_t status, pto_error_t *err, const char *format, ...)
     PTO_PRINTF_LIKE(5, 6);
 
+/* At most one of bytes, nodes and messages has several values. Errors: PTO_ERR_RANGE. */
+pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_error_t *err);
+
 /* The owners, of `count`, that `source` may send bytes to, itself included; each once. Returns their number.
  */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);
@@ -18,6 +21,11 @@ pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *co
 
 /* pto_counts_bytes for stencils and groups. */
 int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
+
+/* Fill in what a layout leaves open, and the places of a socket. `procs_per_node` 0: not given. Errors:
+ * PTO_ERR_RANGE if it has GPUs and the data are in host memory, or the reverse. */
+pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory, int64_t procs_per_node,
+                                 const pto_machine_t *machine, pto_error_t *err);
 
 /* Check a layout without open counts: its counts are consistent, the sizes on it can be counted, and a matrix
  * or a grid has as many processes as there are owners. */

@@ -28,13 +28,19 @@ pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
     if (layout->owners_per_gpu > layout->procs_per_gpu)
         return pto_error_set(err, PTO_ERR_RANGE, "owners_per_gpu %lld is more than procs_per_gpu %lld",
                              (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu);
+    if (layout->in_host && layout->procs_per_gpu > 1)
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "data in host memory have processes of a node, not of a GPU: procs_per_gpu is %lld",
+            (long long)layout->procs_per_gpu);
     int64_t ranks = 0;
     if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &ranks) ||
         !pto_multiply(ranks, layout->nodes, &ranks))
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "%lld nodes of %lld GPUs of %lld cores are more processes than can be numbered",
-                             (long long)layout->nodes, (long long)layout->gpus_per_node,
-                             (long long)layout->procs_per_gpu);
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "%lld nodes of %lld %s (%lld cores each) are more processes than can be numbered",
+            (long long)layout->nodes, (long long)layout->gpus_per_node,
+            layout->in_host ? "processes" : "GPUs", (long long)layout->procs_per_gpu);
     return PTO_OK;
 }
 

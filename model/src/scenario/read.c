@@ -100,6 +100,7 @@ static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
 static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
 static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
 static const char *corners_at(int i) { return pto_corners_name((pto_corners_t)i); }
+static const char *memory_at(int i) { return pto_data_memory_name((pto_data_memory_t)i); }
 static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
 
 /* The kinds of names. */
@@ -110,8 +111,17 @@ static const struct {
     {collective_at, PTO_COLLECTIVE_COUNT}, {implementation_at, PTO_IMPLEMENTATION_COUNT},
     {split_at, PTO_SPLIT_COUNT},           {datatype_at, PTO_DATATYPE_COUNT},
     {level_at, PTO_LEVEL_COUNT},           {corners_at, PTO_CORNERS_COUNT},
+    {memory_at, PTO_MEMORY_COUNT},
 };
-enum { NAMES_COLLECTIVE, NAMES_IMPLEMENTATION, NAMES_SPLIT, NAMES_DATATYPE, NAMES_LEVEL, NAMES_CORNERS };
+enum {
+    NAMES_COLLECTIVE,
+    NAMES_IMPLEMENTATION,
+    NAMES_SPLIT,
+    NAMES_DATATYPE,
+    NAMES_LEVEL,
+    NAMES_CORNERS,
+    NAMES_MEMORY
+};
 
 /* An enum, by the names of a kind. */
 static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
@@ -265,6 +275,7 @@ static const pto_yaml_field_t layout_fields[] = {
     {.key = "gpus_per_node", .read = pto_read_count, AT(layout.gpus_per_node), .argument = 1},
     {.key = "owners_per_gpu", .read = pto_read_count, AT(layout.owners_per_gpu), .argument = 1},
     {.key = "procs_per_gpu", .read = pto_read_count, AT(layout.procs_per_gpu), .argument = 1},
+    {.key = "procs_per_node", .read = pto_read_count, AT(procs_per_node), .argument = 1},
 };
 static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
 
@@ -298,6 +309,7 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = pto_read_path, AT(machine_path), .required = true},
     {.key = "layout", .table = &layout_table},
+    {.key = "memory", .read = read_enum, AT(memory), .argument = NAMES_MEMORY},
     {.key = "placement", .read = read_placement, AT(mapping)},
     {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
     {.key = "spaces", .read = read_spaces, AT(ends)},
@@ -316,6 +328,7 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_IMPLEMENTATION] = "implementation",
         [PTO_FIELD_DATATYPE] = "datatype",
         [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_MEMORY] = "memory",
         [PTO_FIELD_BYTES] = "bytes",
         [PTO_FIELD_NODES] = "nodes",
         [PTO_FIELD_MESSAGES] = "messages",

@@ -16,6 +16,9 @@ PTO_NAME_FUNCTION(
 PTO_NAME_FUNCTION(pto_split_name, pto_split_t, PTO_SPLIT_COUNT, "no split",
                   {[PTO_SPLIT_BYTES] = "bytes", [PTO_SPLIT_DESTINATIONS] = "destinations"});
 
+PTO_NAME_FUNCTION(pto_data_memory_name, pto_data_memory_t, PTO_MEMORY_COUNT, "no memory",
+                  {[PTO_MEMORY_AUTO] = "auto", [PTO_MEMORY_GPU] = "gpu", [PTO_MEMORY_HOST] = "host"});
+
 static const struct {
     const char *name;
     int64_t bytes;

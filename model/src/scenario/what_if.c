@@ -49,6 +49,10 @@ static pto_status_t read_change(const char *text, change_t *change, pto_error_t 
 
 static pto_status_t out_of_range(const change_t *change, double value, const char *expected,
                                  pto_error_t *err) {
+    if (!change->relative && value <= 0 && strcmp(change->key, "node.gpus") == 0)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "%s=%s: expected %s; without GPUs, data are in host memory: --memory host",
+                             change->key, change->value, expected);
     if (!change->relative)
         return pto_error_set(err, PTO_ERR_RANGE, "%s=%s: expected %s", change->key, change->value, expected);
     return pto_error_set(err, PTO_ERR_RANGE, "%s=%s comes to %.6g: expected %s", change->key, change->value,
@@ -166,7 +170,8 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
         snprintf(text, text_size, " (none before)");
 }
 
-static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu"};
+static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu",
+                                          "procs_per_node"};
 enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
 
 static pto_status_t change_param(const change_t *change, pto_machine_t *machine, pto_machine_param_t *param,
@@ -291,6 +296,8 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
     pto_status_t status = PTO_OK;
     if (change->relative && *number == 0)
         status = pto_scenario_bind(scenario, machine, err);
+    if (status == PTO_OK && scenario->layout.in_host && number != &scenario->procs_per_node)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s: data in host memory have procs_per_node", change->key);
     if (status == PTO_OK)
         status = new_number(change, *number, false, number, err);
     if (status == PTO_OK)
@@ -299,9 +306,10 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
 }
 
 /* The layout's number that a key names; NULL if it names none. */
-static int64_t *find_layout(const char *key, pto_layout_t *layout) {
+static int64_t *find_layout(const char *key, pto_scenario_t *scenario) {
+    pto_layout_t *layout = &scenario->layout;
     int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->procs_per_gpu,
-                                           &layout->owners_per_gpu};
+                                           &layout->owners_per_gpu, &scenario->procs_per_node};
     for (int i = 0; i < LAYOUT_COUNT; i++)
         if (strcmp(key, layout_keys[i]) == 0)
             return number[i];
@@ -314,7 +322,7 @@ pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine
     pto_status_t status = read_change(text, &change, err);
     if (status != PTO_OK)
         return status;
-    int64_t *number = find_layout(change.key, &scenario->layout);
+    int64_t *number = find_layout(change.key, scenario);
     if (!number)
         return change_machine(&change, machine, err);
     status = number == &scenario->layout.nodes ? change_nodes(&change, scenario, err)

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"
+#include "scenario/check.h"
 
 bool pto_workload_is_call(const pto_workload_call_t *call) {
     return call->scenario.collective < PTO_COLLECTIVE_COUNT;
@@ -45,19 +46,18 @@ static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_
                                     pto_error_t *err) {
     pto_layout_t *layout = &workload->layout;
     char message[PTO_ERROR_MESSAGE_MAX];
-    int64_t cores = machine->node.cores / machine->node.gpus;
-    if (layout->gpus_per_node == 0)
-        layout->gpus_per_node = machine->node.gpus;
-    if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = cores > 0 ? cores : 1;
-    layout->gpus_per_socket =
-        machine->node.gpus / machine->node.sockets + (machine->node.gpus % machine->node.sockets != 0);
-    if (layout->gpus_per_node > machine->node.gpus) {
-        snprintf(message, sizeof message, "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
-                 (long long)layout->gpus_per_node, (long long)machine->node.gpus, machine->name);
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_layout_complete(layout, workload->memory, workload->procs_per_node, machine, &fault) != PTO_OK)
+        return refuse(workload, workload->layout_place, err, fault.message);
+    if (layout->in_host)
+        workload->procs_per_node = layout->gpus_per_node;
+    int64_t places = layout->in_host ? machine->node.cores : machine->node.gpus;
+    if (layout->gpus_per_node > places) {
+        snprintf(message, sizeof message, "%s %lld is more than the %lld %s of a node of %s",
+                 layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)layout->gpus_per_node,
+                 (long long)places, layout->in_host ? "cores" : "GPUs", machine->name);
         return refuse(workload, workload->layout_place, err, message);
     }
-    pto_error_t fault = {.status = PTO_OK};
     if (pto_layout_check(layout, &fault) != PTO_OK)
         return refuse(workload, workload->layout_place, err, fault.message);
     return PTO_OK;
@@ -83,8 +83,9 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
                  GPUS_MAX);
     else if (workload->dim_count > 0 && !fits)
         snprintf(message, sizeof message,
-                 "grid: %lld processes%s, but the layout has %lld GPUs; a size of 0 is filled in",
-                 (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus);
+                 "grid: %lld processes%s, but the layout has %lld %s; a size of 0 is filled in",
+                 (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus,
+                 workload->layout.in_host ? "processes" : "GPUs");
     else {
         if (open)
             open->size = gpus / processes;
@@ -213,6 +214,7 @@ static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_
     if (status == PTO_OK)
         status = pto_series_one(layout.nodes, &scenario->nodes, err);
     scenario->layout = layout;
+    scenario->procs_per_node = 0;
     if (status == PTO_OK)
         status = pto_scenario_check(scenario, err);
     if (status == PTO_OK)

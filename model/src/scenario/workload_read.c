@@ -48,6 +48,17 @@ static pto_status_t read_dimension(const pto_reader_t *reader, const pto_yaml_no
     return PTO_OK;
 }
 
+static const char *memory_at(int i) { return pto_data_memory_name((pto_data_memory_t)i); }
+
+static pto_status_t read_memory(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    (void)argument;
+    int found = PTO_MEMORY_AUTO;
+    pto_status_t status = pto_read_name(reader, node, memory_at, PTO_MEMORY_COUNT, &found);
+    ((pto_workload_t *)slot)->memory = (pto_data_memory_t)found;
+    return status;
+}
+
 /* {name: size, ...}, the fastest last. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
@@ -223,6 +234,7 @@ static const pto_yaml_field_t layout_fields[] = {
     {.key = "nodes", .read = pto_read_count, AT(layout.nodes), .argument = 1, .required = true},
     {.key = "gpus_per_node", .read = pto_read_count, AT(layout.gpus_per_node), .argument = 1},
     {.key = "procs_per_gpu", .read = pto_read_count, AT(layout.procs_per_gpu), .argument = 1},
+    {.key = "procs_per_node", .read = pto_read_count, AT(procs_per_node), .argument = 1},
 };
 static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
 
@@ -230,6 +242,7 @@ static const pto_yaml_field_t workload_fields[] = {
     {.key = "workload", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = pto_read_path, AT(machine_path)},
     {.key = "layout", .table = &layout_table, .required = true},
+    {.key = "memory", .read = read_memory},
     {.key = "grid", .read = read_grid},
     {.key = "step", .read = expect_step, .required = true},
 };

@@ -4,6 +4,7 @@
  * local steps one after another. Each rank has three slots (its local work, its sending and its receiving
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
+#include "portolan/progress.h"
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
@@ -380,6 +381,9 @@ static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
     }
 }
 
+/* How often a simulation looks whether it is to end. */
+enum { EVENTS_PER_LOOK = 1 << 16 };
+
 static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
     pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot;
@@ -391,6 +395,10 @@ static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
         now_s = time_s > now_s ? time_s : now_s;
         first->now_s = now_s;
         first->events++;
+        if (first->events % EVENTS_PER_LOOK == 0 && pto_is_stopped()) {
+            pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
+            return;
+        }
         if (slot >= first->first_gpu_slot) {
             sim = first;
             pto_gpu_event(sim, slot - first->first_gpu_slot);

@@ -1,4 +1,5 @@
-/* The state of the simulator, and the functions that its files share.
+/* A simulation as a whole, and the functions that its files share. The structures of its parts have files of
+ * their own: message_pool.h, stages.h, ranks.h, resources.h (links and engines) and events.h.
  *
  *     simulate.c  the ranks and their stages
  *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
@@ -26,327 +27,10 @@
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
-#include "plan/plan_internal.h"
 #include "portolan/simulate.h"
-#include "price/paths.h"
-#include "price/pricing.h"
 #include "simulate/events.h"
-
-/* --- costs ---------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    double alpha_s;
-    double alone_s; /* beta s, at the rate of the two processes alone */
-    double bytes_s; /* the same, with what slows it */
-} pto_sim_cost_t;
-
-/* The key of a cost: messages that agree in all of it cost the same. The step determines its stage. */
-typedef struct {
-    int64_t bytes;
-    unsigned step : 24;
-    unsigned level : 3;
-    unsigned in_lanes : 1;
-    unsigned known : 1; /* 0: an unused entry */
-    unsigned rest : 3;  /* 0 */
-    uint32_t moved;     /* by the side, earlier in its stage: see pto_side_t */
-} pto_cost_key_t;
-
-enum { PTO_KNOWN_COSTS_BITS = 8 };
-
-/* Costs computed lately, by a hash of their keys. */
-typedef struct {
-    pto_cost_key_t key;
-    pto_space_t space;
-    bool held_back;
-    pto_sim_cost_t cost;
-} pto_known_cost_t;
-
-/* Properties of a step, computed before any rank reaches it. */
-typedef struct {
-    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many */
-    bool by_index; /* ranks are the group's members in order, and peers are reached by shift or XOR */
-    double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
-    double rate_s;
-} pto_step_view_t;
-
-/* The kinds of steps in a stage. */
-typedef struct {
-    bool messages;
-    bool sends;
-    bool locals;
-    bool signals_first; /* raised before all else, because its steps run at once */
-} pto_stage_view_t;
-
-/* The links that a node's messages pass, in the order of their pto_resource_t; those of the sender's node are
- * injection and rate. */
-typedef enum {
-    PTO_LINK_INJECTION,
-    PTO_LINK_EJECTION,
-    PTO_LINK_RATE,
-    PTO_LINK_ROUTES, /* all links within the node, which have flows (routes.c) instead of jobs */
-    PTO_LINK_FABRIC, /* the same between nodes: one for all, which counts as node 0's */
-    PTO_LINKS_PER_NODE
-} pto_link_kind_t;
-
-/* --- messages ------------------------------------------------------------------------------------------- */
-
-enum { PTO_MESSAGE_STEP_BITS = 24, PTO_MESSAGE_STEP_MASK = (1 << PTO_MESSAGE_STEP_BITS) - 1 };
-
-/* One message in flight, or held back until its receive is posted. 40 bytes, since there may be many. */
-typedef struct {
-    double start_s; /* when its sender began, or would have */
-    int64_t bytes;
-    uint32_t source;
-    uint32_t target;
-    uint32_t instance; /* of the stage */
-    uint32_t next;     /* in a queue, or the left child in a heap */
-    uint32_t right;
-    unsigned step : PTO_MESSAGE_STEP_BITS; /* the plan's step that sends it */
-    unsigned space : 2;
-    unsigned level : 3;
-    bool waits : 1;   /* held back */
-    bool one_end : 1; /* one of sender and receiver is done with it */
-} pto_message_t;
-
-_Static_assert(sizeof(pto_cost_key_t) == 16, "a key has no padding");
-_Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 bytes");
-
-/* Messages by number, from 1; their addresses are stable. */
-typedef struct {
-    pto_message_t **block;
-    uint32_t block_count;
-    uint32_t used;
-    uint32_t free_first;
-    int64_t in_flight;
-    int64_t most_in_flight;
-} pto_pool_t;
-
-enum { PTO_POOL_BLOCK_BITS = 12 };
-
-static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t number) {
-    return &pool->block[number >> PTO_POOL_BLOCK_BITS][number & ((1u << PTO_POOL_BLOCK_BITS) - 1)];
-}
-
-/* --- stages --------------------------------------------------------------------------------------------- */
-
-/* A step with messages, in one iteration. The numbers are those of all ranks, if its messages are alike. */
-typedef struct {
-    const pto_step_t *step;
-    const pto_step_view_t *view;
-    int64_t who_first; /* the members of its group that act */
-    int64_t who_stride;
-    int64_t who_until;
-    int64_t peer_first;
-    int64_t peer_stride;
-    int64_t peer_count;
-    int64_t bytes; /* -1: not computed yet, or not alike */
-    int64_t group_size;
-    bool sends;
-    bool receives;
-} pto_move_t;
-
-/* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
-typedef struct {
-    pto_walk_t walk;
-    const pto_stage_view_t *view;
-    pto_move_t *move; /* one for each step; zero for those without messages */
-} pto_passage_t;
-
-enum { PTO_PASSAGES_PER_BLOCK = 64 };
-
-/* Consecutive passages. A block is freed when all ranks are past it. */
-typedef struct {
-    uint32_t procs; /* that are in it */
-    int count;
-    pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
-    pto_move_t move[];
-} pto_passage_block_t;
-
-typedef struct {
-    pto_walk_t walk; /* the cursor that makes them */
-    pto_passage_t start;
-    pto_passage_block_t **block; /* NULL: freed */
-    int64_t block_count;
-    int64_t block_room;
-    int64_t oldest;    /* the first block that is not freed */
-    uint32_t starting; /* processes that are at `start` */
-    int most_steps;    /* of a stage */
-    bool ended;        /* no more can be made */
-} pto_passages_t;
-
-/* --- ranks ---------------------------------------------------------------------------------------------- */
-
-typedef enum {
-    PTO_PROC_BETWEEN,  /* stages */
-    PTO_PROC_LANE,     /* waiting for other lanes of its rank */
-    PTO_PROC_MESSAGES, /* sending and receiving */
-    PTO_PROC_LOCAL,    /* at its own copies, reductions, signals */
-    PTO_PROC_FLAGS,    /* waiting for signals */
-    PTO_PROC_RESOURCE, /* waiting for what another lane of its rank uses */
-    PTO_PROC_NCCL,     /* in an NCCL collective, or waiting for the others to enter */
-    PTO_PROC_ENDED
-} pto_proc_state_t;
-
-typedef struct {
-    uint32_t first;
-    uint32_t last;
-} pto_message_queue_t;
-
-/* One side, sending or receiving, of a rank: a cache line. */
-typedef struct {
-    uint32_t message; /* the current message; 0: none */
-    uint8_t waits;    /* the pto_link_kind_t that it waits for; PTO_LINKS_PER_NODE: none */
-    uint8_t moved;    /* a bit for each pto_level_t of which it has moved a message in this stage */
-    double start_s;
-    double alpha_s; /* of the message, to this side */
-    double bytes_s;
-    double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
-                            the message rate of its node. Receiving: its ejection, and the sender's injection
-                            once the sender is done with the message */
-    double stage_busy_s;
-    pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
-} pto_side_t;
-
-_Static_assert(sizeof(pto_side_t) == 64, "a side is to stay within a cache line");
-
-typedef struct {
-    double busy_s;
-    double waiting_s;
-} pto_side_use_t;
-
-/* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. */
-typedef struct {
-    uint32_t rank;
-    bool in_branch; /* of an either node, whose current stage it passes */
-    int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
-    int wants;      /* the same for one that it waits for, */
-    double wants_s; /* and since when */
-    int local_step;
-    int64_t local_peer;  /* of a copy or reduction done for each peer: the next peer's number */
-    pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
-    bool streams;        /* whether its last copy is in its stream, and not waited for */
-    int64_t copy_bytes;
-    int64_t copy_pieces;
-    int64_t copy_rows;
-    int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
-    double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
-    pto_path_t copy_path;                        /* what it shares once its turn has come, */
-    double copy_end_s;                           /* and when it ends, if it waits for its turn; else 0 */
-    double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
-    double copy_alone_s;
-    int64_t copy_gpu; /* the GPU whose engine or link it uses */
-    pto_copy_kind_t copy_kind;
-    pto_reach_t copy_reach;
-    pto_remote_t copy_how; /* a kernel's */
-    uint32_t copy_engine;  /* which of its engines */
-    uint32_t copy_next;    /* in its engine's list, as its first */
-    bool copy_pageable;
-    bool copy_queued;
-    bool copy_strided;
-    bool copy_between_gpus;
-    bool copy_in_kernel; /* by a kernel's threads */
-    bool copy_waits;     /* only for its flows; */
-    int copy_flows;      /* those that have not ended */
-    double busy_s;
-    double waiting_s;
-} pto_local_t;
-
-/* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and
- * one of the others. The last one is read and written when a stage or a side's messages end. */
-typedef struct {
-    _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
-    double stage_s;    /* when its messages were posted, its current local step began, or it ended */
-    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
-    int64_t send_next; /* the number of the next peer to send to, of send_count, */
-    int64_t send_count;
-    uint32_t send_me;  /* by the group's member with this index, */
-    int16_t send_step; /* in this step of the stage */
-    uint8_t state;     /* a pto_proc_state_t */
-    bool sends_made_all;
-    uint32_t sends_open; /* generated but not finished */
-    uint32_t recvs_open;
-    uint32_t rank; /* of the plan */
-    int32_t node;
-    pto_side_t out;
-    pto_side_t in;
-    int32_t place_in_node;
-    uint32_t lane;
-    uint32_t early;       /* heap of messages to later stages, held back or arrived */
-    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
-    pto_side_use_t sending;
-    pto_side_use_t receiving;
-} pto_proc_t;
-
-_Static_assert(sizeof(pto_proc_t) == 256, "a rank is to stay within four cache lines");
-
-/* --- shared resources ----------------------------------------------------------------------------------- */
-
-/* A job is a message at one of its ends; a rank has at most one. It is through once `progress_s` of the link,
- * which grows by dt / jobs, has reached `until_s`. */
-typedef struct {
-    double until_s;
-    uint32_t proc; /* its number among all */
-} pto_engine_job_t;
-
-typedef struct {
-    double progress_s;
-    double at_s; /* the time of the last update of progress_s */
-    double busy_since_s;
-    double busy_s;
-    double waiting_s;
-    int32_t jobs;
-    int32_t waiting;        /* sides that wait for the end of a job */
-    int64_t bytes;          /* since it was idle */
-    bool held_up;           /* the last job was delayed by the others */
-    pto_engine_job_t job[]; /* a heap, with room for the ranks of a node */
-} pto_link_t;
-
-/* The user of a node's links that waits for a flow's end. */
-typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
-
-/* Bytes on their way over links of a node, or of the fabric. */
-typedef struct {
-    pto_path_t path; /* by number in sim->capacity */
-    pto_flow_use_t use;
-    uint32_t proc; /* its number among all */
-    bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
-    bool fixed;  /* while rates are computed */
-    double alone_until_s; /* its end if nothing slows it */
-    double most_bytes_per_s;
-    double left_bytes;
-    double bytes_per_s;
-} pto_flow_t;
-
-/* The flows of one node, or between nodes, in no order. */
-typedef struct {
-    pto_flow_t *flow;
-    int32_t room;
-} pto_routes_t;
-
-/* A link within all nodes, or of the fabric, while rates are computed. */
-typedef struct {
-    double bytes_per_s;
-    double left_bytes_per_s;
-    int32_t flows; /* whose rates are not known yet */
-} pto_capacity_t;
-
-/* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
-enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
-
-/* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
- * timed by their GPU's queues. */
-typedef struct {
-    uint32_t first; /* number of a process among all + 1, of copies that are not queued */
-    int32_t active; /* number of copies, queued ones included */
-    int32_t procs;
-    int64_t total_bytes;
-    int64_t busy_bytes; /* since it was idle */
-    double next_s;      /* when its next copy ends */
-    double at_s;
-    double busy_since_s;
-    double busy_s;
-    double waiting_s;
-} pto_engine_t;
+#include "simulate/ranks.h"
+#include "simulate/resources.h"
 
 /* --- either nodes --------------------------------------------------------------------------------------- */
 
@@ -533,7 +217,7 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank);
 /* A process has ended such a stage. */
 void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
-/* --- simulate_costs.c ----------------------------------------------------------------------------------- */
+/* --- costs.c -------------------------------------------------------------------------------------------- */
 
 /* The distance of a rank of the plan from a process. */
 pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
@@ -563,7 +247,7 @@ double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
-/* --- simulate_messages.c -------------------------------------------------------------------------------- */
+/* --- messages.c ----------------------------------------------------------------------------------------- */
 
 /* Post the receives of the stage that a rank has entered, and begin its sends. */
 void pto_sim_post(pto_sim_t *sim, uint32_t rank);
@@ -585,40 +269,7 @@ void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc);
  * end shows that they are the same messages, in any order, without a list of them. */
 uint64_t pto_sim_message_digest(int64_t source, int64_t bytes);
 
-/* --- pool.c --------------------------------------------------------------------------------------------- */
-
-/* The number of an unused message; 0 when out of memory. */
-uint32_t pto_pool_take(pto_pool_t *pool);
-void pto_pool_fini(pto_pool_t *pool);
-
-static inline void pto_pool_give(pto_pool_t *pool, uint32_t number) {
-    pto_message_at(pool, number)->next = pool->free_first;
-    pool->free_first = number;
-    pool->in_flight--;
-}
-
-static inline void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {
-    pto_message_at(pool, number)->next = 0;
-    if (queue->first)
-        pto_message_at(pool, queue->last)->next = number;
-    else
-        queue->first = number;
-    queue->last = number;
-}
-
-/* The first message; 0: none. */
-static inline uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *queue) {
-    uint32_t number = queue->first;
-    if (number)
-        queue->first = pto_message_at(pool, number)->next;
-    return number;
-}
-
-/* Heaps by stage, time and source. The heap that is taken from must not be empty. */
-void pto_heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number);
-uint32_t pto_heap_take(pto_pool_t *pool, uint32_t *heap);
-
-/* --- simulate_links.c ----------------------------------------------------------------------------------- */
+/* --- links.c -------------------------------------------------------------------------------------------- */
 
 /* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. Returns false if the
  * link cannot delay it. */
@@ -698,7 +349,7 @@ static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool send
     return false;
 }
 
-/* --- simulate_engines.c --------------------------------------------------------------------------------- */
+/* --- engines.c ------------------------------------------------------------------------------------------ */
 
 /* A copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
@@ -710,14 +361,14 @@ bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank);
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
 
-/* --- simulate_nccl.c ------------------------------------------------------------------------------------ */
+/* --- nccl.c --------------------------------------------------------------------------------------------- */
 
 /* A rank has reached an NCCL collective: the last one starts it for all. */
 void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank);
 /* The collective has ended for a rank. */
 void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank);
 
-/* --- simulate_report.c ---------------------------------------------------------------------------------- */
+/* --- report.c ------------------------------------------------------------------------------------------- */
 
 void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_t peer_rank, int64_t bytes,
                   double start_s);

@@ -1,6 +1,7 @@
-/* Plans in which all nodes act alike: numbering the nodes from another one on changes nothing. Every rank
- * then does what the rank at its place on node 0 does, at the same time, and each message that arrives from
- * another node is one that node 0 sends at that moment. So one node is simulated and stands for all. */
+/* Plans in which all nodes do the same: if the nodes are numbered from another one on, the plan does not
+ * change. Each rank then does what the rank at its place on node 0 does, at the same time. When a message
+ * arrives at node 0 from another node, node 0 sends the same message. It is therefore enough to simulate one
+ * node. */
 #include "simulate/simulate_internal.h"
 
 static bool is_constant(const pto_expr_t *expr) {
@@ -14,9 +15,10 @@ static bool all_act(const pto_step_t *step, const pto_group_t *group) {
            step->who_until.constant >= group->size;
 }
 
-/* Whether the step does the same on all nodes: in groups within nodes it does, since these are numbered
- * alike; in others all members act, and have peers at the same distances. */
-static bool has_no_first_node(const pto_plan_t *plan, const pto_step_t *step) {
+/* Whether the step does the same on all nodes. In a group within a node it does: the members of all nodes
+ * have the same numbers. In a group that spans nodes, all members must act, with peers at the same distances.
+ */
+static bool is_same_on_all_nodes(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;
     if (peers == PTO_PEERS_CART || peers == PTO_PEERS_GRID)
@@ -27,8 +29,8 @@ static bool has_no_first_node(const pto_plan_t *plan, const pto_step_t *step) {
            (peers == PTO_PEERS_NONE || peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_TORUS);
 }
 
-/* Whether the slice has equally many bytes on all nodes: its blocks are equal, and their number does not
- * depend on where the rank or its peer is. */
+/* Whether the slice has the same number of bytes on all nodes. Its blocks must be equal, and their number
+ * must not depend on the rank or its peer. */
 static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
@@ -40,7 +42,7 @@ static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
 static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {
     bool has_source = step->kind == PTO_STEP_SEND || pto_step_is_local(step);
     bool has_target = step->kind == PTO_STEP_RECV || pto_step_is_local(step);
-    return has_no_first_node(plan, step) && (!has_source || is_even(plan, &step->source)) &&
+    return is_same_on_all_nodes(plan, step) && (!has_source || is_even(plan, &step->source)) &&
            (!has_target || is_even(plan, &step->target));
 }
 

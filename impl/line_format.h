@@ -1,0 +1,42 @@
+/* The line format (kernel.h), bit by bit: what all devices write and read.
+ *
+ * `bytes` of data take one line of 16 bytes for each 16 of them, the last of which may be partly used, and
+ * then one tag of a byte for each line. A line has two halves of 64 bits, numbers in the machine's order. The
+ * highest bit of a half is the run's mark instead of data. The tag holds these two bits of data, and above
+ * them the low six bits of the run's number. */
+#ifndef PTO_LINE_FORMAT_H
+#define PTO_LINE_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "anywhere.h"
+
+enum { PTO_LINE_SHIFT = 63, PTO_TAG_SHIFT = 2, PTO_TAG_RUNS = 64 };
+
+/* A copy of double-buffered memory is written in every second run, and each time with the other mark: 1
+ * first, since the memory is zero before. One bit is enough because whoever reads a line reads it in every
+ * run that writes it, and a reader that has seen a run's value cannot see an older one afterwards. */
+static inline PTO_ANYWHERE uint64_t pto_line_mark(uint64_t run) { return (run + 1) / 2 % 2; }
+
+static inline PTO_ANYWHERE uint64_t pto_line_half(uint64_t data, uint64_t run) {
+    return (data & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (pto_line_mark(run) << PTO_LINE_SHIFT);
+}
+
+static inline PTO_ANYWHERE uint8_t pto_line_tag(uint64_t low, uint64_t high, uint64_t run) {
+    return (uint8_t)((low >> PTO_LINE_SHIFT) | (high >> PTO_LINE_SHIFT) << 1 |
+                     run % PTO_TAG_RUNS << PTO_TAG_SHIFT);
+}
+
+/* Whether all three were written in this run. */
+static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uint8_t tag, uint64_t run) {
+    return low >> PTO_LINE_SHIFT == pto_line_mark(run) && high >> PTO_LINE_SHIFT == pto_line_mark(run) &&
+           tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
+}
+
+/* The data of a half; `displaced` is its bit in the tag. */
+static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
+    return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
+}
+
+#endif

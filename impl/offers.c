@@ -1,0 +1,225 @@
+/* What the processes of a node offer each other: GPU buffers that others access, by the device's handles,
+ * host buffers by their place in the node's segment, and the flags of kernels. */
+#include "offers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "mpi_collective.h"
+
+enum { KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
+
+typedef struct {
+    pto_memory_handle_t handle;
+    size_t offset_bytes; /* of a host buffer, in the segment */
+    bool empty;          /* zero bytes: nothing to open */
+    bool failed;         /* of a process's first offer: it has none, since something failed */
+} offer_t;
+
+/* Flags and lines must be zero before other processes learn their address. */
+static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
+    void *zeros = calloc(1, bytes);
+    if (!zeros)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes of flags", bytes);
+    pto_status_t status = pto_device_copy(exec->device, memory, zeros, bytes, err);
+    free(zeros);
+    return status;
+}
+
+static int64_t kernel_parts(const pto_exec_t *exec) {
+    return (int64_t)exec->kernel_blocks * exec->kernel_slices;
+}
+
+static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_error_t *err) {
+    size_t bytes = (size_t)pto_plan_flag_count(exec->plan) * (size_t)kernel_parts(exec) *
+                   (size_t)pto_exec_flag_pitch_bytes(exec);
+    pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
+    if (status == PTO_OK)
+        status = clear(exec, exec->kernel_flags, bytes, err);
+    return status == PTO_OK ? exec->device->export_memory(exec->kernel_flags, &offer->handle, err) : status;
+}
+
+static pto_status_t clear_lines(const pto_exec_t *exec, pto_error_t *err) {
+    if (exec->lines < 0 || !exec->bound[exec->lines].memory)
+        return PTO_OK;
+    size_t bytes = (size_t)pto_exec_memory_bytes(exec, exec->lines, exec->job.logical) +
+                   (size_t)pto_exec_apart_bytes(exec, exec->lines, exec->job.logical);
+    return clear(exec, exec->bound[exec->lines].memory, bytes, err);
+}
+
+static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
+    pto_status_t cleared = clear_lines(exec, err);
+    if (cleared != PTO_OK)
+        return cleared;
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
+        const pto_bound_t *bound = &exec->bound[b];
+        if (bound->shared < 0)
+            continue;
+        offer_t *offer = &offers[bound->shared];
+        offer->empty = pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
+        if (offer->empty)
+            continue;
+        pto_status_t status = PTO_OK;
+        if (pto_exec_in_segment(exec, b))
+            offer->offset_bytes = (size_t)(bound->memory - (char *)exec->segment);
+        else
+            status = exec->device->export_memory(bound->memory, &offer->handle, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return exec->offer_count > exec->shared_count ? make_kernel_flags(exec, &offers[exec->shared_count], err)
+                                                  : PTO_OK;
+}
+
+static char *own_memory(const pto_exec_t *exec, int buffer) {
+    return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
+}
+
+/* The place of a buffer among what a process offers; -1: it is private. */
+static int offer_of(const pto_exec_t *exec, int buffer) {
+    return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
+}
+
+static int *reached_at(const pto_exec_t *exec, int number, int64_t rank) {
+    return &exec->reached_at[number * exec->flag_rows + exec->job.place_in_node[rank]];
+}
+
+char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
+    if (rank == exec->job.logical)
+        return own_memory(exec, buffer);
+    if (!exec->reached_at || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
+        return NULL;
+    int number = offer_of(exec, buffer);
+    int at = number < 0 ? 0 : *reached_at(exec, number, rank);
+    return at ? ((const pto_reached_t *)exec->reached.item)[at - 1].at.memory : NULL;
+}
+
+pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
+                                  pto_peer_memory_t *reach, pto_error_t *err) {
+    const pto_opened_t *known = exec->opened.item;
+    for (int i = 0; i < exec->opened.count; i++)
+        if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
+            *reach = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
+            return PTO_OK;
+        }
+    pto_opened_t *opened = pto_vector_add(&exec->opened, sizeof *opened);
+    if (!opened)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *opened = (pto_opened_t){.rank = rank, .handle = *handle};
+    opened->handle.offset_bytes = 0;
+    pto_status_t status = exec->device->open_memory(&opened->handle, &opened->start, err);
+    if (status == PTO_OK)
+        *reach = (pto_peer_memory_t){(char *)opened->start + handle->offset_bytes, opened->start};
+    else
+        exec->opened.count--;
+    return status;
+}
+
+/* Open another process's buffer, unless it is already open. */
+static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
+                               pto_error_t *err) {
+    if (rank == exec->job.logical || pto_exec_memory(exec, buffer, rank))
+        return PTO_OK;
+    if (exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "ranks %lld and %lld share memory in the plan, but are on different nodes",
+                             (long long)rank, (long long)exec->job.logical);
+    int number = offer_of(exec, buffer);
+    const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
+    if (offer->empty)
+        return PTO_OK;
+    pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
+    if (!reached)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
+    *reached_at(exec, number, rank) = exec->reached.count;
+    if (buffer != KERNEL_FLAGS && pto_exec_in_segment(exec, buffer)) {
+        reached->at.memory = (char *)exec->segment + offer->offset_bytes;
+        return PTO_OK;
+    }
+    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
+}
+
+/* Open everything that an action accesses in other processes. */
+static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, const pto_action_t *action,
+                                   pto_error_t *err) {
+    const pto_step_t *step = action->step;
+    pto_status_t status = PTO_OK;
+    if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
+        return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
+    const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
+    for (int i = 0; i < 2 && status == PTO_OK; i++)
+        if (slice[i])
+            status = take_offer(exec, offers, slice[i]->buffer,
+                                pto_slice_holder(exec->plan, slice[i], action), err);
+    return status;
+}
+
+static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
+                                        int64_t k, pto_error_t *err) {
+    pto_action_t action;
+    pto_status_t status = PTO_OK;
+    if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
+        return PTO_OK;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(exec->plan, &next, &action);)
+        status = take_offers_of(exec, offers, &action, err);
+    return status;
+}
+
+static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, exec->plan);
+    while (status == PTO_OK && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && status == PTO_OK && !pto_walk_in_library(exec, &walk);
+             i++) {
+            const pto_step_t *step = pto_plan_step(exec->plan, walk.stage->step_first + i);
+            status = take_offers_of_step(exec, offers, step, walk.k, err);
+        }
+    return status;
+}
+
+pto_status_t pto_offers_prepare(pto_exec_t *exec, size_t count, pto_error_t *err) {
+    size_t processes = (size_t)exec->flag_rows;
+    exec->offers = calloc((processes + 1) * count + 1, sizeof(offer_t));
+    exec->reached_at = calloc(processes * count + 1, sizeof *exec->reached_at);
+    return exec->offers && exec->reached_at
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for what processes share");
+}
+
+pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+    if (exec->offer_count == 0)
+        return status;
+    offer_t *offers = exec->offers, *mine = offers + (size_t)exec->flag_rows * (size_t)exec->offer_count;
+    int bytes = exec->offer_count * (int)sizeof *offers;
+    pto_error_t later;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = make_offers(exec, mine, err);
+    mine->failed = status != PTO_OK || exec->peer_failed;
+    pto_status_t told = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node),
+                                status == PTO_OK ? err : &later);
+    status = status == PTO_OK ? told : status;
+    for (int i = 0; i < exec->flag_rows; i++)
+        exec->peer_failed |= offers[i * exec->offer_count].failed;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = take_offers(exec, offers, err);
+    free(exec->offers);
+    exec->offers = NULL;
+    return status;
+}
+
+/* The flags of one part, one for each sending process, are adjacent: a block's threads read them
+ * together. */
+int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
+    return (int64_t)sizeof(uint64_t) * exec->flag_rows;
+}
+
+void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
+    char *flags = pto_exec_memory(exec, KERNEL_FLAGS, to);
+    int64_t row = flag * kernel_parts(exec);
+    return flags ? flags + row * pto_exec_flag_pitch_bytes(exec) +
+                       (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from]
+                 : NULL;
+}

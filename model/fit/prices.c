@@ -1,0 +1,219 @@
+/* Prices of measured collectives as short tapes of the numbers that a fit changes (prices.h).
+ *
+ * A price depends on what was measured, on the library's algorithm, on the parameters, and on which of them
+ * are known. All searches of a fit, and those that leave a node count out, therefore share it. */
+#include "prices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "price/tape.h"
+
+/* Tapes of one price, the latest first: with other parameters, other comparisons hold. */
+enum { TAPES_MAX = 16, SLOTS_FIRST = 1024 };
+
+/* All that a price depends on besides the machine, as numbers that can be compared and hashed as bytes. */
+enum { KEY_NUMBERS = 20 };
+typedef struct {
+    int64_t number[KEY_NUMBERS];
+} price_key_t;
+
+typedef struct {
+    unsigned known; /* a bit for each parameter */
+    pto_short_tape_t *tape;
+} known_tape_t;
+
+struct fit_price {
+    price_key_t key;
+    uint64_t refused;   /* a bit for each set of known parameters: with them it is more than a tape records */
+    int64_t call_bytes; /* as in pto_score_price; known once it has been priced */
+    int count;
+    known_tape_t tape[TAPES_MAX];
+};
+
+struct pto_fit_prices {
+    char digest[PTO_MACHINE_DIGEST_MAX];
+    int count;
+    int slots; /* a power of two */
+    fit_price_t **slot;
+};
+
+/* --- all prices ----------------------------------------------------------------------------------------- */
+
+pto_fit_prices_t *pto_fit_prices_create(void) { return calloc(1, sizeof(pto_fit_prices_t)); }
+
+static void price_destroy(fit_price_t *price) {
+    for (int t = 0; price && t < price->count; t++)
+        pto_short_tape_destroy(price->tape[t].tape);
+    free(price);
+}
+
+static void forget_all(pto_fit_prices_t *prices) {
+    for (int i = 0; i < prices->slots; i++)
+        price_destroy(prices->slot[i]);
+    free(prices->slot);
+    *prices = (pto_fit_prices_t){0};
+}
+
+void pto_fit_prices_destroy(pto_fit_prices_t *prices) {
+    if (prices)
+        forget_all(prices);
+    free(prices);
+}
+
+void fit_prices_use(pto_fit_prices_t *prices, const pto_machine_t *machine) {
+    char digest[PTO_MACHINE_DIGEST_MAX];
+    pto_machine_digest(machine, digest);
+    if (strcmp(digest, prices->digest) == 0)
+        return;
+    forget_all(prices);
+    memcpy(prices->digest, digest, sizeof digest);
+}
+
+static fit_price_t **slot_of(const pto_fit_prices_t *prices, const price_key_t *key) {
+    size_t mask = (size_t)prices->slots - 1;
+    size_t at = (size_t)pto_hash_bytes(PTO_HASH_START, key->number, sizeof key->number) & mask;
+    while (prices->slot[at] && memcmp(prices->slot[at]->key.number, key->number, sizeof key->number) != 0)
+        at = (at + 1) & mask;
+    return &prices->slot[at];
+}
+
+static bool grow(pto_fit_prices_t *prices) {
+    pto_fit_prices_t larger = *prices;
+    larger.slots = prices->slots > 0 ? 2 * prices->slots : SLOTS_FIRST;
+    larger.slot = calloc((size_t)larger.slots, sizeof *larger.slot);
+    if (!larger.slot)
+        return false;
+    for (int i = 0; i < prices->slots; i++)
+        if (prices->slot[i])
+            *slot_of(&larger, &prices->slot[i]->key) = prices->slot[i];
+    free(prices->slot);
+    prices->slot = larger.slot;
+    prices->slots = larger.slots;
+    return true;
+}
+
+/* --- one price ------------------------------------------------------------------------------------------ */
+
+/* Of ours, run instead of the library's; NULL: none was named, or there is none of this name, which has no
+ * price under any rule. */
+static const pto_algorithm_t *own_algorithm_of(const pto_score_cell_t *cell,
+                                               const pto_score_candidate_t *candidate) {
+    const pto_algorithm_t *own = NULL;
+    if (!candidate->strategy->by_hand || !candidate->algorithm ||
+        pto_algorithm_find(candidate->algorithm, cell->collective, &own, NULL) != PTO_OK)
+        return NULL;
+    return own;
+}
+
+static price_key_t key_of(const fit_price_call_t *call, const pto_library_rule_t *rule) {
+    const pto_score_cell_t *cell = call->cell;
+    const pto_score_candidate_t *candidate = &cell->candidate[call->candidate];
+    const pto_algorithm_t *algorithm = NULL;
+    int64_t staged = rule && rule->staged, segment_bytes = rule ? rule->segment_bytes : 0;
+    if (rule && pto_algorithm_find(rule->algorithm, cell->collective, &algorithm, NULL) != PTO_OK)
+        segment_bytes = -1; /* unlike no rule, none of these has a price */
+    return (price_key_t){{(int64_t)(intptr_t)candidate->strategy,
+                          (int64_t)(intptr_t)algorithm,
+                          staged,
+                          segment_bytes,
+                          candidate->chunks,
+                          candidate->staged_members.in,
+                          candidate->staged_members.out,
+                          (int64_t)cell->collective,
+                          (int64_t)cell->implementation,
+                          (int64_t)cell->datatype,
+                          cell->nodes,
+                          cell->gpus_per_node,
+                          cell->owners_per_gpu,
+                          cell->procs_per_gpu,
+                          cell->bytes,
+                          (int64_t)cell->distance,
+                          cell->ends.from_host,
+                          cell->ends.to_host,
+                          cell->ends.both_ways,
+                          (int64_t)(intptr_t)own_algorithm_of(cell, candidate)}};
+}
+
+fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *call) {
+    price_key_t key = key_of(call, pto_score_rule(call->cell, call->candidate, call->machine, call->rule));
+    if (2 * prices->count >= prices->slots && !grow(prices))
+        return NULL;
+    fit_price_t **slot = slot_of(prices, &key);
+    if (!*slot) {
+        *slot = calloc(1, sizeof **slot);
+        if (!*slot)
+            return NULL;
+        (*slot)->key = key;
+        prices->count++;
+    }
+    return *slot;
+}
+
+/* --- its tapes ------------------------------------------------------------------------------------------ */
+
+static void move_to_front(fit_price_t *price, int from) {
+    known_tape_t tape = price->tape[from];
+    memmove(&price->tape[1], &price->tape[0], (size_t)from * sizeof tape);
+    price->tape[0] = tape;
+}
+
+static bool replay(fit_price_t *price, unsigned known, const double *value, double *seconds) {
+    for (int t = 0; t < price->count; t++)
+        if (price->tape[t].known == known && pto_short_tape_replay(price->tape[t].tape, value, seconds)) {
+            if (t > 0)
+                move_to_front(price, t);
+            return true;
+        }
+    return false;
+}
+
+/* In front of the others, of which the one that was used least recently leaves if there are too many. */
+static void keep(fit_price_t *price, unsigned known, pto_short_tape_t *tape) {
+    if (!tape)
+        return;
+    if (price->count == TAPES_MAX)
+        pto_short_tape_destroy(price->tape[--price->count].tape);
+    price->tape[price->count++] = (known_tape_t){known, tape};
+    move_to_front(price, price->count - 1);
+}
+
+static unsigned read_params(const pto_param_t *const *param, double *value) {
+    unsigned known = 0;
+    for (int i = 0; i < FIT_PRICE_PARAMS; i++) {
+        value[i] = param[i] ? param[i]->value : 0;
+        if (param[i] && pto_param_known(param[i]))
+            known |= 1u << i;
+    }
+    return known;
+}
+
+/* Price as a whole, and keep how. */
+static pto_status_t record(fit_price_t *price, const fit_price_call_t *call, unsigned known, double *seconds,
+                           pto_error_t *err) {
+    bool records = !(price->refused >> known & 1);
+    pto_tape_t *tape = records ? pto_tape_begin() : NULL;
+    pto_status_t status = pto_score_price(call->cell, call->candidate, call->machine, call->rule,
+                                          &price->call_bytes, seconds, err);
+    if (tape)
+        tape = pto_tape_end(tape, *seconds);
+    if (tape)
+        keep(price, known, pto_tape_shorten(tape, call->param, FIT_PRICE_PARAMS));
+    else
+        price->refused |= UINT64_C(1) << known;
+    pto_tape_destroy(tape);
+    return status;
+}
+
+pto_status_t fit_price_seconds(fit_price_t *price, const fit_price_call_t *call, int64_t *call_bytes,
+                               double *seconds, pto_error_t *err) {
+    double value[FIT_PRICE_PARAMS];
+    unsigned known = read_params(call->param, value);
+    pto_status_t status = PTO_OK;
+    if (!replay(price, known, value, seconds))
+        status = record(price, call, known, seconds, err);
+    if (call_bytes && *seconds > 0)
+        *call_bytes = price->call_bytes;
+    return status;
+}

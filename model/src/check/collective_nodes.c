@@ -1,0 +1,160 @@
+/* Checking collective nodes before they are walked: that each names a call that exists, and that its stages
+ * stay within the call, its group, its cores and its buffers. collective.c proves that they perform it. */
+#include "check/check_internal.h"
+#include "plan/plan_internal.h"
+
+static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t count) {
+    return first >= 0 && count >= 0 && first + count <= checker->request->layout.procs_per_gpu;
+}
+
+/* A phase of a halo exchange is one stage of messages, which is all that the MPI library's call does. It
+ * needs no other proof: the stage is walked as any other. */
+static bool phase_right(pto_checker_t *checker, int at) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_node_t *inner = node->span == 1 ? pto_plan_node(checker->plan, at + 1) : NULL;
+    if (!inner || inner->kind != PTO_NODE_STAGE || node->by == PTO_DONE_BY_NCCL)
+        return pto_check_fail(checker, 0, "a phase of messages is not one stage");
+    const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
+        const pto_slice_t *slice = step->kind == PTO_STEP_SEND ? &step->source : &step->target;
+        const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
+        if (!pto_step_is_message(step) || step->peers.kind != PTO_PEERS_CART || step->group != node->group ||
+            slice->holder != PTO_HOLDER_SELF ||
+            slice->buffer != (step->kind == PTO_STEP_SEND ? call->in.buffer : call->out.buffer) ||
+            step->core_first < node->core_first ||
+            step->core_first + step->core_count > node->core_first + node->core_count)
+            return pto_check_fail(checker, 0, "a phase of messages has a step that is not part of its call");
+    }
+    return true;
+}
+
+static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
+    if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
+        node->collective >= PTO_COLLECTIVE_COUNT)
+        return pto_check_fail(checker, 0, "a collective node names an unknown collective");
+    if (node->call < 0 || node->call >= checker->plan->calls.count)
+        return pto_check_fail(checker, 0, "a collective node names call %d of %d", node->call,
+                              checker->plan->calls.count);
+    if (node->group < 0 || node->group >= checker->plan->groups.count ||
+        pto_plan_group(checker->plan, node->group)->fold != 0)
+        return pto_check_fail(checker, 0, "a collective is of group %d, which is not a whole group",
+                              node->group);
+    if (!range_of_cores(checker, node->core_first, node->core_count))
+        return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
+    const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
+    if (pto_call_in_place(checker->plan, node) && !pto_collective_is_vector(node->collective) &&
+        node->collective != PTO_COLLECTIVE_HALO)
+        return pto_check_fail(checker, 0, "an in-place %s is not supported in plans",
+                              pto_collective_name(node->collective));
+    if (call->in.holder != PTO_HOLDER_SELF || call->out.holder != PTO_HOLDER_SELF)
+        return pto_check_fail(checker, 0, "a collective names another process's buffer");
+    return pto_check_slice_named(checker, &call->in) && pto_check_slice_named(checker, &call->out);
+}
+
+/* What the stages of a node may use: its input and output, and temporaries that belong to it. */
+static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
+    const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
+    const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
+    if (slice->holder != PTO_HOLDER_SELF && slice->holder != PTO_HOLDER_PEER)
+        return pto_check_fail(checker, 0, "a collective's stage uses '%s' of a process that is not a peer",
+                              name);
+    if (slice->buffer == call->out.buffer)
+        return true;
+    if (slice->buffer == call->in.buffer && write)
+        return pto_check_fail(checker, 0, "a collective's stage writes '%s', which is its input", name);
+    if (slice->buffer != call->in.buffer && pto_buffer_home(checker->plan, slice->buffer) != at)
+        return pto_check_fail(checker, 0,
+                              "a collective's stage uses '%s', which is not the collective's alone", name);
+    return true;
+}
+
+/* Another implementation of the call raises no flags, so only its stages may use them. */
+static bool flag_inside(pto_checker_t *checker, int at, const pto_step_t *signal) {
+    int end = at + pto_plan_node(checker->plan, at)->span;
+    for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
+        const pto_node_t *node = pto_plan_node(checker->plan, n);
+        const pto_stage_t *stage =
+            node->kind == PTO_NODE_STAGE ? pto_plan_stage(checker->plan, node->stage) : NULL;
+        for (int i = 0; stage && (n < at || n > end) && i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
+            if (pto_step_is_signal(step) && step->flag == signal->flag)
+                return pto_check_fail(checker, 0,
+                                      "a collective's stage uses flag '%s', which is used outside",
+                                      pto_plan_flag_name(checker->plan, step->flag));
+        }
+    }
+    return true;
+}
+
+static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_group_t *group = pto_plan_group(checker->plan, node->group);
+    if (step->core_count <= 0)
+        return true;
+    if (step->kind == PTO_STEP_LAUNCH)
+        return pto_check_fail(checker, 0, "a collective's stage launches a kernel");
+    if (pto_step_is_signal(step) && !flag_inside(checker, at, step))
+        return false;
+    if (!pto_group_is_level_of(pto_plan_group(checker->plan, step->group)->kind, group->kind))
+        return pto_check_fail(checker, 0, "a collective's stage acts in another group than the collective");
+    if (step->core_first < node->core_first ||
+        step->core_first + step->core_count > node->core_first + node->core_count)
+        return pto_check_fail(checker, 0, "a collective's stage acts on cores outside of the collective");
+    return (!pto_step_source(step) || slice_inside(checker, at, &step->source, false)) &&
+           (!pto_step_target(step) || slice_inside(checker, at, &step->target, true));
+}
+
+/* Whether the walk visits any of the node's stages. */
+static bool has_stages(const pto_plan_t *plan, int at) {
+    int end = at + 1 + pto_plan_node(plan, at)->span;
+    for (int n = at + 1; n < end; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_STAGE)
+            return true;
+        if (node->kind == PTO_NODE_LOOP && node->from >= node->to)
+            n += node->span;
+    }
+    return false;
+}
+
+static bool body_right(pto_checker_t *checker, int at) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    bool right = true;
+    for (int n = at + 1; n <= at + node->span && right; n++) {
+        const pto_node_t *inner = pto_plan_node(checker->plan, n);
+        if (inner->kind == PTO_NODE_COLLECTIVE || inner->kind == PTO_NODE_KERNEL)
+            return pto_check_fail(checker, 0, "a collective contains another one, or a kernel");
+        if (inner->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
+        checker->walk.stage = stage;
+        for (int i = 0; i < stage->step_count && right; i++)
+            right = step_inside(checker, at, pto_plan_step(checker->plan, stage->step_first + i));
+    }
+    if (!right)
+        return false;
+    checker->walk.stage = NULL;
+    bool nothing =
+        pto_call_in_place(checker->plan, node) && pto_plan_group(checker->plan, node->group)->size == 1;
+    return has_stages(checker->plan, at) || nothing ||
+           pto_check_fail(checker, 0, "a collective contains no stages");
+}
+
+bool pto_check_collectives(pto_checker_t *checker) {
+    int loop_end = 0;
+    for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
+        const pto_node_t *node = pto_plan_node(checker->plan, n);
+        if (node->kind == PTO_NODE_LOOP)
+            loop_end = n + 1 + node->span;
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        if (n < loop_end)
+            return pto_check_fail(checker, 0, "a collective is inside a loop");
+        if (!call_right(checker, node))
+            return false;
+        if (!(node->collective == PTO_COLLECTIVE_HALO ? phase_right(checker, n) : body_right(checker, n)))
+            return false;
+    }
+    return true;
+}

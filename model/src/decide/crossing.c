@@ -1,0 +1,122 @@
+/* Where picks change between the points of a sweep: bisection between two points with different picks. */
+#include <stdlib.h>
+
+#include "portolan/pick.h"
+#include "scenario/check.h"
+
+/* The bracket of a crossing is at most this share of its value. */
+enum { SHARE = 256, CROSSINGS_MAX = 8 };
+
+/* A scenario at one value of what it sweeps. The rest is borrowed from the scenario swept. */
+typedef struct {
+    const pto_predictions_t *swept;
+    pto_scenario_t scenario;
+    int64_t value;
+} probe_t;
+
+static pto_series_t *series_of(pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
+    if (sweep == PTO_SWEEP_NODES)
+        return &scenario->nodes;
+    return sweep == PTO_SWEEP_MESSAGES ? &scenario->messages : &scenario->bytes;
+}
+
+/* The pick at a value; -1 if none applies there. */
+static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_error_t *err) {
+    pto_predictions_t predictions;
+    const pto_predictions_t *swept = probe->swept;
+    probe->value = value;
+    probe->scenario = *swept->scenario;
+    *series_of(&probe->scenario, swept->sweep) = (pto_series_t){.count = 1, .value = &probe->value};
+    if (swept->sweep == PTO_SWEEP_NODES)
+        probe->scenario.layout.nodes = value;
+    pto_error_t fault = {.status = PTO_OK};
+    *winner = -1;
+    pto_status_t status = pto_scenario_check_layout(&probe->scenario, &probe->scenario.layout, &fault);
+    if (status == PTO_OK)
+        status =
+            pto_predict(&probe->scenario, swept->machine, swept->by != PTO_BY_TIME, &predictions, &fault);
+    if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE)
+        return PTO_OK;
+    if (status != PTO_OK) {
+        if (err)
+            *err = fault;
+        return status;
+    }
+    predictions.by = swept->by;
+    *winner = pto_pick_at(&predictions, 0);
+    pto_predictions_fini(&predictions);
+    return PTO_OK;
+}
+
+/* Sizes of vectors are multiples of an element. */
+static int64_t step_of(const pto_predictions_t *predictions) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    bool whole = predictions->sweep == PTO_SWEEP_BYTES && pto_collective_reduces(scenario->collective);
+    return whole ? pto_datatype_bytes(scenario->datatype) : 1;
+}
+
+/* Move `found`, a value with another pick than `low` has, down to the first crossing that bisection meets. */
+static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_crossing_t *found,
+                           pto_error_t *err) {
+    const int64_t step = step_of(probe->swept);
+    while (found->at - low > step && found->at - low > low / SHARE) {
+        int64_t middle = low + (found->at - low) / 2 / step * step;
+        int winner;
+        if (middle <= low)
+            break;
+        pto_status_t status = pick_at(probe, middle, &winner, err);
+        if (status != PTO_OK)
+            return status;
+        if (winner == low_winner) {
+            low = middle;
+        } else {
+            found->at = middle;
+            found->winner = winner;
+        }
+    }
+    return PTO_OK;
+}
+
+static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *crossing, int64_t *count,
+                              pto_error_t *err) {
+    const pto_predictions_t *swept = probe->swept;
+    int64_t low = swept->point[gap], high = swept->point[gap + 1];
+    int low_winner = pto_pick_at(swept, gap), last = pto_pick_at(swept, gap + 1);
+    for (int i = 0; i < CROSSINGS_MAX && low_winner != last; i++) {
+        pto_crossing_t *found = &crossing[*count];
+        *found = (pto_crossing_t){.at = high, .winner = last, .gap = gap};
+        pto_status_t status = i < CROSSINGS_MAX - 1 ? bisect(probe, low, low_winner, found, err) : PTO_OK;
+        if (status != PTO_OK)
+            return status;
+        low = found->at;
+        low_winner = found->winner;
+        ++*count;
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
+                           pto_error_t *err) {
+    enum { PRICES_PER_GAP = 10 };
+    int64_t gaps = 0, made_count = 0;
+    for (int64_t i = 0; i + 1 < predictions->point_count; i++)
+        gaps += pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1);
+    pto_status_t status = pto_check_work(predictions->scenario, predictions->machine,
+                                         1 + gaps * PRICES_PER_GAP / predictions->point_count, NULL, err);
+    if (status != PTO_OK)
+        return status;
+    pto_crossing_t *made = calloc((size_t)(gaps * CROSSINGS_MAX + 1), sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for crossings");
+    probe_t probe = {.swept = predictions};
+    for (int64_t i = 0; i + 1 < predictions->point_count && status == PTO_OK; i++)
+        if (pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1))
+            status = cross_gap(&probe, i, made, &made_count, err);
+    if (status != PTO_OK) {
+        free(made);
+        return status;
+    }
+    *crossing = made;
+    *count = made_count;
+    return PTO_OK;
+}

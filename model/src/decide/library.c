@@ -1,0 +1,96 @@
+/* Which algorithm models the MPI library's own collective: the scenario's table, or the machine file's. */
+#include "decide/candidates.h"
+#include "machine/machine_internal.h"
+#include "plan/plan_internal.h"
+#include "portolan/pick.h"
+
+/* Read a plan's first collective node, if it has one. */
+static void read_call(const pto_plan_t *plan, pto_call_t *call) {
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
+        call->procs = pto_plan_group(plan, node->group)->size;
+        call->bytes = pto_slice_bytes(plan, &pto_plan_call(plan, node->call)->in, &first);
+        return;
+    }
+}
+
+/* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
+ * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
+pto_call_t pto_request_call(const pto_request_t *request) {
+    pto_call_t call = {.procs = 1, .bytes = request->bytes};
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_request_t probe = *request;
+        pto_plan_t *plan = NULL;
+        probe.algorithm = pto_algorithm_at(i);
+        if (!(probe.algorithm->collectives & 1u << request->collective))
+            continue;
+        if (request->counts && pto_collective_is_by_owner(request->collective))
+            probe.bytes = (int64_t)pto_request_mean_bytes(request);
+        probe.counts = NULL;
+        if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
+            continue;
+        read_call(plan, &call);
+        pto_plan_destroy(plan);
+        break;
+    }
+    return call;
+}
+
+/* The scenario's own table: among the rows with the largest `procs` not above the call's, the first one above
+ * its bytes. */
+static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
+                                               int64_t bytes) {
+    const pto_library_rule_t *found = NULL;
+    for (int i = 0; i < library->rule_count; i++) {
+        const pto_library_rule_t *rule = &library->rule[i];
+        if (rule->procs > procs || bytes >= rule->below_bytes)
+            continue;
+        if (!found || rule->procs > found->procs)
+            found = rule;
+    }
+    return found;
+}
+
+bool pto_library_has_rules(const pto_request_t *request) {
+    return !pto_strategy_only_with(request->strategy) && !request->strategy->by_hand &&
+           request->implementation != PTO_IMPLEMENTATION_ISEND_IRECV &&
+           pto_collective_is_in_mpi(request->collective);
+}
+
+const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                           const pto_request_t *request) {
+    const pto_library_choice_t *library = &scenario->library;
+    if (library->name || library->best || (library->rule_count == 0 && machine->library_count == 0))
+        return NULL;
+    const pto_call_t call = pto_request_call(request);
+    return library->rule_count > 0
+               ? scenario_rule(library, call.procs, call.bytes)
+               : pto_machine_library(machine, pto_collective_name(request->collective),
+                                     request->strategy->collective_space, call.procs, call.bytes);
+}
+
+const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  pto_request_t *request) {
+    request->staged = false;
+    request->segment_bytes = 0;
+    if (pto_strategy_only_with(request->strategy))
+        return pto_strategy_only_with(request->strategy);
+    if (request->strategy->by_hand)
+        return scenario->library.own;
+    if (!pto_library_has_rules(request)) {
+        bool linear = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV &&
+                      request->collective != PTO_COLLECTIVE_HALO;
+        return linear ? "linear" : NULL;
+    }
+    if (scenario->library.name)
+        return scenario->library.name;
+    const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
+    if (!rule)
+        return NULL;
+    request->staged = rule->staged;
+    request->segment_bytes = rule->segment_bytes;
+    return rule->algorithm;
+}

@@ -1,0 +1,86 @@
+/* What ranks share: links of nodes and between them (links.c, routes.c), and engines of GPUs (engines.c). */
+#ifndef PTO_SIMULATE_RESOURCES_H
+#define PTO_SIMULATE_RESOURCES_H
+
+#include "plan/plan_internal.h"
+#include "price/paths.h"
+
+/* The links that a node's messages pass, in the order of their pto_resource_t; those of the sender's node are
+ * injection and rate. */
+typedef enum {
+    PTO_LINK_INJECTION,
+    PTO_LINK_EJECTION,
+    PTO_LINK_RATE,
+    PTO_LINK_ROUTES, /* all links within the node, which have flows (routes.c) instead of jobs */
+    PTO_LINK_FABRIC, /* the same between nodes: one for all, which counts as node 0's */
+    PTO_LINKS_PER_NODE
+} pto_link_kind_t;
+
+/* A job is a message at one of its ends; a rank has at most one. It is through once `progress_s` of the link,
+ * which grows by dt / jobs, has reached `until_s`. */
+typedef struct {
+    double until_s;
+    uint32_t proc; /* its number among all */
+} pto_engine_job_t;
+
+typedef struct {
+    double progress_s;
+    double at_s; /* the time of the last update of progress_s */
+    double busy_since_s;
+    double busy_s;
+    double waiting_s;
+    int32_t jobs;
+    int32_t waiting;        /* sides that wait for the end of a job */
+    int64_t bytes;          /* since it was idle */
+    bool held_up;           /* the last job was delayed by the others */
+    pto_engine_job_t job[]; /* a heap, with room for the ranks of a node */
+} pto_link_t;
+
+/* The user of a node's links that waits for a flow's end. */
+typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
+
+/* Bytes on their way over links of a node, or of the fabric. */
+typedef struct {
+    pto_path_t path; /* by number in sim->capacity */
+    pto_flow_use_t use;
+    uint32_t proc; /* its number among all */
+    bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
+    bool fixed;  /* while rates are computed */
+    double alone_until_s; /* its end if nothing slows it */
+    double most_bytes_per_s;
+    double left_bytes;
+    double bytes_per_s;
+} pto_flow_t;
+
+/* The flows of one node, or between nodes, in no order. */
+typedef struct {
+    pto_flow_t *flow;
+    int32_t room;
+} pto_routes_t;
+
+/* A link within all nodes, or of the fabric, while rates are computed. */
+typedef struct {
+    double bytes_per_s;
+    double left_bytes_per_s;
+    int32_t flows; /* whose rates are not known yet */
+} pto_capacity_t;
+
+/* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
+enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
+
+/* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
+ * timed by their GPU's queues. */
+typedef struct {
+    uint32_t first; /* number of a process among all + 1, of copies that are not queued */
+    int32_t active; /* number of copies, queued ones included */
+    int32_t procs;
+    int64_t total_bytes;
+    int64_t busy_bytes; /* since it was idle */
+    double next_s;      /* when its next copy ends */
+    double at_s;
+    double busy_since_s;
+    double busy_s;
+    double waiting_s;
+} pto_engine_t;
+
+#endif

@@ -1,0 +1,273 @@
+/* Columns as far as the terminal is wide, and cells. */
+#include "score_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "layout_text.h"
+#include "table.h"
+#include "terminal.h"
+
+const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size) {
+    int length = filter->collective == PTO_COLLECTIVE_COUNT
+                     ? snprintf(text, text_size, "all")
+                     : snprintf(text, text_size, "%s %s", pto_collective_name(filter->collective),
+                                pto_implementation_name(filter->implementation));
+    if (filter->nodes > 0)
+        snprintf(text + length, text_size - (size_t)length, ", %lld node%s", (long long)filter->nodes,
+                 filter->nodes > 1 ? "s" : "");
+    return text;
+}
+
+/* --- groups -------------------------------------------------------------------------------------------- */
+
+/* Columns of the table of groups. Where the terminal is too narrow for all, those of the highest rank are
+ * left out. */
+typedef enum {
+    COLUMN_CELLS,
+    COLUMN_RIGHT,
+    COLUMN_CLEAR,
+    COLUMN_CLEAR_RIGHT,
+    COLUMN_NEAR_TIES,
+    COLUMN_MEAN,
+    COLUMN_95,
+    COLUMN_MAX,
+    COLUMN_MEDIAN,
+    COLUMN_90,
+    COLUMN_HELD,
+    COLUMN_COUNT
+} column_t;
+
+static const struct {
+    const char *above;
+    const char *heading;
+    int width; /* with the blank before it */
+    int rank;
+} columns[] = {
+    [COLUMN_CELLS] = {"", "Cells", 6, 0},
+    [COLUMN_RIGHT] = {"", "Right", 7, 1},
+    [COLUMN_CLEAR] = {"", "Clear", 6, 8},
+    [COLUMN_CLEAR_RIGHT] = {"clear:", "Right", 7, 7},
+    [COLUMN_NEAR_TIES] = {"", "Ties", 7, 10},
+    [COLUMN_MEAN] = {"regret:", "mean", 8, 2},
+    [COLUMN_95] = {"", "95th", 7, 9},
+    [COLUMN_MAX] = {"", "max", 7, 4},
+    [COLUMN_MEDIAN] = {"error:", "median", 8, 3},
+    [COLUMN_90] = {"", "90th", 8, 6},
+    [COLUMN_HELD] = {"", "Held", 7, 5},
+};
+_Static_assert(sizeof columns / sizeof *columns == COLUMN_COUNT, "every column has a heading");
+
+enum { PICKER_WIDTH = 23 }; /* "  always staged_leaders" */
+
+static bool is_column_shown(const score_print_t *how, column_t column) {
+    int used = PICKER_WIDTH;
+    for (int other = 0; other < COLUMN_COUNT; other++)
+        if (columns[other].rank <= columns[column].rank)
+            used += columns[other].width;
+    return how->all || used <= pto_terminal_width(stdout);
+}
+
+/* "66.7%", or a dash if it has no meaning. */
+static const char *share_text(double share, bool known, char text[16]) {
+    if (known)
+        snprintf(text, 16, "%.1f%%", 100 * share);
+    else
+        snprintf(text, 16, "-");
+    return text;
+}
+
+static const char *column_text(const score_row_t *row, column_t column, char text[16]) {
+    const pto_score_summary_t *summary = &row->summary;
+    const bool of_model = row->picker == PTO_PICKER_MODEL, any = summary->cells > 0;
+    switch (column) {
+    case COLUMN_CELLS:
+    case COLUMN_CLEAR:
+        snprintf(text, 16, "%lld",
+                 (long long)(column == COLUMN_CELLS ? summary->cells : summary->clear_cells));
+        return text;
+    case COLUMN_RIGHT:
+        return share_text(summary->right / (double)summary->cells, any, text);
+    case COLUMN_CLEAR_RIGHT:
+        return share_text(summary->clear_right / (double)summary->clear_cells, summary->clear_cells > 0,
+                          text);
+    case COLUMN_NEAR_TIES:
+        return share_text((double)summary->near_ties / (double)summary->cells, of_model && any, text);
+    case COLUMN_MEAN:
+        return share_text(summary->regret_mean, any, text);
+    case COLUMN_95:
+        return share_text(summary->regret_95, any, text);
+    case COLUMN_MAX:
+        return share_text(summary->regret_max, any, text);
+    case COLUMN_MEDIAN:
+        return share_text(summary->error_median, summary->pairs > 0, text);
+    case COLUMN_90:
+        return share_text(summary->error_90, summary->pairs > 0, text);
+    case COLUMN_HELD:
+        return share_text((double)summary->held / (double)summary->intervals,
+                          of_model && summary->intervals > 0, text);
+    case COLUMN_COUNT:
+        break;
+    }
+    return "";
+}
+
+void score_print_heading(const score_print_t *how) {
+    bool all = true;
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        all = all && is_column_shown(how, (column_t)column);
+    if (!all)
+        pto_print_note(stdout, "more columns by --all or a wider terminal");
+    printf("#%*s", PICKER_WIDTH - 1, "");
+    for (int column = 0; column <= COLUMN_MEDIAN; column++)
+        if (is_column_shown(how, (column_t)column))
+            printf("%*s", columns[column].width, columns[column].above);
+    printf("\n# %-*s", PICKER_WIDTH - 2, "Picked by");
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (is_column_shown(how, (column_t)column))
+            printf("%*s", columns[column].width, columns[column].heading);
+    putchar('\n');
+}
+
+/* The first row of a group is its name's. */
+void score_print_row(const score_print_t *how, const score_row_t *row, bool first) {
+    char name[64], picker[48], text[16];
+    if (row->picker == PTO_PICKER_MODEL)
+        printf("%s%s\n", first ? "" : "\n", score_filter_text(&row->filter, name, sizeof name));
+    snprintf(picker, sizeof picker, "  %s%s%s", pto_picker_name(row->picker), row->strategy ? " " : "",
+             row->strategy ? row->strategy->name : "");
+    printf("%-*s", PICKER_WIDTH, picker);
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (is_column_shown(how, (column_t)column))
+            printf("%*s", columns[column].width, column_text(row, (column_t)column, text));
+    putchar('\n');
+}
+
+/* --- cells --------------------------------------------------------------------------------------------- */
+
+static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
+
+/* The decision: "alltoall library", "pair on_socket gpu,cpu". */
+static const char *cell_name(const pto_score_cell_t *cell, char *text, size_t text_size) {
+    const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
+    if (cell->collective != PTO_COLLECTIVE_PAIR)
+        return score_filter_text(&filter, text, text_size);
+    snprintf(text, text_size, "pair %s %s,%s%s", pto_level_name(cell->distance),
+             space_name(cell->ends.from_host), space_name(cell->ends.to_host),
+             cell->ends.both_ways ? " both ways" : "");
+    return text;
+}
+
+/* "bruck, 8 chunks", or a dash. */
+static const char *algorithm_text(const pto_score_cell_t *cell, int index, char text[64]) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
+    const pto_prediction_t *prediction = &cell->prediction[index];
+    char choice[PTO_CHOICE_TEXT_MAX];
+    snprintf(text, 64, "-");
+    if (prediction->applicable)
+        snprintf(text, 64, "%s%s", prediction->algorithm->name,
+                 pto_choice_text(candidate->strategy, candidate->chunks, prediction->staged_members, choice));
+    return text;
+}
+
+/* "best", "picked, 31.0%": how much longer the pick takes; "~": a near-tie. */
+static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
+    bool best = index == cell->best, picked = index == cell->picked;
+    char regret[32] = "";
+    if (picked && !best)
+        snprintf(regret, sizeof regret, ", %.1f%%", 100 * cell->regret);
+    snprintf(text, 64, "%s%s%s%s%s%s", best || picked ? "  " : "", best ? "best" : "",
+             best && picked ? ", " : "", picked ? "picked" : "", regret,
+             picked && cell->near_tie ? " ~" : "");
+    return text;
+}
+
+typedef struct {
+    int strategy, algorithm; /* 0: left out */
+} cell_widths_t;
+
+enum { CELL_BYTES_WIDTH = 9, CELL_TIME_WIDTH = 9 };
+
+static int longer(int width, const char *text) {
+    int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
+static cell_widths_t find_cell_widths(const pto_score_t *score, const score_print_t *how) {
+    cell_widths_t widths = {longer(0, "Strategy"), longer(0, "Algorithm")};
+    int pick = longer(0, "  Regret");
+    for (int64_t i = 0; i < score->cell_count; i++) {
+        const pto_score_cell_t *cell = &score->cell[i];
+        for (int c = 0; c < cell->candidate_count; c++) {
+            char text[64];
+            widths.strategy = longer(widths.strategy, cell->candidate[c].strategy->name);
+            widths.algorithm = longer(widths.algorithm, algorithm_text(cell, c, text));
+            pick = longer(pick, pick_text(cell, c, text));
+        }
+    }
+    int used = CELL_BYTES_WIDTH + 2 + widths.strategy + widths.algorithm + 3 * CELL_TIME_WIDTH + pick;
+    if (used > pto_terminal_width(stdout) && !how->all)
+        widths.algorithm = 0;
+    return widths;
+}
+
+static void print_table_candidate(const pto_score_cell_t *cell, int index, const cell_widths_t *widths) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
+    const pto_prediction_t *prediction = &cell->prediction[index];
+    char text[64], measured[PTO_SECONDS_TEXT_MAX], predicted[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(candidate->measured_s, measured, sizeof measured);
+    printf(" %-*s", widths->strategy, candidate->strategy->name);
+    if (widths->algorithm > 0)
+        printf(" %-*s", widths->algorithm, algorithm_text(cell, index, text));
+    printf("%*s", CELL_TIME_WIDTH, measured);
+    if (prediction->applicable) {
+        pto_seconds_format(prediction->price.seconds, predicted, sizeof predicted);
+        printf("%*s%+*.1f%%", CELL_TIME_WIDTH, predicted, CELL_TIME_WIDTH - 1,
+               100 * (prediction->price.seconds / candidate->measured_s - 1));
+    } else {
+        printf("%*s%*s", CELL_TIME_WIDTH, "-", CELL_TIME_WIDTH, "-");
+    }
+    puts(pick_text(cell, index, text));
+}
+
+static bool is_same_group(const pto_score_cell_t *a, const pto_score_cell_t *b) {
+    char left[64], right[64];
+    return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
+           a->procs_per_gpu == b->procs_per_gpu && a->in_host == b->in_host &&
+           strcmp(cell_name(a, left, sizeof left), cell_name(b, right, sizeof right)) == 0;
+}
+
+static void print_group_name(const pto_score_cell_t *cell, bool first) {
+    const pto_layout_t layout = {.in_host = cell->in_host,
+                                 .nodes = cell->nodes,
+                                 .gpus_per_node = cell->gpus_per_node,
+                                 .procs_per_gpu = cell->procs_per_gpu};
+    char name[64], nodes[PTO_LAYOUT_TEXT_MAX];
+    printf("%s%s, %s\n", first ? "" : "\n", cell_name(cell, name, sizeof name),
+           pto_nodes_text(&layout, nodes));
+}
+
+static void print_cells_heading(const cell_widths_t *widths) {
+    if (widths->algorithm == 0)
+        pto_print_note(stdout, "algorithms by --all or a wider terminal");
+    printf("# %-*s %-*s", CELL_BYTES_WIDTH - 2, "Bytes", widths->strategy, "Strategy");
+    if (widths->algorithm > 0)
+        printf(" %-*s", widths->algorithm, "Algorithm");
+    printf("%*s%*s%*s  Regret\n", CELL_TIME_WIDTH, "Measured", CELL_TIME_WIDTH, "Predict.", CELL_TIME_WIDTH,
+           "Error");
+}
+
+void score_print_cells(const pto_score_t *score, const score_print_t *how) {
+    const cell_widths_t widths = find_cell_widths(score, how);
+    print_cells_heading(&widths);
+    for (int64_t i = 0; i < score->cell_count; i++) {
+        const pto_score_cell_t *cell = &score->cell[i];
+        char bytes[PTO_BYTES_TEXT_MAX];
+        if (i == 0 || !is_same_group(cell - 1, cell))
+            print_group_name(cell, i == 0);
+        for (int c = 0; c < cell->candidate_count; c++) {
+            printf("%-*s", CELL_BYTES_WIDTH, c == 0 ? pto_size_text(cell->bytes, bytes) : "");
+            print_table_candidate(cell, c, &widths);
+        }
+    }
+}

@@ -1,0 +1,386 @@
+/* Questions over two sweeps. A run is opened from the arguments as if only its values had been given. */
+#include "sweeps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/progress.h"
+#include "portolan/units.h"
+#include "table.h"
+
+/* --- ranges of --what-if -------------------------------------------------------------------------------- */
+
+/* "/", 2, "GB/s": one end of a range. */
+typedef struct {
+    char relation[2]; /* "*", "/" or "" */
+    double number;
+    char unit[PTO_AXIS_LABEL_MAX / 2];
+} range_end_t;
+
+static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *err) {
+    char number[PTO_AXIS_LABEL_MAX];
+    *end = (range_end_t){.relation = ""};
+    if (*text == '*' || *text == '/')
+        end->relation[0] = *text++;
+    size_t length = strspn(text, "0123456789.eE+-");
+    /* An exponent's letter may be a unit's. */
+    while (length > 0 && (text[length - 1] == 'e' || text[length - 1] == 'E'))
+        length--;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    const char *unit = text + length + strspn(text + length, " ");
+    if (strlen(unit) >= sizeof end->unit)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not a number with a unit", text);
+    memcpy(end->unit, unit, strlen(unit) + 1);
+    return pto_double_parse(number, &end->number, err);
+}
+
+/* FROM:TO or FROM:TO:FACTOR. The unit may be given once, behind TO. */
+static pto_status_t read_range(const char *text, range_end_t *from, range_end_t *to, double *factor,
+                               pto_error_t *err) {
+    char part[3][PTO_AXIS_LABEL_MAX] = {"", "", "2"};
+    for (int i = 0; i < 3 && text; i++) {
+        const char *colon = strchr(text, ':');
+        size_t length = colon ? (size_t)(colon - text) : strlen(text);
+        if (length >= sizeof part[i] || (i == 2 && colon))
+            return pto_error_set(err, PTO_ERR_TYPE, "'%.80s' is not FROM:TO or FROM:TO:FACTOR", text);
+        snprintf(part[i], sizeof part[i], "%.*s", (int)length, text);
+        text = colon ? colon + 1 : NULL;
+    }
+    pto_status_t status = read_end(part[0], from, err);
+    if (status == PTO_OK)
+        status = read_end(part[1], to, err);
+    if (status == PTO_OK)
+        status = pto_double_parse(part[2], factor, err);
+    if (status != PTO_OK)
+        return status;
+    if (!*from->unit)
+        memcpy(from->unit, to->unit, sizeof from->unit);
+    if (strcmp(from->relation, to->relation) != 0 || strcmp(from->unit, to->unit) != 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "the ends of %s:%s have different units or relations",
+                             part[0], part[1]);
+    if (!(from->number > 0 && to->number > from->number && *factor > 1))
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "a range goes from a number above 0 to a larger one, by a factor above 1");
+    return PTO_OK;
+}
+
+static pto_status_t make_room(pto_axis_t *axis, int count, pto_error_t *err) {
+    axis->count = count;
+    axis->label = calloc((size_t)count, sizeof *axis->label);
+    axis->change = calloc((size_t)count, sizeof *axis->change);
+    axis->value = calloc((size_t)count, sizeof *axis->value);
+    if (axis->label && axis->change && axis->value)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
+}
+
+/* A value of a parameter, PARAMETER=TEXT. */
+static void put_value(pto_axis_t *axis, int i, const char *text) {
+    snprintf(axis->label[i], sizeof axis->label[i], "%s", text);
+    snprintf(axis->change[i], sizeof axis->change[i], "%s=%s", axis->heading, text);
+}
+
+static pto_status_t make_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
+    int count = 1;
+    for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
+        count++;
+    if (count > PTO_AXIS_VALUES_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "%d values, at most %d", count, PTO_AXIS_VALUES_MAX);
+    pto_status_t status = make_room(axis, count, err);
+    for (int i = 0; i < count && status == PTO_OK; i++) {
+        char value[PTO_AXIS_LABEL_MAX];
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof value)
+            return pto_error_set(err, PTO_ERR_TYPE,
+                                 length == 0 ? "a value is missing" : "a value is too long");
+        snprintf(value, sizeof value, "%.*s", (int)length, text);
+        put_value(axis, i, value);
+        text += length + (text[length] == ',');
+    }
+    return status;
+}
+
+static pto_status_t make_range(pto_axis_t *axis, const char *text, pto_error_t *err) {
+    range_end_t from = {0}, to = {0};
+    double factor = 1;
+    pto_status_t status = read_range(text, &from, &to, &factor, err);
+    if (status != PTO_OK)
+        return status;
+    /* The last value may lie a rounding error above TO. */
+    int count = 1 + (int)floor(fmin(log(to.number / from.number) / log(factor) + 1e-9, PTO_AXIS_VALUES_MAX));
+    if (count > PTO_AXIS_VALUES_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "more than %d values", PTO_AXIS_VALUES_MAX);
+    status = make_room(axis, count, err);
+    for (int i = 0; i < count && status == PTO_OK; i++) {
+        char value[PTO_AXIS_LABEL_MAX];
+        snprintf(value, sizeof value, "%s%.6g%s%s", from.relation, from.number * pow(factor, i),
+                 *from.unit ? " " : "", from.unit);
+        put_value(axis, i, value);
+    }
+    return status;
+}
+
+static pto_status_t make_what_if(pto_axis_t *axis, const char *text, int index, pto_error_t *err) {
+    const char *equals = strchr(text, '=');
+    pto_error_t fault = {.status = PTO_OK};
+    axis->kind = PTO_AXIS_WHAT_IF;
+    axis->what_if = index;
+    if ((size_t)(equals - text) >= sizeof axis->heading)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "--what-if: unknown parameter '%.40s...'", text);
+    snprintf(axis->heading, sizeof axis->heading, "%.*s", (int)(equals - text), text);
+    pto_status_t status =
+        strchr(equals, ',') ? make_list(axis, equals + 1, &fault) : make_range(axis, equals + 1, &fault);
+    return status == PTO_OK ? status : pto_error_set(err, status, "--what-if: %s: %s", text, fault.message);
+}
+
+/* --- the axes of a question ----------------------------------------------------------------------------- */
+
+static pto_status_t make_series(pto_axis_t *axis, pto_axis_kind_t kind, const pto_series_t *series,
+                                pto_error_t *err) {
+    axis->kind = kind;
+    snprintf(axis->heading, sizeof axis->heading, "%s", kind == PTO_AXIS_NODES ? "Nodes" : "Messages");
+    pto_status_t status = make_room(axis, (int)series->count, err);
+    for (int i = 0; i < axis->count && status == PTO_OK; i++) {
+        axis->value[i] = series->value[i];
+        snprintf(axis->label[i], sizeof axis->label[i], "%lld", (long long)series->value[i]);
+    }
+    return status;
+}
+
+static pto_status_t make_compare(pto_axis_t *axis, pto_error_t *err) {
+    axis->kind = PTO_AXIS_COMPARE;
+    snprintf(axis->heading, sizeof axis->heading, "Machine");
+    pto_status_t status = make_room(axis, 2, err);
+    if (status == PTO_OK) {
+        snprintf(axis->label[0], sizeof axis->label[0], "as it is");
+        snprintf(axis->label[1], sizeof axis->label[1], "what if");
+    }
+    return status;
+}
+
+static pto_status_t too_many(pto_error_t *err) {
+    return pto_error_set(
+        err, PTO_ERR_RANGE,
+        "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and --compare, "
+        "two may vary");
+}
+
+/* A number of nodes given by a what-if would replace those that the scenario sweeps. */
+static bool replaces_nodes(const pto_options_t *options) {
+    static const char nodes[] = "nodes=";
+    for (int i = 0; i < options->what_if_count && options->scenario.nodes.count > 1; i++)
+        if (strncmp(options->what_if[i], nodes, sizeof nodes - 1) == 0 &&
+            !strchr("*/", options->what_if[i][sizeof nodes - 1]))
+            return true;
+    return false;
+}
+
+static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options, pto_error_t *err) {
+    const pto_scenario_t *scenario = &options->scenario;
+    const pto_series_t *series[] = {&scenario->nodes, &scenario->messages, &scenario->bytes};
+    static const pto_axis_kind_t kind[] = {PTO_AXIS_NODES, PTO_AXIS_MESSAGES, PTO_AXIS_NONE};
+    int swept = 0, ranges = 0;
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
+        swept += series[i]->count > 1;
+    for (int i = 0; i < options->what_if_count; i++)
+        ranges += pto_what_if_is_range(options->what_if[i]);
+    if (swept + ranges + options->compare > 1 && replaces_nodes(options))
+        return pto_error_set(err, PTO_ERR_KEY, "--what-if: nodes: the scenario has several values already");
+    if (options->compare && options->what_if_count == 0)
+        return pto_error_set(err, PTO_ERR_KEY, "--compare: nothing differs; give --what-if");
+    if (swept + ranges + options->compare > 2)
+        return too_many(err);
+    if (options->compare && ranges > 0)
+        return pto_error_set(err, PTO_ERR_KEY, "--compare is with one machine, and --what-if names several");
+    if (options->compare)
+        return make_compare(&sweeps->row, err);
+    for (int i = 0; i < options->what_if_count && status == PTO_OK; i++)
+        if (pto_what_if_is_range(options->what_if[i]))
+            status = make_what_if(sweeps->row.kind == PTO_AXIS_NONE ? &sweeps->row : &sweeps->column,
+                                  options->what_if[i], i, err);
+    for (size_t i = 0; i < 2 && swept == 2 && status == PTO_OK; i++)
+        if (series[i]->count > 1)
+            return make_series(&sweeps->row, kind[i], series[i], err);
+    return status;
+}
+
+/* Leave the options one value of an axis. */
+static pto_status_t take_value(const pto_axis_t *axis, int i, pto_options_t *options, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    pto_series_t *series = axis->kind == PTO_AXIS_NODES ? &scenario->nodes : &scenario->messages, one;
+    if (axis->kind == PTO_AXIS_NONE)
+        return PTO_OK;
+    if (axis->kind == PTO_AXIS_COMPARE) {
+        options->what_if_count = i == 0 ? 0 : options->what_if_count;
+        return PTO_OK;
+    }
+    if (axis->kind == PTO_AXIS_WHAT_IF) {
+        options->what_if[axis->what_if] = axis->change[i];
+        return PTO_OK;
+    }
+    pto_status_t status = pto_series_one(axis->value[i], &one, err);
+    if (status != PTO_OK)
+        return status;
+    pto_series_fini(series);
+    *series = one;
+    if (axis->kind == PTO_AXIS_NODES)
+        scenario->layout.nodes = axis->value[i];
+    return PTO_OK;
+}
+
+static pto_status_t ask(void *context, pto_options_t *options, pto_error_t *err) {
+    pto_sweeps_t *sweeps = context;
+    bool first = sweeps->row.kind == PTO_AXIS_NONE;
+    pto_status_t status = first ? find_axes(sweeps, options, err) : PTO_OK;
+    if (first && sweeps->row.kind == PTO_AXIS_COMPARE)
+        sweeps->at_row = 1; /* a wrong what-if is an error, whatever it is compared with */
+    if (status == PTO_OK)
+        status = take_value(&sweeps->row, sweeps->at_row, options, err);
+    return status == PTO_OK ? take_value(&sweeps->column, sweeps->at_column, options, err) : status;
+}
+
+pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps) {
+    return (pto_variant_t){.ask = ask, .context = sweeps};
+}
+
+/* --- runs ----------------------------------------------------------------------------------------------- */
+
+static int range_columns(const pto_sweeps_t *sweeps) {
+    return sweeps->column.count > 0 ? sweeps->column.count : 1;
+}
+
+int pto_sweeps_runs(const pto_sweeps_t *sweeps) { return sweeps->row.count * range_columns(sweeps); }
+
+const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int column) {
+    return &sweeps->run[row * range_columns(sweeps) + column];
+}
+
+/* The limit is that of all runs together. */
+static pto_status_t add_work(const pto_options_t *options, int64_t *work, pto_error_t *err) {
+    int64_t more = 0;
+    pto_status_t status = pto_check_work(&options->scenario, options->machine, 1, &more, err);
+    *work = more > INT64_MAX - *work ? INT64_MAX : *work + more;
+    return status == PTO_OK ? pto_check_amount(&options->scenario, "pricing takes the work of", *work, 1, err)
+                            : status;
+}
+
+static pto_status_t open_run(pto_sweeps_t *sweeps, int i, const pto_arguments_t *arguments, int64_t *work,
+                             pto_error_t *err) {
+    pto_options_t *options = &sweeps->run[i].options;
+    sweeps->at_row = i / range_columns(sweeps);
+    sweeps->at_column = i % range_columns(sweeps);
+    options->variant = pto_sweeps_variant(sweeps);
+    pto_status_t status = pto_options_open(arguments, options, err);
+    if (status == PTO_OK)
+        status = add_work(options, work, err);
+    if (status == PTO_OK && options->by != PTO_BY_TIME)
+        status = pto_need_powers(options->machine, err);
+    return status;
+}
+
+static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
+    if (pto_is_stopped())
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
+    pto_status_t status =
+        pto_predict(&run->options.scenario, run->options.machine, true, &run->predictions, err);
+    if (status == PTO_OK)
+        run->predictions.by = run->options.by;
+    return status;
+}
+
+/* Keep why a run cannot be asked. Returns its status if that ends all of them. */
+static pto_status_t note_fault(pto_sweeps_run_t *run, const pto_error_t *fault, pto_error_t *first,
+                               pto_error_t *err) {
+    memcpy(run->reason, fault->message, sizeof run->reason);
+    *first = first->status == PTO_OK ? *fault : *first;
+    if (fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE)
+        return pto_error_set(err, fault->status, "%s", fault->message);
+    return PTO_OK;
+}
+
+/* Returns whether any run can be asked. */
+static pto_status_t predict_runs(pto_sweeps_t *sweeps, bool *any, pto_error_t *first, pto_error_t *err) {
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
+        pto_error_t fault = {.status = PTO_OK};
+        if (sweeps->run[i].reason[0] != '\0')
+            continue;
+        if (predict_run(&sweeps->run[i], &fault) == PTO_OK)
+            *any = true;
+        else if (note_fault(&sweeps->run[i], &fault, first, err) != PTO_OK)
+            return fault.status;
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err) {
+    pto_error_t first = {.status = PTO_OK};
+    int64_t work = 0;
+    bool any = false;
+    sweeps->run = calloc((size_t)pto_sweeps_runs(sweeps), sizeof *sweeps->run);
+    if (!sweeps->run)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sweeps");
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
+        pto_error_t fault = {.status = PTO_OK};
+        if (open_run(sweeps, i, arguments, &work, &fault) != PTO_OK &&
+            note_fault(&sweeps->run[i], &fault, &first, err) != PTO_OK)
+            return fault.status;
+    }
+    bool shown = pto_progress_begin_parts("pricing", work, PTO_WORK_PER_SECOND);
+    pto_status_t status = predict_runs(sweeps, &any, &first, err);
+    if (shown)
+        pto_progress_end();
+    if (!any && status == PTO_OK && err)
+        *err = first;
+    return any || status != PTO_OK ? status : first.status;
+}
+
+static void fini_axis(pto_axis_t *axis) {
+    free(axis->label);
+    free(axis->change);
+    free(axis->value);
+    *axis = (pto_axis_t){.kind = PTO_AXIS_NONE};
+}
+
+void pto_sweeps_fini(pto_sweeps_t *sweeps) {
+    for (int i = 0; sweeps->run && i < pto_sweeps_runs(sweeps); i++) {
+        pto_predictions_fini(&sweeps->run[i].predictions);
+        pto_options_fini(&sweeps->run[i].options);
+    }
+    free(sweeps->run);
+    fini_axis(&sweeps->row);
+    fini_axis(&sweeps->column);
+}
+
+/* --- places --------------------------------------------------------------------------------------------- */
+
+const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps) {
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
+        if (sweeps->run[i].predictions.strategy_count > 0)
+            return &sweeps->run[i].predictions;
+    return NULL;
+}
+
+int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    return sweeps->column.count > 0 ? sweeps->column.count : any ? any->point_count : 0;
+}
+
+const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point) {
+    bool by_range = sweeps->column.count > 0;
+    const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, by_range ? (int)column : 0);
+    *point = by_range ? 0 : column;
+    return *point < run->predictions.point_count ? &run->predictions : NULL; /* fewer if interrupted */
+}
+
+const char *pto_sweeps_column_text(const pto_sweeps_t *sweeps, int64_t column,
+                                   char text[PTO_AXIS_LABEL_MAX]) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    if (sweeps->column.count > 0)
+        snprintf(text, PTO_AXIS_LABEL_MAX, "%s", sweeps->column.label[column]);
+    else if (any)
+        pto_point_text(any, any->point[column], text);
+    return text;
+}

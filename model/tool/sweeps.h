@@ -1,0 +1,67 @@
+/* A command's question asked over two sweeps: numbers of nodes, ranges of --what-if, or a machine before and
+ * after its what-ifs (--compare), each against the scenario's own sweep or another range. */
+#ifndef PTO_SWEEPS_H
+#define PTO_SWEEPS_H
+
+#include "options.h"
+#include "portolan/pick.h"
+
+typedef enum {
+    PTO_AXIS_NONE,
+    PTO_AXIS_NODES,
+    PTO_AXIS_MESSAGES,
+    PTO_AXIS_WHAT_IF,
+    PTO_AXIS_COMPARE
+} pto_axis_kind_t;
+
+enum { PTO_AXIS_LABEL_MAX = 64, PTO_AXIS_VALUES_MAX = 64 };
+
+typedef struct {
+    pto_axis_kind_t kind;
+    char heading[PTO_AXIS_LABEL_MAX]; /* "Nodes", or the parameter */
+    int what_if;                      /* index of the --what-if with the range */
+    int count;
+    char (*label)[PTO_AXIS_LABEL_MAX];      /* "64", "/2", "50 GB/s" */
+    char (*change)[PTO_AXIS_LABEL_MAX * 3]; /* a range's: each as after --what-if */
+    int64_t *value;                         /* numbers of nodes or messages */
+} pto_axis_t;
+
+/* Each run has its own scenario and machine. */
+typedef struct {
+    pto_options_t options;
+    pto_predictions_t predictions; /* strategy_count 0: see reason */
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} pto_sweeps_run_t;
+
+typedef struct {
+    pto_axis_t row;        /* PTO_AXIS_NONE: one sweep, which is no sweeps */
+    pto_axis_t column;     /* a second range of --what-if; PTO_AXIS_NONE: the scenario's own sweep */
+    int at_row, at_column; /* of the run that is being opened */
+    pto_sweeps_run_t *run; /* by row, then by column of a second range */
+} pto_sweeps_t;
+
+/* For pto_options_t: finds the axes among the options the first time, and leaves them the run at_row,
+ * at_column. Errors: PTO_ERR_RANGE, PTO_ERR_TYPE, PTO_ERR_MEMORY. */
+pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps);
+
+/* Predict all runs, within the limit together. A run that cannot be asked has a reason. Errors:
+ * PTO_ERR_MEMORY; PTO_ERR_TYPE, for a value that is not one; that of the first run if none can be asked. */
+pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err);
+void pto_sweeps_fini(pto_sweeps_t *sweeps);
+
+int pto_sweeps_runs(const pto_sweeps_t *sweeps);
+const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int column);
+
+/* Points along a row: of the scenario's own sweep, or of a second range. */
+int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps);
+
+/* The run and the point of its predictions at a place; NULL if it has no prediction there. */
+const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point);
+
+/* "8 KiB", "/2": a column's heading. Returns `text`. */
+const char *pto_sweeps_column_text(const pto_sweeps_t *sweeps, int64_t column, char text[PTO_AXIS_LABEL_MAX]);
+
+/* Of a run that could be predicted. */
+const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps);
+
+#endif

@@ -1,0 +1,389 @@
+/* Tables of questions over two sweeps: the cheapest at each place, the picks along each row, and a machine
+ * before and after a change. */
+#include "sweeps_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "crossings.h"
+#include "portolan/units.h"
+#include "portolan/version.h"
+#include "table.h"
+#include "terminal.h"
+
+enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
+
+/* Of the first column. */
+static int label_width(const pto_sweeps_t *sweeps) {
+    size_t width = LABEL_LEAST;
+    for (int row = 0; row < sweeps->row.count; row++)
+        width = strlen(sweeps->row.label[row]) > width ? strlen(sweeps->row.label[row]) : width;
+    return (int)width;
+}
+
+/* --- the header ----------------------------------------------------------------------------------------- */
+
+static unsigned varying(const pto_sweeps_t *sweeps) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    bool swept = sweeps->column.kind == PTO_AXIS_NONE && any->point_count > 1;
+    unsigned varies = swept ? 1u << any->sweep : 0;
+    if (sweeps->row.kind == PTO_AXIS_NODES)
+        varies |= 1u << PTO_SWEEP_NODES;
+    if (sweeps->row.kind == PTO_AXIS_MESSAGES)
+        varies |= 1u << PTO_SWEEP_MESSAGES;
+    return varies;
+}
+
+static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) {
+    if (axis->kind == PTO_AXIS_WHAT_IF)
+        fprintf(stream, "# %-10s %s, %s to %s\n", title, axis->heading, axis->label[0],
+                axis->label[axis->count - 1]);
+}
+
+void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    const pto_sweeps_run_t *last = pto_sweeps_run(sweeps, sweeps->row.count - 1, 0);
+    pto_print_title(stream, command, any);
+    if (pto_machine_model(any->machine))
+        fprintf(stream, "# model      %s\n", pto_machine_model(any->machine));
+    for (int i = 0; i < last->options.what_if_count; i++)
+        if ((sweeps->row.kind != PTO_AXIS_WHAT_IF || i != sweeps->row.what_if) &&
+            (sweeps->column.kind != PTO_AXIS_WHAT_IF || i != sweeps->column.what_if))
+            fprintf(stream, "# what if    %s\n", last->options.what_if[i]);
+    print_axis(stream, "rows", &sweeps->row);
+    print_axis(stream, "columns", &sweeps->column);
+    pto_print_question(stream, any, varying(sweeps));
+}
+
+/* --- the cheapest at each place ------------------------------------------------------------------------- */
+
+/* Strategies are named by letters, in the order in which they are met. */
+typedef struct {
+    char *letter; /* by strategy; 0: not the cheapest anywhere yet */
+    int count;
+    bool unsure;
+} legend_t;
+
+static char letter_at(int i) { return (char)(i < 26 ? 'A' + i : 'a' + i - 26); }
+
+static char letter_of(legend_t *legend, int strategy) {
+    if (!legend->letter[strategy])
+        legend->letter[strategy] = letter_at(legend->count++);
+    return legend->letter[strategy];
+}
+
+static void cost_text(const pto_predictions_t *predictions, double value, char text[PTO_SECONDS_TEXT_MAX]) {
+    if (predictions->by == PTO_BY_ENERGY)
+        pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
+    else
+        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
+}
+
+/* The cost of the cheapest strategy; false if none applies. */
+static bool least_cost(const pto_predictions_t *predictions, int64_t point, int *winner, pto_cost_t *cost) {
+    *winner = predictions ? pto_pick_at(predictions, point) : -1;
+    return *winner >= 0 &&
+           pto_prediction_cost(pto_prediction_at(predictions, point, *winner), predictions->by, cost);
+}
+
+/* A cell of CELL_WIDTH, of which the last character is the mark. */
+static void print_cell(FILE *stream, const pto_sweeps_t *sweeps, int row, int64_t column, legend_t *legend) {
+    char text[PTO_SECONDS_TEXT_MAX], cell[CELL_MAX] = "-";
+    const char *mark = " ";
+    int64_t point;
+    int winner;
+    pto_cost_t cost;
+    const pto_predictions_t *predictions = pto_sweeps_at(sweeps, row, column, &point);
+    if (least_cost(predictions, point, &winner, &cost)) {
+        bool unsure = pto_pick_unpriced(predictions, point) != NULL;
+        legend->unsure = legend->unsure || unsure;
+        cost_text(predictions, cost.value, text);
+        snprintf(cell, sizeof cell, "%.16s %c", text, letter_of(legend, winner));
+        mark = unsure ? "?" : " ";
+    }
+    fprintf(stream, "%*s%s", CELL_WIDTH - 1, cell, mark);
+}
+
+/* A line without the blanks at its end. */
+static void print_line(FILE *stream, const char *text) {
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    fprintf(stream, "%.*s\n", (int)length, text);
+}
+
+/* The heading (row -1), or a row. */
+static void write_line(FILE *line, const pto_sweeps_t *sweeps, int row, int64_t first, int64_t end,
+                       legend_t *legend) {
+    char text[PTO_AXIS_LABEL_MAX];
+    int width = label_width(sweeps);
+    if (row < 0)
+        fprintf(line, "# %-*s", width - 2, sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading);
+    else
+        fprintf(line, "%-*s", width, sweeps->row.label[row]);
+    for (int64_t column = first; column < end; column++)
+        if (row < 0)
+            fprintf(line, "%*s   ", CELL_WIDTH - 3, pto_sweeps_column_text(sweeps, column, text));
+        else
+            print_cell(line, sweeps, row, column, legend);
+}
+
+static void print_block(FILE *stream, const pto_sweeps_t *sweeps, int64_t first, int64_t end,
+                        legend_t *legend) {
+    for (int row = -1; row < sweeps->row.count; row++) {
+        char *text = NULL;
+        size_t size;
+        FILE *line = open_memstream(&text, &size);
+        if (!line)
+            return;
+        write_line(line, sweeps, row, first, end, legend);
+        if (fclose(line) == 0)
+            print_line(stream, text);
+        free(text);
+    }
+}
+
+static void print_legend(FILE *stream, const pto_sweeps_t *sweeps, const legend_t *legend) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    for (int i = 0; i < legend->count; i++)
+        for (int s = 0; s < any->strategy_count; s++)
+            if (legend->letter[s] == letter_at(i))
+                fprintf(stream, "# %c  %s\n", legend->letter[s], any->strategy[s]->name);
+    if (legend->unsure)
+        pto_print_note(
+            stream,
+            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+}
+
+/* Why runs have no prediction, one note for each. */
+static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
+    int columns = pto_sweeps_runs(sweeps) / sweeps->row.count;
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
+        if (*sweeps->run[i].reason)
+            pto_print_note(
+                stream, "%s%s%s: %s", sweeps->row.label[i / columns], sweeps->column.count > 0 ? ", " : "",
+                sweeps->column.count > 0 ? sweeps->column.label[i % columns] : "", sweeps->run[i].reason);
+}
+
+/* Whether a what-if changes the layout from run to run. */
+static bool layouts_differ(const pto_sweeps_t *sweeps) {
+    const pto_predictions_t *any = pto_sweeps_any(sweeps);
+    const pto_layout_t *shown = &any->scenario->layout;
+    bool with_nodes = !(varying(sweeps) & 1u << PTO_SWEEP_NODES);
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
+        const pto_layout_t *layout = &sweeps->run[i].options.scenario.layout;
+        if (sweeps->run[i].predictions.strategy_count > 0 &&
+            ((with_nodes && layout->nodes != shown->nodes) || layout->gpus_per_node != shown->gpus_per_node ||
+             layout->procs_per_gpu != shown->procs_per_gpu))
+            return true;
+    }
+    return false;
+}
+
+/* Why runs have no prediction, and what the others lack. */
+static void print_notes(FILE *stream, const pto_sweeps_t *sweeps) {
+    if (layouts_differ(sweeps))
+        pto_print_note(stream, "layout: the one above is that of %s; --what-if changes it",
+                       sweeps->row.kind == PTO_AXIS_COMPARE ? "the machine as it is" : "the first row");
+    print_reasons(stream, sweeps);
+    pto_print_energy_note(stream, pto_sweeps_any(sweeps));
+    pto_print_unpriced(stream, pto_sweeps_any(sweeps));
+}
+
+static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {
+    legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
+    int64_t columns = pto_sweeps_columns(sweeps),
+            wide = (pto_terminal_width(stream) - label_width(sweeps)) / CELL_WIDTH;
+    if (!legend.letter)
+        return;
+    if (wide < 1)
+        wide = 1;
+    for (int64_t first = 0; first < columns; first += wide) {
+        fputs(first > 0 ? "#\n" : "", stream);
+        print_block(stream, sweeps, first, first + wide < columns ? first + wide : columns, &legend);
+    }
+    print_legend(stream, sweeps, &legend);
+    free(legend.letter);
+}
+
+/* --- before and after ----------------------------------------------------------------------------------- */
+
+/* "12.3 us  dup_devptr", and the cost. */
+static bool print_least(FILE *stream, const pto_predictions_t *predictions, int64_t point, int width,
+                        double *value) {
+    char text[PTO_SECONDS_TEXT_MAX] = "-";
+    int winner;
+    pto_cost_t cost;
+    bool applies = least_cost(predictions, point, &winner, &cost);
+    if (applies)
+        cost_text(predictions, cost.value, text);
+    fprintf(stream, "  %8s  %-*s", text, width, applies ? predictions->strategy[winner]->name : "");
+    *value = applies ? cost.value : 0;
+    return applies;
+}
+
+static int name_width(const pto_predictions_t *predictions, const char *title) {
+    size_t width = strlen(title) > 10 ? strlen(title) - 10 : 0;
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        int winner = pto_pick_at(predictions, point);
+        size_t length = winner < 0 ? 0 : strlen(predictions->strategy[winner]->name);
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
+                            const pto_predictions_t *after, const char *after_title) {
+    int left = name_width(before, before_title), right = name_width(after, after_title);
+    char text[PTO_BYTES_TEXT_MAX];
+    double was, is;
+    fprintf(stream, "# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep),
+            left + 10, before_title, right + 10, after_title);
+    for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
+        fprintf(stream, "%-*s", LABEL_LEAST, pto_point_text(before, before->point[point], text));
+        bool both = print_least(stream, before, point, left, &was);
+        both = print_least(stream, after, point, right, &is) && both;
+        if (both && was > 0)
+            fprintf(stream, "  %5.1f%%", 100 * (1 - is / was));
+        fputc('\n', stream);
+    }
+}
+
+void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
+    pto_print_sweeps_header(stream, command, sweeps);
+    const pto_predictions_t *before = &pto_sweeps_run(sweeps, 0, 0)->predictions;
+    if (sweeps->row.kind == PTO_AXIS_COMPARE && before->strategy_count > 0 &&
+        pto_sweeps_run(sweeps, 1, 0)->predictions.strategy_count > 0)
+        pto_print_side_by_side(stream, before, "As it is", &pto_sweeps_run(sweeps, 1, 0)->predictions,
+                               "What if");
+    else
+        print_blocks(stream, sweeps);
+    print_notes(stream, sweeps);
+}
+
+/* --- picks along rows ----------------------------------------------------------------------------------- */
+
+static bool is_near_tie(const pto_range_t *range, int64_t count, int64_t point) {
+    for (int64_t i = 0; i < count; i++)
+        if (point >= range[i].point_first && point < range[i].point_first + range[i].point_count)
+            return range[i].near_tie;
+    return false;
+}
+
+/* "three_step~ below 2.1 KiB, then dup_devptr" */
+static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *predictions, bool *near_tie,
+                                      pto_error_t *err) {
+    pto_range_t *range = NULL;
+    pto_crossing_t *crossing = NULL;
+    int64_t ranges = 0, crossings = 0;
+    char at[PTO_BYTES_TEXT_MAX];
+    pto_status_t status = pto_pick(predictions, &range, &ranges, err);
+    if (status == PTO_OK)
+        status = pto_crossings_or_points(predictions, &crossing, &crossings, err);
+    for (int64_t i = 0; status == PTO_OK && i <= crossings; i++) {
+        int winner = i > 0 ? crossing[i - 1].winner : pto_pick_at(predictions, 0);
+        bool at_point = i == 0 || i == crossings || crossing[i].gap > crossing[i - 1].gap;
+        bool close = at_point && is_near_tie(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
+        *near_tie = *near_tie || close;
+        fprintf(stream, "%s%s%s",
+                i == 0          ? ""
+                : i < crossings ? ", "
+                                : ", then ",
+                winner < 0 ? "-" : predictions->strategy[winner]->name, close ? "~" : "");
+        if (i < crossings)
+            fprintf(stream, " below %s", pto_point_short(predictions, crossing[i].at, at));
+    }
+    free(range);
+    free(crossing);
+    return status;
+}
+
+/* "three_step up to /2, then dup_devptr" */
+static void print_range_picks(FILE *stream, const pto_sweeps_t *sweeps, int row) {
+    for (int64_t column = 0, start = 0; column < sweeps->column.count; column++) {
+        int64_t point;
+        const pto_predictions_t *here = pto_sweeps_at(sweeps, row, column, &point);
+        const pto_predictions_t *next =
+            column + 1 < sweeps->column.count ? pto_sweeps_at(sweeps, row, column + 1, &point) : NULL;
+        int winner = here ? pto_pick_at(here, 0) : -1;
+        bool last = column + 1 == sweeps->column.count;
+        if (!last && winner == (next ? pto_pick_at(next, 0) : -1))
+            continue;
+        fprintf(stream, "%s%s",
+                start == 0 ? ""
+                : last     ? ", then "
+                           : ", ",
+                winner < 0 ? "-" : here->strategy[winner]->name);
+        if (!last)
+            fprintf(stream, " up to %s", sweeps->column.label[column]);
+        start = column + 1;
+    }
+}
+
+static pto_status_t print_row_picks(FILE *stream, const pto_sweeps_t *sweeps, int row, bool *near_tie,
+                                    pto_error_t *err) {
+    const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, 0);
+    pto_status_t status = PTO_OK;
+    if (sweeps->column.count > 0)
+        print_range_picks(stream, sweeps, row);
+    else if (run->predictions.strategy_count > 0)
+        status = print_sweep_picks(stream, &run->predictions, near_tie, err);
+    else
+        fputc('-', stream);
+    return status;
+}
+
+pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err) {
+    bool near_tie = false;
+    pto_print_sweeps_header(stream, "pick", sweeps);
+    bool one = sweeps->column.count == 0 && pto_sweeps_any(sweeps)->point_count == 1;
+    fprintf(stream, "# %-*s  Cheapest%s%s\n", label_width(sweeps) - 2,
+            sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading, one ? "" : " by ",
+            one                        ? ""
+            : sweeps->column.count > 0 ? sweeps->column.heading
+                                       : pto_sweep_kind_name(pto_sweeps_any(sweeps)->sweep));
+    for (int row = 0; row < sweeps->row.count; row++) {
+        char *text = NULL;
+        size_t size;
+        FILE *line = open_memstream(&text, &size);
+        if (!line)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
+        pto_status_t status = print_row_picks(line, sweeps, row, &near_tie, err);
+        fclose(line);
+        if (status == PTO_OK) {
+            fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.label[row]);
+            pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
+        }
+        free(text);
+        if (status != PTO_OK)
+            return status;
+    }
+    if (near_tie)
+        pto_print_note(stream,
+                       "~: near-tie at some point; `portolan pick` of one row has margins and regret");
+    print_notes(stream, sweeps);
+    return PTO_OK;
+}
+
+/* --- csv and json --------------------------------------------------------------------------------------- */
+
+pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
+                                   pto_error_t *err) {
+    const bool json = sweeps->run[0].options.format == PTO_FORMAT_JSON;
+    const char *between = "";
+    pto_status_t status = PTO_OK;
+    if (json)
+        printf("{\"portolan\": \"%s\", \"runs\": [\n", pto_version());
+    else
+        heading();
+    for (int i = 0; i < pto_sweeps_runs(sweeps) && status == PTO_OK; i++) {
+        if (sweeps->run[i].predictions.strategy_count == 0)
+            continue;
+        fputs(between, stdout);
+        between = json ? ",\n" : "";
+        status = print(&sweeps->run[i], err);
+    }
+    fputs(json ? "]}\n" : "", stdout);
+    print_reasons(stderr, sweeps);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* Tables of questions over two sweeps. */
+#ifndef PTO_SWEEPS_TABLE_H
+#define PTO_SWEEPS_TABLE_H
+
+#include <stdio.h>
+
+#include "sweeps.h"
+
+/* The comment lines above: the question, the machine, its changes, and what does not vary. */
+void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps);
+
+/* A row for each value of the first axis, a column for each of the second, in blocks as wide as the terminal:
+ * the least cost and a letter for its strategy. With --compare, both machines side by side instead. */
+void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *sweeps);
+
+/* A line for each row: which strategy is the cheapest up to which value, between the sweep's points too.
+ * Errors: those of pto_crossings. */
+pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err);
+
+/* All runs that have a prediction on standard output: in csv behind `heading`, or as a list in json. The
+ * others are noted on standard error. */
+typedef pto_status_t pto_print_run_t(pto_sweeps_run_t *run, pto_error_t *err);
+pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
+                                   pto_error_t *err);
+
+/* Two predictions of the same sweep side by side, and what the second one saves. One that was
+ * interrupted ends the table. */
+void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
+                            const pto_predictions_t *after, const char *after_title);
+
+#endif

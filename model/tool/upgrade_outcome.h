@@ -1,0 +1,36 @@
+/* What an upgrade brings: a scenario or a workload predicted with it. */
+#ifndef PTO_UPGRADE_OUTCOME_H
+#define PTO_UPGRADE_OUTCOME_H
+
+#include "options.h"
+#include "portolan/step.h"
+#include "upgrades.h"
+
+/* Of a scenario, the seconds are the sum of the cheapest at each point; of a workload, those of its step. */
+typedef struct {
+    const char *name; /* borrowed from the upgrade */
+    double cost;      /* 0: not given */
+    bool applies;
+    bool of_workload;
+    double seconds;
+    double saved_s;
+    pto_options_t options;
+    pto_predictions_t predictions; /* of a scenario */
+    pto_workload_t workload;
+    pto_step_prediction_t step; /* of a workload, by the cheapest routes */
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} pto_outcome_t;
+
+/* Predict what the arguments ask for, with an upgrade or as it is (NULL). `outcome` is to be freed in any
+ * case. Errors: those of reading, binding and predicting. */
+pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
+                                 pto_outcome_t *outcome, pto_error_t *err);
+void pto_outcome_fini(pto_outcome_t *outcome);
+
+/* What an upgrade saves of what it costs; without costs, what it saves. */
+double pto_outcome_worth(const pto_outcome_t *outcome);
+
+/* The seconds of the cheapest strategy at a point of a scenario; false if none applies. */
+bool pto_outcome_seconds(const pto_outcome_t *outcome, int64_t point, double *seconds);
+
+#endif

@@ -1,0 +1,96 @@
+/* CPU time and memory of whole commands whose work grows fast: predictions of a million GPUs, of tables of
+ * byte counts and of many GPUs in a node, proofs, and a fit to collectives (its samples are in ../shared, or
+ * in the folder PORTOLAN_SHARED). Each is beside its aim, which not all of them reach. Exits 1 if a command
+ * fails. */
+#define _DEFAULT_SOURCE /* wait4 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { WORDS_MAX = 24 };
+
+typedef struct {
+    const char *what;
+    double aim_s;
+    const char *words;      /* %s: the folder of the samples */
+    const char *short_form; /* nodes, instead of those after --nodes; "": it has none */
+} command_t;
+
+#define SUMMIT "--machine summit-spectrum --bytes "
+#define SAMPLES "%s/data/summit-spectrum/"
+
+static const command_t commands[] = {
+    {"predict alltoall, 32 nodes", 5e-3, "predict " SUMMIT "1:4096 --collective alltoall --nodes 32", "4"},
+    {"predict alltoall, 174763 nodes", 5e-3, "predict " SUMMIT "1:4096 --collective alltoall --nodes 174763",
+     "64"},
+    {"predict allreduce, 32 nodes", 5e-3, "predict " SUMMIT "4:131072 --collective allreduce --nodes 32",
+     "4"},
+    {"predict allreduce, 174763 nodes", 5e-3,
+     "predict " SUMMIT "4:131072 --collective allreduce --nodes 174763", "64"},
+    {"predict alltoallv, random, 768 GPUs", 0.05,
+     "predict " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 --nodes 128", "4"},
+    {"check alltoall of dup_devptr, 32 nodes", 1.25,
+     "check " SUMMIT "1KiB --collective alltoall --strategy dup_devptr --nodes 32", "2"},
+    {"check alltoall of extra_message, 32 nodes", 1.25,
+     "check " SUMMIT "1KiB --collective alltoall --strategy extra_message --nodes 32", "2"},
+    {"fit to Summit's collectives", 1,
+     "fit " SAMPLES "samples.csv --node cores=40 --name s --out /dev/null --force --collectives " SAMPLES
+     "collectives.csv",
+     ""},
+};
+
+static void run_child(const char *program, const command_t *command, const char *folder) {
+    char text[4096], *argument[WORDS_MAX + 1] = {NULL}, *rest = text;
+    char name[] = "portolan";
+    int count = 0;
+    snprintf(text, sizeof text, command->words, folder, folder);
+    argument[count++] = name;
+    for (char *word; count < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;) {
+        bool nodes = strcmp(argument[count - 1], "--nodes") == 0 && bench_is_short();
+        argument[count++] = nodes ? strdup(command->short_form) : word;
+    }
+    if (!freopen("/dev/null", "w", stdout))
+        _exit(127);
+    execv(program, argument);
+    _exit(127);
+}
+
+static bool measure(const char *program, const command_t *command, const char *folder) {
+    int status;
+    struct rusage usage;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        run_child(program, command, folder);
+    if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status != 0) {
+        fprintf(stderr, "bench_commands: %s failed\n", command->what);
+        return false;
+    }
+    double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                     1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    printf("%-42s %8.3f s (aim %5.3f), %4.0f MiB\n", command->what, seconds, command->aim_s,
+           (double)usage.ru_maxrss / 1024);
+    return true;
+}
+
+int main(void) {
+    const char *program = getenv("PORTOLAN"), *shared = getenv("PORTOLAN_SHARED");
+    const char *folder = shared ? shared : "../shared";
+    bool right = true;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char path[4096];
+        bool fits = commands[i].short_form[0] == 0;
+        snprintf(path, sizeof path, SAMPLES "samples.csv", folder);
+        if (fits && (bench_is_short() || access(path, R_OK) != 0)) {
+            printf("%-42s left out: no %s\n", commands[i].what, bench_is_short() ? "short form" : path);
+            continue;
+        }
+        right = measure(program ? program : "build/portolan", &commands[i], folder) && right;
+    }
+    return right ? 0 : 1;
+}

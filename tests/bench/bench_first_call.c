@@ -1,0 +1,180 @@
+/* How long the drop-in's first call of a kind takes on one process of many, without the others and without
+ * MPI's own time (one_of_many.h): it prices all strategies, makes the plan of the cheapest one and its
+ * executor. The number of MPI's collectives in it must not grow with the number of processes, or this fails.
+ * Executors that open other processes' memory cannot be made without them; bench_create has those.
+ *
+ *   mpirun -n 1 bench_first_call */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "dropin.h"
+#include "one_of_many.h"
+
+enum { REPEATS = 7, RANKS_MAX = 4096, NODE_SIZE = 4, PROMISED_RANKS = 1024 };
+
+#define PROMISED_S 5e-3
+
+_Noreturn static void fail(const char *what) {
+    fprintf(stderr, "bench_first_call: %s\n", what);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static drop_comm_t *make_comm(void) {
+    drop_comm_t *comm = calloc(1, sizeof *comm);
+    int *node = calloc((size_t)many.size, sizeof *node);
+    if (!comm || !node)
+        fail("out of memory");
+    for (int i = 0; i < many.size; i++)
+        node[i] = i - i % NODE_SIZE;
+    *comm = (drop_comm_t){.comm = MPI_COMM_SELF, .rank = many.rank, .size = many.size, .node = node};
+    return comm;
+}
+
+static void free_comm(drop_comm_t *comm) {
+    free(comm->gpus.place);
+    free(comm->host.place);
+    free(comm->node);
+    free(comm);
+}
+
+typedef struct {
+    double seconds;
+    double predict_s;
+    int collectives;
+    int messages;
+    char name[32];
+} result_t;
+
+static double predict_s(const drop_route_t *route) {
+    pto_predictions_t predictions;
+    double began_s = drop_now_s();
+    if (pto_predict(&route->scenario, drop.machine, false, &predictions, NULL) != PTO_OK)
+        fail("no prediction");
+    double seconds = drop_now_s() - began_s;
+    pto_predictions_fini(&predictions);
+    return seconds;
+}
+
+static result_t first_call(pto_collective_t collective, int64_t bytes) {
+    const drop_cell_t cell = {.collective = collective,
+                              .datatype = PTO_DATATYPE_FLOAT,
+                              .op = PTO_OP_SUM,
+                              .root = pto_collective_is_from_root(collective) ? 0 : -1,
+                              .bytes = bytes};
+    const drop_call_t call = {.collective = collective, .comm = MPI_COMM_SELF};
+    drop_comm_t *comm = make_comm();
+    many.collectives = many.messages = 0;
+    double began_s = drop_now_s();
+    drop_comm_find_gpus(comm, (uint64_t)(many.rank % NODE_SIZE) + 1);
+    drop_route_t *route = comm->gpus.why ? NULL : drop_route_create(comm, &call, &cell);
+    if (!route)
+        fail(comm->gpus.why ? comm->gpus.why : "no route");
+    result_t result = {.seconds = drop_now_s() - began_s};
+    result.collectives = many.collectives;
+    result.messages = many.messages;
+    result.predict_s = predict_s(route);
+    snprintf(result.name, sizeof result.name, "%s", route->name);
+    drop_route_destroy(route);
+    free_comm(comm);
+    return result;
+}
+
+static result_t least(pto_collective_t collective, int64_t bytes) {
+    result_t result = first_call(collective, bytes);
+    for (int i = 1; i < (bench_is_short() ? 1 : REPEATS); i++) {
+        result_t again = first_call(collective, bytes);
+        if (again.seconds < result.seconds)
+            result = again;
+    }
+    return result;
+}
+
+/* Whether a call on host buffers of one more kind is worth taking: most calls are not, and pay for the
+ * answer. */
+static double answer_s(pto_collective_t collective, int64_t bytes) {
+    double least_s = INFINITY;
+    for (int i = 0; i < (bench_is_short() ? 1 : REPEATS); i++) {
+        const drop_call_t call = {.collective = collective, .out_count = bytes << i, .out_type = MPI_BYTE};
+        const char *why = "";
+        drop_comm_t *comm = make_comm();
+        comm->kinds = DROP_KIND_HOST;
+        double began_s = drop_now_s();
+        drop_host_pays(comm, &call, &why);
+        least_s = fmin(least_s, drop_now_s() - began_s);
+        free_comm(comm);
+    }
+    return least_s;
+}
+
+static void bench_answers(pto_collective_t collective) {
+    many.node_size = NODE_SIZE;
+    many.rank = 1;
+    many.collectives = many.messages = 0;
+    for (many.size = 64; many.size <= (bench_is_short() ? 256 : RANKS_MAX); many.size *= 4) {
+        double seconds = answer_s(collective, 1024);
+        printf("%-15s %8s %6d %-20s %11d %9d %11s %9.3f%s\n", pto_collective_name(collective), "1024 and up",
+               many.size, "host: whether to take", many.collectives, many.messages, "", 1e3 * seconds,
+               many.size != PROMISED_RANKS ? ""
+               : seconds <= PROMISED_S     ? "  kept"
+                                           : "  NOT KEPT");
+        if (many.collectives > 0)
+            fail("a collective for an answer that each process finds by itself");
+    }
+}
+
+/* The cheapest strategy, or the one that is named. */
+typedef struct {
+    pto_collective_t collective;
+    const char *strategy;
+} row_t;
+
+static void bench_one(const row_t *row, int64_t bytes) {
+    result_t last = {.seconds = 0};
+    drop.strategy = row->strategy ? strdup(row->strategy) : NULL;
+    many.node_size = NODE_SIZE;
+    many.rank = 1;
+    for (many.size = 64; many.size <= (bench_is_short() ? 256 : RANKS_MAX); many.size *= 4) {
+        result_t r = least(row->collective, bytes);
+        printf("%-15s %8lld %6d %-20s %11d %9d %11.3f %9.3f%s\n", pto_collective_name(row->collective),
+               (long long)bytes, many.size, r.name, r.collectives, r.messages, 1e3 * r.predict_s,
+               1e3 * r.seconds,
+               many.size != PROMISED_RANKS ? ""
+               : r.seconds <= PROMISED_S   ? "  kept"
+                                           : "  NOT KEPT");
+        if (strcmp(r.name, last.name) == 0 && r.collectives != last.collectives)
+            fail("more collectives on more processes");
+        last = r;
+    }
+    free(drop.strategy);
+}
+
+int main(int argc, char **argv) {
+    static const row_t rows[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, NULL},         {PTO_COLLECTIVE_REDUCE, NULL},
+        {PTO_COLLECTIVE_BROADCAST, NULL},         {PTO_COLLECTIVE_ALLGATHER, NULL},
+        {PTO_COLLECTIVE_ALLTOALL, NULL},          {PTO_COLLECTIVE_REDUCE_SCATTER, NULL},
+        {PTO_COLLECTIVE_ALLREDUCE, "staged_ring"} /* an executor, of which a ring's is the largest */};
+    static const int64_t sizes[] = {1024, 1048576};
+    MPI_Init(&argc, &argv);
+    drop.bytes_max = INT64_MAX;
+    if (pto_device_find("host", &drop.device, NULL) != PTO_OK ||
+        pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &drop.machine, NULL) != PTO_OK)
+        fail("no device or no machine file (run it in the source tree)");
+    printf("# the first call of a kind under the drop-in, on one process of many, without MPI's own time\n"
+           "# %-13s %8s %6s %-20s %11s %9s %11s %9s\n",
+           "", "bytes", "ranks", "route", "collectives", "messages", "predict ms", "least ms");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            bench_one(&rows[r], sizes[s]);
+    drop.strategy = NULL;
+    drop.takes_host = true;
+    bench_answers(PTO_COLLECTIVE_ALLREDUCE);
+    bench_answers(PTO_COLLECTIVE_ALLTOALL);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,62 @@
+"""The columns that commands print with --format csv: csv_columns.py PORTOLAN. Of each command, the first line is the
+heading, whatever the options are and whichever strategies apply, and every row has its columns."""
+
+import csv
+import subprocess
+import sys
+
+portolan = sys.argv[1]
+ALLTOALL = ["--machine", "summit-spectrum", "--nodes", "2", "--collective", "alltoall", "--bytes", "64:1KiB:4"]
+GPU = ["--machine", "h200-x2", "--nodes", "1", "--collective", "allreduce", "--bytes", "1KiB"]
+MESSAGES = ["scenarios/problems/messages-many-summit.yaml", "--bytes", "1KiB", "--messages", "1:4"]
+NODES = ["--machine", "summit-spectrum", "--nodes", "2:4", "--collective", "alltoall", "--bytes", "64"]
+CHANGES = ["--what-if", "injection.*=/2", "--model", "full"]
+PUBLISHED = ["--model", "published"]
+ONE = ["--strategy", "three_step"]
+FFT = ["scenarios/workloads/fft-3d.yaml"]
+SCORED = ["--machine", "summit-spectrum", "tests/fixtures/collectives.csv"]
+TUNED = ["--machine", "h200-x2-mps", "--collective", "allgather", "--bytes", "1MiB", "--procs-per-gpu", "2"]
+SCENARIOS = [ALLTOALL, GPU, MESSAGES, NODES, [*ALLTOALL, *CHANGES], [*ALLTOALL, *PUBLISHED], [*ALLTOALL, *ONE]]
+SWEEPS = [[*ALLTOALL, "--nodes", "2:4"], [*ALLTOALL, "--what-if", "injection.*=/1:/4"],
+          [*ALLTOALL, "--what-if", "injection.*=/2", "--compare"]]
+# By command: what it is asked. All of it has one heading.
+ASKED = {
+    "predict": SCENARIOS + SWEEPS + [[*ALLTOALL, "--explain"], [*GPU, "--energy"], [*GPU, "--energy", "--explain"],
+                                     [*ALLTOALL, "--ci"]],
+    "pick": SCENARIOS + SWEEPS + [[*GPU, "--by", "energy"]],
+    "simulate": [*SCENARIOS[:4], [*ALLTOALL, *CHANGES], [*ALLTOALL, *ONE]],
+    "sensitivity": [ALLTOALL, MESSAGES, NODES, [*ALLTOALL, *CHANGES]],
+    "step": [FFT, [*FFT, *CHANGES], [*FFT, *ONE],
+             ["scenarios/workloads/fsdp.yaml", "--nodes", "2", "--simulate", "--strategy", "cuda_aware"]],
+    "upgrade": [FFT, [*FFT, "--upgrades", "tests/fixtures/upgrades.yaml"], ALLTOALL, [*ALLTOALL, "--only", "nic"],
+                [*FFT, *CHANGES]],
+    "score": [SCORED, [*SCORED, "--cells"], [*SCORED, "--baselines"], [*SCORED, "--by", "nodes"], [*SCORED, *CHANGES]],
+    "tune": [TUNED, [*TUNED, "--what-if", "copies.*.alpha_s=/2"]],
+    "replay": [["tests/fixtures/traces/" + name, "--machine", "lassen-spectrum-refit", "--nodes", "2",
+                "--gpus-per-node", "4", *more]
+               for name in ["kineto.json"] for more in ([], CHANGES)],
+}
+
+cases = failed = 0
+for command, questions in ASKED.items():
+    heading = None
+    for question in questions:
+        run = subprocess.run([portolan, command, *question, "--format", "csv"], capture_output=True, text=True,
+                             check=False)
+        rows = list(csv.reader(run.stdout.splitlines()))
+        cases += 1
+        heading = heading or (rows[0] if rows else None)
+        if run.returncode != 0:
+            fault = run.stderr
+        elif len(rows) < 2 or len(set(rows[0])) < len(rows[0]):
+            fault = "no rows, or a column twice"
+        elif rows[0] != heading:
+            fault = f"another heading: {','.join(rows[0])[:120]}"
+        elif any(len(row) != len(heading) for row in rows):
+            fault = "a row with other columns"
+        else:
+            continue
+        failed += 1
+        print(f"FAIL {command} {' '.join(question)}: {fault}")
+print(f"csv: {cases} cases, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# The drop-in on buffers in host memory, under programs that know their results: on a made-up machine whose MPI library
+# is slow it takes them, and where that is not certain to pay it leaves them to MPI.
+# BUILD: where the programs were built (default build). SEED, CALLS, MPIRUN: see dropin_shell.sh.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+. tests/mpi/dropin_shell.sh
+slow=$PWD/tests/fixtures/slow-library.yaml
+export PORTOLAN_MACHINE=$slow
+export PORTOLAN_HOST=1
+last=4 least=3
+if is_mpich; then last=2 least=0; fi # its processes don't yield their cores; few calls are faster between two
+
+without_gpus() { # PROCESSES COMMAND...
+    local processes=$1
+    shift
+    rm -f "$report"
+    started 120 "$processes" env LD_PRELOAD="$library" PORTOLAN_EXPLAIN=1 PORTOLAN_REPORT="$report" "$@"
+}
+takes_both() { # AT_LEAST COMMAND...
+    local least=$1
+    shift
+    "$@" && [ "$(taken cpu)" -ge "$least" ] && [ "$(taken gpu)" -ge "$least" ]
+}
+as_host() { without_gpus "$1" PORTOLAN_ASSUME=host "${@:2}"; }
+in_host() { [ "$(taken gpu)" = 0 ] && [ "$(taken cpu)" -gt 0 ]; }
+
+check "$calls random calls in both kinds of memory" takes_both $least under $last "$program" random "$calls" "$seed"
+only() { # ROUTINE: is taken in host memory
+    [ "$(tail -n +2 "$report" | awk -F, '$10 == "cpu" && $11 != "mpi" { print $4 }' | sort -u)" = "$1" ]
+}
+if ! is_mpich; then
+    check "with agreement by messages" takes_both 1 under $last PORTOLAN_AGREE=messages "$program" random 200 1
+    check "which take longer than other routines gain" only MPI_Allreduce
+fi
+check "with agreement by messages, whatever it costs" \
+    takes 10 under $last PORTOLAN_AGREE=messages PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
+takes_in_turn() { "$@" && [ "$(taken gpu)" = 5 ] && [ "$(taken cpu)" = 5 ]; }
+check "the same call in one memory and in the other" takes_in_turn under $last "$program" alternate 10 4096
+if ! is_mpich; then
+    check "two processes on each GPU" under 4 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "GPUs with different numbers of processes" takes 3 under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+fi
+for n in 2 3 4; do
+    if [ "$n" -gt $last ]; then break; fi
+    check "memory of GPUs that no process has, $n processes" without_gpus "$n" "$program" random "$calls" "$seed"
+    check "all buffers in host memory, $n processes" as_host "$n" "$program" random "$calls" "$seed"
+    check "by our own algorithms, whatever they cost" \
+        takes $((calls / 8)) as_host "$n" PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
+done
+check "where no call is one on GPUs" in_host
+check "with few plans kept" takes 10 as_host $last PORTOLAN_PLANS=3 PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
+check "with little memory" as_host $last PORTOLAN_MEMORY=4000 PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
+check "the same calls each time" as_host $last "$program" random 200 1
+if ! is_mpich; then # two processes exchange one message in most of them, by any algorithm
+    check "the collectives that are taken among them" \
+        takes_each Allreduce Reduce Reduce_scatter Reduce_scatter_block Bcast Allgather Alltoall
+    check "others have counts that differ" has "mpi (host buffers with counts that differ)"
+fi
+check "what must be left to MPI" as_host $last "$program" special
+check "communicators come and go" takes 100 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" comms 100
+takes_of() { # CPU GPU COMMAND...: so many in each memory
+    "${@:3}" && [ "$(taken cpu)" = "$1" ] && [ "$(taken gpu)" = "$2" ]
+}
+if ! is_mpich; then # which forgets what the program asserts
+    check "memory of any kind that the program asserts" takes_of 4 4 under $last "$program" kinds system,cuda:device:x
+    check "where it is the host's, no call is one on GPUs" takes_of 0 0 under $last PORTOLAN_HOST=0 "$program" kinds system,mpi:win_allocate
+    check "but if one process alone says so" takes_of 0 4 under $last PORTOLAN_HOST=0 "$program" kinds system 1
+    check "where it is a GPU's, none is one on host buffers" takes_of 0 4 under $last "$program" kinds cuda:device
+    check "and the summary says why" has "mpi (GPU buffers alone, as the program asserts)"
+    check "what it calls by other names may be both" takes_of 4 4 under $last "$program" kinds cuda,systems
+fi
+check "MPI_THREAD_MULTIPLE is left to MPI" takes_none without_gpus 2 "$program" threads 100
+check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
+
+check "a call has both prices" as_host $last "$program" repeat 10 4096
+if ! is_mpich; then
+    check "in the summary" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 200[0-9]\.[0-9]* .* 600[0-9]\.[0-9]* .*own_algorithm$' "$work/stderr"
+    check "and in the report" [ "$(grep -c 'MPI_Allreduce,.*,4096,cpu,own_algorithm,0.0020' "$report")" = 10 ]
+fi
+
+# The same machine with one thing changed: nothing is taken, and the summary says why.
+takes_none_with() { # SED-COMMAND WHY
+    sed "s#\.\./\.\.#$PWD#;$1" "$slow" >"$work/other.yaml"
+    takes_none as_host $last PORTOLAN_MACHINE="$work/other.yaml" "$program" repeat 5 4096 && has "$2"
+}
+check "prices as uncertain as their difference take no call" \
+    takes_none_with 's/0.9e-3, 1.1e-3/0.2e-3, 8e-3/' "mpi (host buffers, where MPI is predicted to be as fast)"
+check "nor does agreement that takes longer" \
+    takes_none_with 's/flag_s: .*}/flag_s: 1}/' "mpi (host buffers, where MPI is predicted to be as fast)"
+check "nor a library with our algorithm" \
+    takes_none_with 's/allreduce: .*/allreduce: {cpu: [{algorithm: recursive_doubling}]}/' "where MPI is predicted to be as fast"
+check "nor sizes among which the library changes to ours" takes_none_with \
+    's/{algorithm: ring}\]} #.*/{below_bytes: 6000, algorithm: ring}, {algorithm: recursive_doubling}]}/' "MPI is predicted to be as fast"
+check "nor one with none in the machine file" \
+    takes_none_with '/^inherits/s#h200-x4.yaml#cpu-2x64-200g.yaml#;/^  allreduce:/d' "mpi (host buffers, and no table of MPI's algorithms for them)"
+check "nor nodes with fewer cores" takes_none_with '/^inherits/a node: {sockets: 1, gpus: 1, cores: 1}' "that have no price"
+check "without PORTOLAN_HOST=1 they are left to MPI" takes_none without_gpus 2 PORTOLAN_HOST= "$program" random 50 "$seed"
+check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
+check "also beside GPUs" takes_none under 2 PORTOLAN_HOST=0 PORTOLAN_STRATEGY=own_algorithm "$program" random 50 "$seed"
+finish

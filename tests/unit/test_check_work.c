@@ -1,0 +1,56 @@
+/* How the work of proofs grows, counted and not timed: spans of contents that are read, written or moved. An
+ * exchange has a block for each pair of processes, so its proof may grow with the square of their number and
+ * no faster; walks of later runs, which prove the order of accesses alone, may not touch contents again. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "check/memory.h"
+#include "plan_request.h"
+#include "portolan/check.h"
+#include "portolan/plan.h"
+
+/* Spans visited while an alltoall among 4 GPUs on each of `nodes` nodes is proved, and its blocks. */
+static double visits_of(const char *strategy, const char *algorithm, int64_t nodes, double *blocks) {
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, strategy, algorithm, nodes, 4, 1, 64);
+    request.layout.procs_per_gpu = request.strategy->splits ? 2 : 1;
+    pto_plan_t *plan;
+    pto_check_report_t report;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_contents_visits;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    *blocks = pow(4 * (double)nodes, 2);
+    return (double)(pto_contents_visits - before);
+}
+
+/* Each block is staged, sent, received, copied and compared, in the stages and in the meaning of their
+ * collective, with a few visits each. Plans that share memory are walked three times. */
+static void proofs_grow_with_the_square_of_the_processes(void **state) {
+    (void)state;
+    static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"cuda_aware", "linear"},
+                                        {"three_step", "pairwise"}, {"three_step", "linear"},
+                                        {"dup_devptr", "pairwise"}, {"dup_devptr", "linear"},
+                                        {"extra_message", "linear"}};
+    static const double most[] = {15, 15, 20, 20, 50, 50, 50}; /* visits a block */
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        double blocks, few = visits_of(of[i][0], of[i][1], 4, &blocks);
+        double more = visits_of(of[i][0], of[i][1], 8, &blocks);
+        print_message("%s %s: %.1f visits a block, power %.2f\n", of[i][0], of[i][1], more / blocks,
+                      log2(more / few));
+        assert_true(log2(more / few) < 2.2);
+        assert_true(more <= most[i] * blocks);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proofs_grow_with_the_square_of_the_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

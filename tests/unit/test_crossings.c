@@ -1,0 +1,195 @@
+/* Where picks change between the points of a sweep. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "asked.h"
+#include "portolan/pick.h"
+
+/* One message of s bytes: cuda_aware 2 + s/1000 us, three_step 11 + 3 s/10000 us. */
+static const char simple_machine[] =
+    "machine: simple\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"
+    "messages:\n"
+    "  cpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "  gpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "copies:\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "memory: {gpu_bytes: 1000000000, host_bytes: 100000000000}\n";
+
+static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
+    pto_crossing_t *crossing = NULL;
+    pto_error_t err = {0};
+    if (pto_crossings(&asked->predictions, &crossing, count, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return crossing;
+}
+
+static void sizes_cross_where_the_lines_do(void **state) {
+    (void)state;
+    asked_t asked;
+    int64_t count;
+    ask(&asked, simple_machine,
+        "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
+        "bytes: [1000, 2000, 100000, 500000]\nstrategies: [cuda_aware, three_step]\n");
+    pto_crossing_t *crossing = cross(&asked, &count);
+    assert_int_equal(count, 1);
+    /* 2 + s/1000 = 11 + 3 s/10000 at s = 12857. */
+    assert_in_range(crossing[0].at, 12857, 12857 + 12857 / 256 + 1);
+    assert_int_equal(crossing[0].winner, 1);
+    assert_int_equal(crossing[0].gap, 1);
+    free(crossing);
+    drop(&asked);
+}
+
+static void numbers_of_messages_cross_at_a_whole_number(void **state) {
+    (void)state;
+    asked_t asked;
+    int64_t count;
+    ask(&asked, simple_machine,
+        "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
+        "strategies: [cuda_aware, three_step]\n");
+    pto_crossing_t *crossing = cross(&asked, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(crossing[0].at, 10); /* 2.001 n against 10.0002 + 1.0001 n us */
+    free(crossing);
+    drop(&asked);
+}
+
+static void a_single_pick_has_no_crossing(void **state) {
+    (void)state;
+    asked_t asked;
+    int64_t count;
+    ask(&asked, simple_machine,
+        "scenario: small\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
+        "bytes: [1000, 2000, 4000]\nstrategies: [cuda_aware, three_step]\n");
+    free(cross(&asked, &count));
+    assert_int_equal(count, 0);
+    drop(&asked);
+}
+
+/* --- a measured machine --------------------------------------------------------------------------------- */
+
+typedef struct {
+    pto_machine_t *machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+} measured_t;
+
+static void ask_summit(measured_t *measured, const char *text) {
+    pto_error_t err = {0};
+    if (pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &measured->machine, &err) !=
+            PTO_OK ||
+        pto_scenario_parse(text, strlen(text), "s.yaml", &measured->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&measured->scenario, measured->machine, &err) != PTO_OK ||
+        pto_predict(&measured->scenario, measured->machine, true, &measured->predictions, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop_summit(measured_t *measured) {
+    pto_predictions_fini(&measured->predictions);
+    pto_scenario_fini(&measured->scenario);
+    pto_machine_destroy(measured->machine);
+}
+
+static const char *name_at(const char *format, int64_t value) {
+    char text[512];
+    measured_t one;
+    snprintf(text, sizeof text, format, (long long)value);
+    ask_summit(&one, text);
+    const char *name = one.predictions.strategy[pto_pick_at(&one.predictions, 0)]->name;
+    drop_summit(&one);
+    return name;
+}
+
+#define ALLTOALL                                                                                             \
+    "scenario: a\nmachine: m.yaml\ncollective: alltoall\nlayout: {nodes: 16, gpus_per_node: 6}\nbytes: "
+
+/* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
+static void strategies_that_win_between_two_points_are_found(void **state) {
+    (void)state;
+    measured_t swept;
+    int64_t count = 0;
+    pto_crossing_t *crossing = NULL;
+    ask_summit(&swept, ALLTOALL "[64, 4096]\n");
+    assert_int_equal(pto_crossings(&swept.predictions, &crossing, &count, NULL), PTO_OK);
+    assert_true(count >= 2);
+    int before = pto_pick_at(&swept.predictions, 0);
+    int64_t last = 64;
+    for (int64_t i = 0; i < count; i++) {
+        const char *winner = swept.predictions.strategy[crossing[i].winner]->name;
+        assert_true(crossing[i].at > last && crossing[i].at <= 4096);
+        assert_string_equal(name_at(ALLTOALL "%lld\n", crossing[i].at), winner);
+        assert_string_equal(name_at(ALLTOALL "%lld\n", crossing[i].at - 1 - crossing[i].at / 256),
+                            swept.predictions.strategy[before]->name);
+        before = crossing[i].winner;
+        last = crossing[i].at;
+    }
+    assert_int_equal(before, pto_pick_at(&swept.predictions, 1));
+    free(crossing);
+    drop_summit(&swept);
+}
+
+/* Half an element cannot be reduced. */
+static void crossings_of_vectors_are_whole_elements(void **state) {
+    (void)state;
+    measured_t swept;
+    int64_t count = 0;
+    pto_crossing_t *crossing = NULL;
+    ask_summit(&swept, "scenario: a\nmachine: m.yaml\ncollective: allreduce\ndatatype: double\n"
+                       "layout: {nodes: 8, gpus_per_node: 6}\nbytes: [64, 67108864]\n");
+    assert_int_equal(pto_crossings(&swept.predictions, &crossing, &count, NULL), PTO_OK);
+    assert_true(count >= 1);
+    for (int64_t i = 0; i < count; i++)
+        assert_int_equal(crossing[i].at % 8, 0);
+    free(crossing);
+    drop_summit(&swept);
+}
+
+static void more_prices_than_the_limit_are_refused(void **state) {
+    (void)state;
+    asked_t asked;
+    int64_t count = -1;
+    pto_crossing_t *crossing = NULL;
+    pto_error_t err;
+    ask(&asked, simple_machine,
+        "scenario: a table\nmachine: m.yaml\ncollective: alltoallv\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\ncounts: {skew: 0.5, seed: 1}\n"
+        "bytes: [16, 1048576]\nstrategies: [cuda_aware, three_step]\n");
+    assert_int_not_equal(pto_pick_at(&asked.predictions, 0), pto_pick_at(&asked.predictions, 1));
+    int64_t work;
+    assert_int_equal(pto_check_work(&asked.scenario, &asked.machine, 1, &work, &err), PTO_OK);
+    asked.scenario.work_limit = work;
+    assert_int_equal(pto_crossings(&asked.predictions, &crossing, &count, &err), PTO_ERR_TOO_LARGE);
+    assert_null(crossing);
+    asked.scenario.work_limit = 0;
+    free(cross(&asked, &count));
+    assert_true(count > 0);
+    drop(&asked);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_cross_where_the_lines_do),
+        cmocka_unit_test(numbers_of_messages_cross_at_a_whole_number),
+        cmocka_unit_test(a_single_pick_has_no_crossing),
+        cmocka_unit_test(strategies_that_win_between_two_points_are_found),
+        cmocka_unit_test(crossings_of_vectors_are_whole_elements),
+        cmocka_unit_test(more_prices_than_the_limit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
