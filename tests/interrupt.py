@@ -13,7 +13,8 @@ ALLTOALL = ["--machine", "summit-spectrum-refit", "--collective", "alltoall", "-
 folder = tempfile.TemporaryDirectory()
 trace = os.path.join(folder.name, "trace.json")
 ROW = re.compile("([0-9.]+ [KM]?i?B|/[0-9]+|[a-z]+, seed [0-9]+) ")
-# What is asked, what its progress begins with, and the most rows of what is done; 0: nothing is printed.
+# What is asked, what its progress begins with, and the most rows of what is done; 0: nothing is printed. Each takes
+# several seconds on any machine, as nothing is shown in the first.
 ASKED = [
     (["simulate", *ALLTOALL, "--nodes", "256", "--bytes", "64:64KiB", "--strategy", "cuda_aware,three_step"],
      b"simulating:", 10),
@@ -23,14 +24,14 @@ ASKED = [
     (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "4", "--bytes", "64:1MiB", "--counts",
       "skew:0.5:1", "--limit", "10000000000", "--what-if", "nodes=256", "--compare"], b"pricing:", 14),
     # Many runs, each of which is short.
-    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "16", "--bytes", "1KiB", "--counts",
+    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "32", "--bytes", "1KiB", "--counts",
       "skew:0.5:1", "--limit", "10000000000", "--what-if", "injection.*=/1:/128", "--what-if",
       "messages.*.beta_s_per_byte=/1:/128"], b"pricing: ", 16),
-    (["map", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "6", "--bytes", "1KiB", "--counts", "skew:0.5:1"],
-     b"refining", 40),
-    (["export", "--for", "openmpi-4.1", "--machine", "lassen-spectrum-refit", "--nodes", "2:4096", "--progress"],
+    (["map", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "10", "--bytes", "1KiB", "--counts",
+      "skew:0.5:1", "--refine", "10000000", "--limit", "100000000000000"], b"refining", 60),
+    (["export", "--for", "openmpi-4.1", "--machine", "lassen-spectrum-refit", "--nodes", "2:65536", "--progress"],
      b"pricing rules:", 0),
-    (["simulate", *ALLTOALL, "--nodes", "300", "--bytes", "1KiB", "--strategy", "cuda_aware", "--library", "pairwise",
+    (["simulate", *ALLTOALL, "--nodes", "600", "--bytes", "1KiB", "--strategy", "cuda_aware", "--library", "pairwise",
       "--trace", trace], b"simulating:", 0),
 ]
 
