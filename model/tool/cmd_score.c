@@ -166,11 +166,29 @@ static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
+static bool is_given(const pto_arguments_t *given, const char *name) {
+    for (int i = 0; i < given->given_count; i++)
+        if (strcmp(given->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The model's error is of all cells, however they are scored, and nothing else is printed. */
+static int check_model_error(const pto_arguments_t *given) {
+    static const char *const without[] = {"test", "train-file", "statistic",     "min-bytes", "skip",
+                                          "by",   "baselines",  "leave-one-out", "in-sample", "cells"};
+    for (size_t i = 0; i < sizeof without / sizeof *without && is_given(given, "model-error"); i++)
+        if (is_given(given, without[i]))
+            return pto_usage_error(&syntax, "--model-error cannot be combined with --%s", without[i]);
+    return -1;
+}
+
 /* Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     if (given->operand_count == 0 && pto_arguments_text(given, "machine"))
         return pto_usage_error(&syntax, "no measured collectives given");
-    return pto_options_machine(given, &arguments->shared);
+    int code = check_model_error(given);
+    return code < 0 ? pto_options_machine(given, &arguments->shared) : code;
 }
 
 /* --- scoring ------------------------------------------------------------------------------------------- */

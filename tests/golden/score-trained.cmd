@@ -11,3 +11,4 @@ score --baselines --format csv | grep ^all
 score --in-sample | sed -n '/^# in sample/p; /^all$/,$p' | head -4
 score --train nodes=2 --test nodes=2 --cells --format csv | cut -d, -f1-3,5,21-24 | sort -u
 score --model-error
+score --model-error --test nodes=4 2>&1 | head -1

@@ -80,6 +80,23 @@ static void interpolation_follows_each_strategy_over_nodes(void **state) {
     drop(&made);
 }
 
+/* What was predicted until Ctrl-C. */
+static void a_part_teaches_nothing(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        trained_t made = split(growing, 16);
+        if (i == 0)
+            pto_score_cut(&made.train, 1);
+        else
+            pto_score_cut_nodes(&made.train, 4);
+        assert_int_equal(made.train.cell_count, 1);
+        assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
+        for (pto_picker_t picker = PTO_PICKER_NEAREST; picker < PTO_PICKER_COUNT; picker++)
+            assert_int_equal(baseline_of(&made, 0, picker)->picked, -1);
+        drop(&made);
+    }
+}
+
 /* The line through 4 and 16 nodes falls below 0 at 2 nodes in log N. */
 static void a_line_below_zero_gives_the_least_time(void **state) {
     (void)state;
@@ -168,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_takes_the_winner_of_the_nearest_node_count),
         cmocka_unit_test(interpolation_follows_each_strategy_over_nodes),
+        cmocka_unit_test(a_part_teaches_nothing),
         cmocka_unit_test(a_line_below_zero_gives_the_least_time),
         cmocka_unit_test(neighbors_vote_for_the_winner),
         cmocka_unit_test(residual_scales_the_prediction),

@@ -14,6 +14,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
+#include "portolan/progress.h"
 #include "portolan/topology.h"
 
 typedef struct {
@@ -114,6 +115,33 @@ static void candidates_are_priced_as_placed(void **state) {
     assert_true(priced > 5);
     pto_map_result_fini(&result);
     drop(&question);
+}
+
+static pto_progress_t first_progress;
+
+/* Of what has just ended, the numbers are still there. The first is the mapping; the refinement follows. */
+static void keep_first_progress(void) {
+    if (first_progress.total == 0)
+        pto_progress_read(&first_progress);
+}
+
+static void progress_ends_at_all_candidates(void **state) {
+    static const char *const layout[] = {"{nodes: 2, gpus_per_node: 3, procs_per_gpu: 1}", FOUR_BY_FOUR};
+    static const char *const counts[] = {"{pattern: groups, dims: [2, 3], along: 0}",
+                                         "{pattern: groups, dims: [4, 4], along: 0}"};
+    (void)state;
+    pto_progress_on_end(keep_first_progress);
+    for (int i = 0; i < 2; i++) { /* with and without all permutations */
+        question_t question;
+        ask(SUMMIT, layout[i], counts[i], &question);
+        first_progress.total = 0;
+        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
+        assert_int_equal(first_progress.done, result.count - 1);
+        assert_int_equal(first_progress.total, first_progress.done);
+        pto_map_result_fini(&result);
+        drop(&question);
+    }
+    pto_progress_on_end(NULL);
 }
 
 static void the_default_stays_where_nothing_is_gained(void **state) {
@@ -369,6 +397,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_across_nodes_are_kept_inside_them),
         cmocka_unit_test(candidates_are_priced_as_placed),
+        cmocka_unit_test(progress_ends_at_all_candidates),
         cmocka_unit_test(the_default_stays_where_nothing_is_gained),
         cmocka_unit_test(swaps_improve_what_the_mappers_propose),
         cmocka_unit_test(loads_of_a_recorded_topology_are_the_thesis_s),

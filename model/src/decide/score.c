@@ -402,6 +402,7 @@ void pto_score_cut(pto_score_t *score, int64_t cell_count) {
     for (int64_t i = cell_count; i < score->cell_count; i++)
         cell_fini(&score->cell[i]);
     score->cell_count = cell_count;
+    score->is_cut = true;
 }
 
 void pto_score_cut_nodes(pto_score_t *score, int64_t nodes) {
@@ -412,6 +413,7 @@ void pto_score_cut_nodes(pto_score_t *score, int64_t nodes) {
         else
             cell_fini(&score->cell[i]);
     score->cell_count = kept;
+    score->is_cut = true;
 }
 
 void pto_score_fini(pto_score_t *score) {

@@ -196,7 +196,7 @@ pto_status_t pto_score_learn(pto_score_t *score, const pto_score_t *train, int64
         [PTO_PICKER_LOG - PTO_BASELINE_FIRST] = log_s,
         [PTO_PICKER_RESIDUAL - PTO_BASELINE_FIRST] = residual_s};
     pto_status_t status = PTO_OK;
-    for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
+    for (int64_t i = 0; i < score->cell_count && status == PTO_OK && !train->is_cut; i++) {
         pto_score_cell_t *cell = &score->cell[i];
         if (nodes != 0 && cell->nodes != nodes)
             continue;

@@ -53,8 +53,6 @@ static pto_status_t price(choice_t *choice, const int64_t *place, int first, int
     }
     pto_mapping_fini(&placed.mapping);
     choice->result->priced++;
-    if (choice->shown)
-        pto_progress_add(1);
     if (status == PTO_OK && *strategy < 0)
         status =
             pto_error_set(choice->err, reason.status, "no strategy can be priced: %.400s", reason.message);
@@ -86,11 +84,17 @@ static const pto_map_candidate_t *find_same(const pto_map_result_t *result,
     return NULL;
 }
 
+static void add_progress(const choice_t *choice) {
+    if (choice->shown)
+        pto_progress_add(1);
+}
+
 /* Price a candidate that a mapper has filled in, or keep the reason why it has not. */
 static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto_status_t status,
                            const pto_error_t *fault) {
     pto_map_result_t *result = choice->result;
     int strategy;
+    add_progress(choice);
     if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE) {
         free(candidate->place);
         candidate->place = NULL;
@@ -142,17 +146,31 @@ static pto_status_t try_mapper(choice_t *choice, const pto_mapper_t *mapper, pto
     return finish(choice, candidate, status, &fault);
 }
 
+static int seeds_of(const choice_t *choice, const pto_mapper_t *mapper) {
+    return depends_on_seed(mapper) && choice->options->seeds > 1 ? choice->options->seeds : 1;
+}
+
+static bool permutes(const choice_t *choice, const pto_mapper_t *mapper) {
+    return mapper == &pto_mapper_exact && pto_layout_owner_count(&choice->layout) <= PTO_PERMUTED_MAX;
+}
+
 /* All permutations can also be judged by the slowest process instead of by the sum. */
 static pto_status_t try_seeds(choice_t *choice, const pto_mapper_t *mapper) {
-    int seeds = depends_on_seed(mapper) && choice->options->seeds > 1 ? choice->options->seeds : 1;
-    bool all = mapper == &pto_mapper_exact && choice->problem.flows->count <= PTO_PERMUTED_MAX;
+    bool all = permutes(choice, mapper);
     pto_status_t status = PTO_OK;
-    for (int number = 0; number < seeds && status == PTO_OK && !pto_is_stopped(); number++)
+    for (int number = 0; number < seeds_of(choice, mapper) && status == PTO_OK && !pto_is_stopped(); number++)
         status = try_mapper(choice, mapper, PTO_AIM_SUM, number);
     for (int aim = PTO_AIM_IN_TURN; aim < PTO_AIM_COUNT && all && status == PTO_OK && !pto_is_stopped();
          aim++)
         status = try_mapper(choice, mapper, (pto_aim_t)aim, 0);
     return status;
+}
+
+static bool has_phases(const choice_t *choice, const pto_mapper_t *mapper) {
+    bool any = false;
+    for (int phase = 0; phase < PTO_PHASE_COUNT; phase++)
+        any = any || choice->options->phase[phase];
+    return any && mapper != &pto_mapper_slot && mapper != &pto_mapper_node && mapper != &pto_mapper_random;
 }
 
 static pto_status_t try_phases(choice_t *choice, const pto_mapper_t *mapper) {
@@ -161,12 +179,11 @@ static pto_status_t try_phases(choice_t *choice, const pto_mapper_t *mapper) {
     const int64_t size[PTO_PHASE_COUNT] = {per_node, choice->layout.gpus_per_socket * per_gpu, per_gpu};
     int64_t part_size[PTO_PHASE_COUNT];
     int part_count = 0;
+    if (!has_phases(choice, mapper))
+        return PTO_OK;
     for (int phase = 0; phase < PTO_PHASE_COUNT; phase++)
         if (choice->options->phase[phase])
             part_size[part_count++] = size[phase];
-    if (part_count == 0 || mapper == &pto_mapper_slot || mapper == &pto_mapper_node ||
-        mapper == &pto_mapper_random)
-        return PTO_OK;
     pto_map_candidate_t *candidate = add_candidate(choice);
     pto_error_t fault = {.status = PTO_OK};
     if (!candidate)
@@ -210,6 +227,7 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int
             int chosen;
             swap(candidate->place, i, j);
             pto_status_t status = price(choice, candidate->place, strategy, strategy + 1, &seconds, &chosen);
+            add_progress(choice);
             double sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
             if (status == PTO_OK && is_better(seconds, sum, candidate)) {
                 candidate->seconds = seconds;
@@ -283,13 +301,21 @@ static pto_status_t refuse_equal(pto_error_t *err) {
     return PTO_ERR_NOT_APPLICABLE;
 }
 
+/* As many as try_seeds and try_phases make. */
+static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
+    if (mapper == &pto_mapper_slot)
+        return 0;
+    int aims = permutes(choice, mapper) ? PTO_AIM_COUNT - PTO_AIM_IN_TURN : 0;
+    return seeds_of(choice, mapper) + aims + has_phases(choice, mapper);
+}
+
 /* The prices of all candidates, and those of the refinement if its number is given. */
 static pto_status_t check_work(choice_t *choice) {
     const pto_map_options_t *options = choice->options;
     int64_t each = 0;
     choice->candidates = 1;
     for (int m = 0; m < options->mapper_count; m++)
-        choice->candidates += depends_on_seed(options->mapper[m]) && options->seeds > 1 ? options->seeds : 1;
+        choice->candidates += candidates_of(choice, options->mapper[m]);
     int64_t times = choice->candidates + (options->refine > 0 ? options->refine : 0);
     pto_status_t status = pto_check_work(choice->scenario, choice->machine, times, &each, choice->err);
     choice->candidates_work = status == PTO_OK ? choice->candidates * each : 0;
@@ -330,7 +356,7 @@ static pto_status_t choose(choice_t *choice) {
     if (status != PTO_OK)
         return status;
     snprintf(choice->result->candidate[0].name, sizeof choice->result->candidate[0].name, "default (slot)");
-    choice->shown = pto_progress_begin("mapping", choice->candidates, 0);
+    choice->shown = pto_progress_begin("mapping", choice->candidates - 1, 0); /* the default is priced */
     for (int m = 0; m < options->mapper_count && status == PTO_OK && !pto_is_stopped(); m++) {
         if (options->mapper[m] != &pto_mapper_slot)
             status = try_seeds(choice, options->mapper[m]);
