@@ -176,16 +176,23 @@ static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto
         pto_charge_share(charge, &machine->event_s, PTO_SPACE_CPU, times);
 }
 
+pto_status_t pto_find_peer_copy(const pto_machine_t *machine, pto_reach_t *reach, pto_error_t *err) {
+    if (!pto_postal_known(&machine->peer[*reach]))
+        *reach = PTO_REACH_ON_SOCKET;
+    if (pto_postal_known(&machine->peer[*reach]))
+        return PTO_OK;
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "machine %s has no peer.on_socket, which the plan needs", machine->name);
+}
+
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
                                   pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
-    if (!pto_postal_known(&machine->peer[reach]))
-        reach = PTO_REACH_ON_SOCKET;
-    if (!pto_postal_known(&machine->peer[reach]))
-        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
-                                "machine %s has no peer.on_socket, which the plan needs", machine->name);
+    pto_status_t status = pto_find_peer_copy(machine, &reach, err);
+    if (status != PTO_OK)
+        return status;
     bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
     if (queued)
         charge_place(charge, machine, PTO_COPY_D2D, behind, once);
@@ -466,9 +473,18 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, con
     }
 }
 
+static bool has_messages(const pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (charge->moved[level])
+            return true;
+    return false;
+}
+
 pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
                            const pto_outflow_t *outflow) {
     pto_time_t off_node;
+    if (!has_messages(charge))
+        return charge->other;
     find_bound(charge, machine, outflow, &off_node);
     pto_time_t on_node =
         pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
@@ -477,7 +493,7 @@ pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *mach
 
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
     pto_time_t off_node;
-    if (!charge->terms)
+    if (!charge->terms || !has_messages(charge))
         return;
     bound_t bound = find_bound(charge, machine, outflow, &off_node);
     if (bound != BOUND_OWN)

@@ -156,6 +156,10 @@ pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_c
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
+/* The reach whose cost such a copy between GPUs has: the other one's where its own is not known. Errors:
+ * PTO_ERR_NOT_APPLICABLE where the machine has neither. */
+pto_status_t pto_find_peer_copy(const pto_machine_t *machine, pto_reach_t *reach, pto_error_t *err);
+
 /* A copy between two GPUs; the busier of their links carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
