@@ -449,8 +449,9 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
     return PTO_OK;
 }
 
-/* Where prices are stopped, the points before are the sweep, or what is priced of the first. */
-static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool shown, pto_error_t *err) {
+/* Where prices are stopped, the points before are the sweep, or what is priced of the first. `counted`: the
+ * prices have work that progress shows. */
+static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool counted, pto_error_t *err) {
     bool any = false;
     int64_t point = 0;
     for (; point < made->point_count; point++)
@@ -470,7 +471,7 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool show
             if (status != PTO_OK)
                 return status;
             any = any || prediction->applicable;
-            if (shown)
+            if (counted)
                 pto_progress_add(pto_cell_work(made->scenario, made->machine, point, made->strategy[i]));
         }
     if (any)
@@ -500,7 +501,7 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
     bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
-    status = predict_all(&made, explain, shown, err);
+    status = predict_all(&made, explain, shown && work > 0, err);
     if (shown)
         pto_progress_end();
     if (status != PTO_OK) {
