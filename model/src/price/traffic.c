@@ -255,11 +255,14 @@ static void scan_members(scan_t *scan) {
     } else if (acting <= COUNT_ALL_MAX) {
         scan_range(scan, 0, acting);
     } else {
-        int64_t step = 4 * (distance > scan->who.stride ? distance : scan->who.stride);
+        int64_t stride = scan->who.stride;
+        int64_t step = 4 * (distance > stride ? distance : stride);
         int64_t period = per_node / gcd(per_node, step) * step;
-        scan_range(scan, 0, 2 * period);
-        scan_range(scan, scan->group->fold - 2 * period, scan->group->fold + 2 * period);
-        scan_range(scan, acting - 2 * period, acting);
+        int64_t window = 2 * period / stride + 1; /* acting members */
+        int64_t folded = (scan->group->fold - scan->who.first) / stride;
+        scan_range(scan, 0, window);
+        scan_range(scan, folded - window, folded + window);
+        scan_range(scan, acting - window, acting);
     }
 }
 
