@@ -213,7 +213,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
     pto_ledger_t *mine = &pricing->ledger[actor];
-    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
