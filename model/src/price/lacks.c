@@ -1,6 +1,6 @@
-/* Whether the machine lacks the cost of a copy between processes that a plan is sure to make. Most of the
- * plans that share memory are refused for it on a machine without that cost, and walking them until they are
- * took as long as all other prices of a scenario together. */
+/* Whether the machine lacks the cost of a copy between processes that a plan is sure to make. Such a plan is
+ * refused before it is walked: walks that ended at that copy took nearly as long as all other prices of a
+ * scenario together. */
 #include "price/pricing.h"
 
 static bool is_between_processes(const pto_pricing_t *pricing, const pto_step_t *step) {

@@ -277,7 +277,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     return status;
 }
 
-/* Most actors take no part in a stage of leaders or roots: theirs costs nothing. */
+/* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false;
