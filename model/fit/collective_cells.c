@@ -63,12 +63,15 @@ double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, 
 }
 
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss) {
-    double sum = 0;
+    double sum = 0, least_s = INFINITY;
     int pick = 0;
     for (int c = 0; c < cell->candidate_count; c++) {
+        double predicted_s = exp(miss[c]) * cell->candidate[c].measured_s;
         sum += fabs(miss[c]);
-        if (exp(miss[c]) * cell->candidate[c].measured_s < exp(miss[pick]) * cell->candidate[pick].measured_s)
+        if (predicted_s < least_s) {
+            least_s = predicted_s;
             pick = c;
+        }
     }
     return sum / cell->candidate_count + pto_score_regret(cell, pick);
 }

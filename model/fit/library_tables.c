@@ -121,9 +121,10 @@ static int variant_for(const choice_t *choice, int64_t bytes) {
     return choice->variant[row];
 }
 
-static double badness_of(const trials_t *trials, const choice_t *choice) {
+/* Summed until it is `most`. */
+static double badness_of(const trials_t *trials, const choice_t *choice, double most) {
     double sum = 0;
-    for (int64_t i = 0; i < trials->cell_count; i++) {
+    for (int64_t i = 0; i < trials->cell_count && sum < most; i++) {
         double miss[COLLECTIVE_CANDIDATES_MAX];
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
             int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
@@ -136,7 +137,7 @@ static double badness_of(const trials_t *trials, const choice_t *choice) {
 
 /* Replace `best` by `other` if that is better. */
 static void take_better(const trials_t *trials, choice_t other, choice_t *best) {
-    other.badness = badness_of(trials, &other);
+    other.badness = badness_of(trials, &other, best->badness);
     if (other.badness < best->badness)
         *best = other;
 }

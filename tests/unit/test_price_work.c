@@ -152,10 +152,53 @@ static void local_actions_are_those_of_the_plans_size(void **state) {
     assert_true(plans > 1000 && actions > plans);
 }
 
+/* Summit's file has no cost of copies between processes. */
+static void a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked(void **state) {
+    (void)state;
+    int64_t refused = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++) {
+                pto_request_t request = {.layout = {.nodes = 4,
+                                                    .gpus_per_node = 6,
+                                                    .owners_per_gpu = 1,
+                                                    .procs_per_gpu = 7,
+                                                    .gpus_per_socket = 3},
+                                         .collective = (pto_collective_t)c,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .bytes = 4096,
+                                         .messages = 4,
+                                         .strategy = pto_strategy_at(s),
+                                         .algorithm = pto_algorithm_at(a),
+                                         .by_library = true};
+                pto_plan_t *plan = NULL;
+                pto_price_t price;
+                pto_error_t err = {0};
+                if (c == PTO_COLLECTIVE_HALO || !(request.strategy->collectives & 1u << c) ||
+                    !(pto_strategy_with(request.strategy, request.algorithm) & 1u << c) ||
+                    pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                    continue;
+                int64_t before = pto_price_visits;
+                if (pto_actors_of(plan) == PTO_ACTORS_PLACES &&
+                    pto_price(plan, &summit, &price, NULL, &err) == PTO_ERR_NOT_APPLICABLE &&
+                    (strstr(err.message, "peer.on_socket") || strstr(err.message, "copies."))) {
+                    if (pto_price_visits != before)
+                        fail_msg("%s by %s with %s: %lld visits", pto_collective_name(request.collective),
+                                 request.strategy->name, request.algorithm->name,
+                                 (long long)(pto_price_visits - before));
+                    refused++;
+                }
+                pto_plan_destroy(plan);
+            }
+    print_message("%lld plans\n", (long long)refused);
+    assert_true(refused > 30);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
         cmocka_unit_test(local_actions_are_those_of_the_plans_size),
+        cmocka_unit_test(a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked),
     };
     return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);
 }

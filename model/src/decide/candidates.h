@@ -23,6 +23,10 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
 
+/* pto_cell_work of all cells, in the order of predictions, into `each`. Returns their sum, or INT64_MAX. */
+int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                      const pto_strategy_t *const *strategy, int strategy_count, int64_t *each);
+
 /* Leave out all points but the first ones. */
 void pto_predictions_cut(pto_predictions_t *predictions, int64_t point_count);
 

@@ -449,13 +449,16 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
     return PTO_OK;
 }
 
-/* Where prices are stopped, the points before are the sweep, or what is priced of the first. */
-static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool shown, pto_error_t *err) {
+/* Where prices are stopped, the points before are the sweep, or what is priced of the first. `work`: of
+ * each cell, for progress; NULL: none is shown. */
+static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int64_t *work,
+                                pto_error_t *err) {
     bool any = false;
     int64_t point = 0;
     for (; point < made->point_count; point++)
         for (int i = 0; i < made->strategy_count; i++) {
-            pto_prediction_t *prediction = &made->prediction[point * made->strategy_count + i];
+            int64_t cell = point * made->strategy_count + i;
+            pto_prediction_t *prediction = &made->prediction[cell];
             if (pto_is_stopped() && point > 0) {
                 pto_predictions_cut(made, point);
                 break;
@@ -470,8 +473,8 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, bool show
             if (status != PTO_OK)
                 return status;
             any = any || prediction->applicable;
-            if (shown)
-                pto_progress_add(pto_cell_work(made->scenario, made->machine, point, made->strategy[i]));
+            if (work)
+                pto_progress_add(work[cell]);
         }
     if (any)
         return PTO_OK;
@@ -487,22 +490,26 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
                               .sweep = pto_scenario_sweep(scenario),
                               .point_count = pto_scenario_points(scenario),
                               .point = swept_series(scenario)->value};
-    int64_t work = 0;
-    pto_status_t status = pto_check_work(scenario, machine, 1, &work, err);
-    if (status == PTO_OK)
-        status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
+    pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
         return status;
     assert(made.strategy_count > 0 && made.point_count > 0);
-    made.prediction = calloc((size_t)made.strategy_count * (size_t)made.point_count, sizeof *made.prediction);
-    if (!made.prediction) {
-        pto_predictions_fini(&made);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
+    size_t cells = (size_t)made.strategy_count * (size_t)made.point_count;
+    int64_t *each = malloc(cells * sizeof *each), work = 0;
+    made.prediction = calloc(cells, sizeof *made.prediction);
+    if (!made.prediction || !each)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
+    if (status == PTO_OK) {
+        work = pto_each_work(scenario, machine, made.strategy, made.strategy_count, each);
+        status = pto_check_amount(scenario, "pricing takes the work of", work, 1, err);
     }
-    bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
-    status = predict_all(&made, explain, shown, err);
-    if (shown)
-        pto_progress_end();
+    if (status == PTO_OK) {
+        bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
+        status = predict_all(&made, explain, shown ? each : NULL, err);
+        if (shown)
+            pto_progress_end();
+    }
+    free(each);
     if (status != PTO_OK) {
         pto_predictions_fini(&made);
         return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "decide/candidates.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
@@ -42,6 +43,18 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
         if (!pto_multiply(prices, plan_work(&request, machine), &more) || !pto_add(work, more, &work))
             return INT64_MAX;
     }
+    return work;
+}
+
+int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                      const pto_strategy_t *const *strategy, int strategy_count, int64_t *each) {
+    int64_t work = 0;
+    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
+        for (int i = 0; i < strategy_count; i++, each++) {
+            *each = pto_cell_work(scenario, machine, point, strategy[i]);
+            if (!pto_add(work, *each, &work))
+                work = INT64_MAX;
+        }
     return work;
 }
 

@@ -31,8 +31,6 @@ const pto_group_traits_t pto_group_traits[] = {
 };
 PTO_EACH_NAMED(pto_group_traits, PTO_GROUP_COUNT);
 
-int64_t pto_fold_out(int64_t fold, int64_t index) { return index < fold ? 2 * index + 1 : index + fold; }
-
 int64_t pto_fold_in(int64_t fold, int64_t base_index) {
     if (base_index >= 2 * fold)
         return base_index - fold;

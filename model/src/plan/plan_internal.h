@@ -95,7 +95,9 @@ int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t k
 
 /* Index arithmetic of folded groups: the member before folding, and the reverse (-1 for a member folded
  * away). */
-int64_t pto_fold_out(int64_t fold, int64_t index);
+static inline int64_t pto_fold_out(int64_t fold, int64_t index) {
+    return index < fold ? 2 * index + 1 : index + fold;
+}
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
 /* Check that only those nodes contain lanes, and are in lanes, of which plan.h says so. Errors:

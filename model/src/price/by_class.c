@@ -169,7 +169,7 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
  */
 static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
-    action->ordinal = pto_expr_value(step->peers.first, action->k, action->core, 0);
+    action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
     *bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
     if (*bytes == 0 && !step->send_empty)
         return NULL;
@@ -221,9 +221,9 @@ static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mi
 static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;
-    int64_t until = pto_expr_value(peers->until, action->k, action->core, 0);
-    int64_t stride = pto_expr_value(peers->stride, action->k, action->core, 0);
-    action->peer = pto_expr_value(peers->first, action->k, action->core, 0);
+    int64_t until = pto_expr_at(&peers->until, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+    action->peer = pto_expr_at(&peers->first, action->k, action->core, 0);
     for (; action->peer < until; action->peer += stride) {
         int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
         if (action->peer == action->core || (bytes == 0 && !action->step->send_empty))
@@ -282,8 +282,8 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         first = 0;
         last = pricing->actor_count - 1;
     } else if (pricing->kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
-        first = class_of(pricing, pto_expr_value(step->peers.first, action->k, 0, 0));
-        last = class_of(pricing, pto_expr_value(step->peers.until, action->k, 0, 0) - 1);
+        first = class_of(pricing, pto_expr_at(&step->peers.first, action->k, 0, 0));
+        last = class_of(pricing, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
     } else if (pricing->kind == PTO_ACTORS_CLASSES && index & PTO_BY_CORE) {
         first = class_of(pricing, step->core_first);
         last = class_of(pricing, step->core_first + step->core_count - 1);

@@ -110,18 +110,36 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
 }
 
 /* Between processes that share memory the copy is all there is, so its price must be known. */
-static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
-    const pto_step_t *step = action->step;
-    copy_t copy = copy_of(to->plan, action);
+static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t *step, pto_copy_kind_t kind,
+                                 pto_error_t *err) {
     bool shared = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
-    bool in_one_memory = copy.kind == PTO_COPY_D2D || copy.kind == PTO_COPY_H2H;
+    bool in_one_memory = kind == PTO_COPY_D2D || kind == PTO_COPY_H2H;
+    if (!shared || !in_one_memory || pto_postal_known(&machine->copies[kind][PTO_REACH_ON_SOCKET]))
+        return PTO_OK;
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
+                            pto_copy_kind_name(kind));
+}
+
+static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
+    copy_t copy = copy_of(to->plan, action);
     if (copy.between_gpus)
         return charge_between(to, &copy);
-    if (shared && in_one_memory && !pto_postal_known(&to->machine->copies[copy.kind][PTO_REACH_ON_SOCKET]))
-        return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
-                                "machine %s has no copies.%s.on_socket, which the plan needs",
-                                to->machine->name, pto_copy_kind_name(copy.kind));
-    return pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes);
+    pto_status_t status = check_shared(to->machine, action->step, copy.kind, to->err);
+    return status == PTO_OK ? pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes) : status;
+}
+
+pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
+                              pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, action);) {
+        copy_t copy = copy_of(plan, action);
+        if (!copy.between_gpus)
+            status = check_shared(machine, action->step, copy.kind, err);
+        else if (copy.bytes > 0)
+            status = pto_find_peer_copy(machine, &copy.reach, err);
+    }
+    return status;
 }
 
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {

@@ -176,16 +176,23 @@ static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto
         pto_charge_share(charge, &machine->event_s, PTO_SPACE_CPU, times);
 }
 
+pto_status_t pto_find_peer_copy(const pto_machine_t *machine, pto_reach_t *reach, pto_error_t *err) {
+    if (!pto_postal_known(&machine->peer[*reach]))
+        *reach = PTO_REACH_ON_SOCKET;
+    if (pto_postal_known(&machine->peer[*reach]))
+        return PTO_OK;
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "machine %s has no peer.on_socket, which the plan needs", machine->name);
+}
+
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
                                   pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
-    if (!pto_postal_known(&machine->peer[reach]))
-        reach = PTO_REACH_ON_SOCKET;
-    if (!pto_postal_known(&machine->peer[reach]))
-        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
-                                "machine %s has no peer.on_socket, which the plan needs", machine->name);
+    pto_status_t status = pto_find_peer_copy(machine, &reach, err);
+    if (status != PTO_OK)
+        return status;
     bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
     if (queued)
         charge_place(charge, machine, PTO_COPY_D2D, behind, once);
@@ -389,44 +396,43 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
                      double bytes_each) {
     pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
     int64_t nodes = pto_plan_request(plan)->layout.nodes;
+    outflow->limits_known = false;
     outflow->messages[space] += messages;
     outflow->bytes[space] += messages * bytes_each;
     if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR)
         outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
 }
 
-/* What a node's messages need, each of three ways; a limit that the machine does not know is 0. */
-typedef struct {
-    pto_time_t bytes;
-    pto_time_t contended; /* of the bytes that others contend for, without the contention's own factor */
-    pto_time_t messages;
-} limits_t;
-
-static limits_t limits_of(const pto_machine_t *machine, const pto_outflow_t *outflow) {
-    limits_t limits = {{.s = 0}, {.s = 0}, {.s = 0}};
+/* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
+ * is 0. All actors of the node ask for it. */
+static void find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
+    pto_time_t bytes = {0}, contended = {0}, messages = {0};
+    if (outflow->limits_known)
+        return;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         const pto_param_t *per_byte = &machine->injection_s_per_byte[space];
         const pto_param_t *per_message = &machine->injection_s_per_message[space];
-        limits.bytes = pto_time_add(limits.bytes, pto_time_of(per_byte, outflow->bytes[space]));
-        limits.contended = pto_time_add(limits.contended, pto_time_of(per_byte, outflow->contended[space]));
-        limits.messages = pto_time_add(limits.messages, pto_time_of(per_message, outflow->messages[space]));
+        bytes = pto_time_add(bytes, pto_time_of(per_byte, outflow->bytes[space]));
+        contended = pto_time_add(contended, pto_time_of(per_byte, outflow->contended[space]));
+        messages = pto_time_add(messages, pto_time_of(per_message, outflow->messages[space]));
     }
-    return limits;
+    contended = pto_time_multiply(contended, pto_time_of(&machine->contention, 1));
+    outflow->bytes_limit = pto_time_add(bytes, contended);
+    outflow->rate_limit = pto_time_add(messages, outflow->bytes_limit);
+    outflow->limits_known = true;
 }
 
 /* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
 /* A tape need not keep which bound it is: the time is the largest of the three. */
-static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
-                          const pto_outflow_t *outflow, pto_time_t *time) {
+static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
+                          pto_time_t *time) {
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);
     if (!charge->moved[PTO_LEVEL_OFF_NODE])
         return BOUND_OWN;
-    limits_t limits = limits_of(machine, outflow);
-    pto_time_t contention = pto_time_multiply(limits.contended, pto_time_of(&machine->contention, 1));
-    pto_time_t bytes = pto_time_add(limits.bytes, contention);
-    pto_time_t rate = pto_time_add(limits.messages, bytes);
+    find_limits(outflow, machine);
+    pto_time_t bytes = outflow->bytes_limit, rate = outflow->rate_limit;
     bound_t bound = charge->off_node.s < bytes.s ? BOUND_BYTES : BOUND_OWN;
     *time = pto_time_add(charge->off_node_alpha, pto_time_max(charge->off_node, bytes));
     if (rate.s > time->s)
@@ -448,7 +454,7 @@ static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_spac
 }
 
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
-static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
+static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
                          bound_t bound) {
     pto_ledger_t *terms = charge->terms;
     int kept = 0;
@@ -466,18 +472,26 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, con
     }
 }
 
-pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
-                           const pto_outflow_t *outflow) {
+static bool has_messages(const pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (charge->moved[level])
+            return true;
+    return false;
+}
+
+pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow) {
     pto_time_t off_node;
+    if (!has_messages(charge))
+        return charge->other;
     find_bound(charge, machine, outflow, &off_node);
     pto_time_t on_node =
         pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
     return pto_time_add(pto_time_add(on_node, off_node), charge->other);
 }
 
-void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
+void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow) {
     pto_time_t off_node;
-    if (!charge->terms)
+    if (!charge->terms || !has_messages(charge))
         return;
     bound_t bound = find_bound(charge, machine, outflow, &off_node);
     if (bound != BOUND_OWN)

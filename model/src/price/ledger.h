@@ -48,6 +48,10 @@ typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
     double contended[PTO_SPACE_COUNT];
+    /* What its limits make of these, once it has been asked for. */
+    bool limits_known;
+    pto_time_t bytes_limit;
+    pto_time_t rate_limit;
 } pto_outflow_t;
 
 /* Add what a node sends in one step. Partners in pairs (xor) have each other to themselves. */
@@ -156,6 +160,10 @@ pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_c
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
+/* The reach whose cost such a copy between GPUs has: the other one's where its own is not known. Errors:
+ * PTO_ERR_NOT_APPLICABLE where the machine has neither. */
+pto_status_t pto_find_peer_copy(const pto_machine_t *machine, pto_reach_t *reach, pto_error_t *err);
+
 /* A copy between two GPUs; the busier of their links carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
@@ -208,11 +216,10 @@ void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
 /* What the charge takes under the node's injection limit. */
-pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
-                           const pto_outflow_t *outflow);
+pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow);
 
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
-void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow);
+void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow);
 
 void pto_ledger_fini(pto_ledger_t *ledger);
 

@@ -293,7 +293,7 @@ static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, in
 /* Once it is known what each node sends, which may limit all of its messages. An explanation keeps none of
  * the sends, so it takes them again. */
 static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_charge_t in, *out = &stage->out[actor];
     pto_status_t status = PTO_OK;
     if (pricing->explain) {

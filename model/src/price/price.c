@@ -213,7 +213,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
     pto_ledger_t *mine = &pricing->ledger[actor];
-    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
@@ -277,10 +277,11 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     return status;
 }
 
+/* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
+    bool begun = false;
     pto_price_visits++;
-    begin_costs(pricing, stage, k, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
@@ -289,17 +290,22 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             continue;
         if (!pricing->in_lanes && !streams(pricing, step))
             pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
-            pto_time_positive(costs.other.other)) {
-            settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
+        bool settles = begun && pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
+                       pto_time_positive(costs.other.other);
+        if (settles) /* flags are raised and seen after the steps before them */
+            settle_costs(pricing, actor, &costs);
+        if (settles || !begun)
             begin_costs(pricing, stage, k, &costs);
-        }
+        begun = true;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
         if (status != PTO_OK)
             return status;
     }
-    settle_costs(pricing, actor, &costs);
+    if (begun)
+        settle_costs(pricing, actor, &costs);
+    else
+        pto_lane_ended(pricing, actor);
     return PTO_OK;
 }
 
@@ -330,22 +336,13 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
-static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+/* Whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
+static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
+                    int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
-        if (step->kind == PTO_STEP_WAIT && pto_actor_acts(pricing, step, actor, k, &action))
-            return true;
-    }
-    return false;
-}
-
-static bool uses_memory(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
-        pto_action_t action;
-        if ((step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
-            pto_actor_acts(pricing, step, actor, k, &action))
+        if (kinds & 1u << step->kind && pto_actor_acts(pricing, step, actor, k, &action))
             return true;
     }
     return false;
@@ -375,7 +372,7 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
         for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
             pto_time_t taken = pto_time_subtract(pricing->ledger[actor].time, pricing->before[actor].time);
             int64_t node = pricing->actor[actor].place.node;
-            if (!uses_memory(pricing, stage, actor, k))
+            if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
                 continue;
             if (pass == 0)
                 longest[node] = pto_time_max(longest[node], taken);
@@ -411,7 +408,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
-            if (has_wait(pricing, stage, pricing->order[i], k) == (pass == 1))
+            if (acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
@@ -563,6 +560,8 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         return status;
     pricing.out_of_memory = !allocate(&pricing);
     if (!pricing.out_of_memory)
+        status = pto_pricing_check_costs(&pricing);
+    if (!pricing.out_of_memory && status == PTO_OK)
         status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
     if (pricing.out_of_memory)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");

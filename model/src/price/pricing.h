@@ -124,6 +124,11 @@ extern _Thread_local int64_t pto_price_visits;
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
 
+/* --- lacks.c -------------------------------------------------------------------------------------------- */
+
+/* Before the walk. Errors: PTO_ERR_NOT_APPLICABLE, with which it would end. */
+pto_status_t pto_pricing_check_costs(const pto_pricing_t *pricing);
+
 /* --- loops.c -------------------------------------------------------------------------------------------- */
 
 /* Iterations [uniform_from, uniform_to) of a loop or pipeline that cost the same, taken `period` at a time.

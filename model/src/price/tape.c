@@ -19,7 +19,7 @@ struct pto_tape {
 
 _Thread_local pto_tape_t *pto_tape_recording;
 
-enum { CAPACITY_FIRST = 256 };
+enum { CAPACITY_FIRST = 2048 };
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
@@ -30,17 +30,14 @@ static bool same_number(double a, double b) {
     return a_bits == b_bits;
 }
 
+/* The parts are multiplied side by side: a price looks up thousands of records. */
 static uint64_t hash_of(const pto_tape_record_t *record) {
     uint64_t number;
     memcpy(&number, &record->number, sizeof number);
-    uint64_t hash = (uint64_t)record->op;
-    const uint64_t part[] = {(uint64_t)record->a, (uint64_t)record->b, (uint64_t)(uintptr_t)record->param,
-                             number};
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        hash = (hash ^ part[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    return hash;
+    uint64_t operands = (uint64_t)record->a << 32 | (uint64_t)record->b;
+    uint64_t hash = operands * UINT64_C(0x9E3779B97F4A7C15) ^ number * UINT64_C(0xC2B2AE3D27D4EB4F) ^
+                    (uint64_t)(uintptr_t)record->param * UINT64_C(0x165667B19E3779F9) ^ (uint64_t)record->op;
+    return hash ^ hash >> 32 ^ hash >> 51;
 }
 
 static bool is_same(const pto_tape_record_t *a, const pto_tape_record_t *b) {

@@ -255,11 +255,14 @@ static void scan_members(scan_t *scan) {
     } else if (acting <= COUNT_ALL_MAX) {
         scan_range(scan, 0, acting);
     } else {
-        int64_t step = 4 * (distance > scan->who.stride ? distance : scan->who.stride);
+        int64_t stride = scan->who.stride;
+        int64_t step = 4 * (distance > stride ? distance : stride);
         int64_t period = per_node / gcd(per_node, step) * step;
-        scan_range(scan, 0, 2 * period);
-        scan_range(scan, scan->group->fold - 2 * period, scan->group->fold + 2 * period);
-        scan_range(scan, acting - 2 * period, acting);
+        int64_t window = 2 * period / stride + 1; /* acting members */
+        int64_t folded = (scan->group->fold - scan->who.first) / stride;
+        scan_range(scan, 0, window);
+        scan_range(scan, folded - window, folded + window);
+        scan_range(scan, acting - window, acting);
     }
 }
 
@@ -323,13 +326,9 @@ static void count_on_gpu(const pto_step_t *step, set_t set, int64_t core, pto_tr
     add_mix(traffic, &mix);
 }
 
-static set_t evaluate(pto_expr_t first, pto_expr_t stride, pto_expr_t until, int64_t k, int64_t core) {
-    return (set_t){pto_expr_value(first, k, core, 0), pto_expr_value(stride, k, core, 0),
-                   pto_expr_value(until, k, core, 0)};
-}
-
 static set_t members_of(const pto_step_t *step, int64_t k, int64_t core) {
-    return evaluate(step->who_first, step->who_stride, step->who_until, k, core);
+    return (set_t){pto_expr_at(&step->who_first, k, core, 0), pto_expr_at(&step->who_stride, k, core, 0),
+                   pto_expr_at(&step->who_until, k, core, 0)};
 }
 
 /* Common members repeat every lcm of the two strides. */
@@ -352,10 +351,12 @@ bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k
 
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
-    set_t set = {pto_expr_value(peers->first, k, core, 0), 1, 0};
+    set_t set = {pto_expr_at(&peers->first, k, core, 0), 1, 0};
     set.until = set.first + 1;
-    if (peers->kind != PTO_PEERS_XOR)
-        set = evaluate(peers->first, peers->stride, peers->until, k, core);
+    if (peers->kind != PTO_PEERS_XOR) {
+        set.stride = pto_expr_at(&peers->stride, k, core, 0);
+        set.until = pto_expr_at(&peers->until, k, core, 0);
+    }
     int64_t size = pto_plan_group(plan, step->group)->size;
     if (peers->kind == PTO_PEERS_SHIFT && set.until > size)
         set.until = size;

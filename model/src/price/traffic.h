@@ -20,7 +20,7 @@ typedef struct {
 } pto_traffic_t;
 
 /* Everything that a count depends on. */
-enum { PTO_TRAFFIC_KEY_NUMBERS = 8, PTO_TRAFFIC_CACHED = 4 };
+enum { PTO_TRAFFIC_KEY_NUMBERS = 8, PTO_TRAFFIC_CACHED = 12 };
 
 typedef struct {
     int group;
