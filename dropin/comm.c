@@ -11,17 +11,27 @@ static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Comm last = MPI_COMM_NULL;
 static drop_comm_t *last_found;
 
+/* Instead of what a process has no memory for. */
+static drop_comm_t lost = {.why = "out of memory"};
+
+static void clear(drop_comm_t *comm) {
+    drop_board_destroy(comm->board);
+    drop_host_detach(comm);
+    free(comm->gpus.place);
+    free(comm->host.place);
+    free(comm->node);
+    *comm = (drop_comm_t){.why = comm->why};
+}
+
 static void destroy(drop_comm_t *comm) {
     while (comm->routes) {
         drop_route_t *route = comm->routes;
         comm->routes = route->next;
         drop_route_destroy(route);
     }
-    drop_board_destroy(comm->board);
-    free(comm->gpus.place);
-    free(comm->host.place);
-    free(comm->node);
-    free(comm);
+    clear(comm);
+    if (comm != &lost)
+        free(comm);
 }
 
 /* MPI calls it on all processes of the communicator, before it frees it. */
@@ -56,23 +66,24 @@ bool drop_comms_begin(void) {
 
 /* --- who is where --------------------------------------------------------------------------------------- */
 
-/* Sets `node` to the processes' nodes and `id`; false if a process is outside of MPI_COMM_WORLD, as those are
- * that the program has started. */
-static bool read_members(drop_comm_t *comm) {
+/* Sets `node` to the processes' nodes and `id`. `*inside`: no process is outside of MPI_COMM_WORLD, as those
+ * are that the program has started. False: out of memory. */
+static bool read_members(drop_comm_t *comm, bool *inside) {
     MPI_Group group;
+    *inside = true;
     comm->node = calloc((size_t)comm->size, sizeof *comm->node);
     if (!comm->node)
         return false;
     MPI_Comm_group(comm->comm, &group);
-    bool inside = preload_world_ranks(group, comm->size, comm->node);
+    bool found = preload_world_ranks(group, comm->size, comm->node);
     MPI_Group_free(&group);
     comm->id = drop_digest;
-    for (int i = 0; i < comm->size && inside; i++) {
-        inside = comm->node[i] != MPI_UNDEFINED;
+    for (int i = 0; i < comm->size && found && *inside; i++) {
+        *inside = comm->node[i] != MPI_UNDEFINED;
         comm->id = drop_mix(comm->id, (uint64_t)comm->node[i]);
-        comm->node[i] = inside ? drop.node_of[comm->node[i]] : 0;
+        comm->node[i] = *inside ? drop.node_of[comm->node[i]] : 0;
     }
-    return inside;
+    return found;
 }
 
 static bool is_on_one_node(const drop_comm_t *comm) {
@@ -120,16 +131,23 @@ static unsigned asserted_kinds(MPI_Comm comm) {
     return kinds ? kinds : DROP_KIND_ANY;
 }
 
-/* Collective. The assertion is each process's own. Without GPUs it says nothing new. */
-static unsigned agree_on_kinds(MPI_Comm comm) {
-    unsigned mine = drop.any_gpu ? asserted_kinds(comm) : DROP_KIND_HOST, all = DROP_KIND_ANY;
-    if (drop.any_gpu && MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, comm) != MPI_SUCCESS)
-        return DROP_KIND_ANY;
-    return drop.any_gpu ? all : mine;
+/* Collective: whether all processes have what they need, and the kinds that any of them may pass: each
+ * asserts for itself. Without GPUs an assertion says nothing new, and so it does beside the user's promise.
+ */
+static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
+    pto_error_t err;
+    unsigned mine = drop.any_gpu && !drop.assumes_host ? asserted_kinds(comm->comm) : DROP_KIND_HOST;
+    int64_t lacks[2] = {!(mine & DROP_KIND_HOST), !(mine & DROP_KIND_GPU)};
+    status = pto_agree_least(comm->comm, status, lacks, 2, &err);
+    comm->kinds = (lacks[0] ? 0u : (unsigned)DROP_KIND_HOST) | (lacks[1] ? 0u : (unsigned)DROP_KIND_GPU);
+    return status;
 }
 
-static const char *why_not(drop_comm_t *comm) {
+/* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
+ * leave the communicator to MPI, or none. */
+static const char *why_not(drop_comm_t *comm, pto_status_t status) {
     int is_inter = 0;
+    bool inside;
     pto_error_t err;
     MPI_Comm_test_inter(comm->comm, &is_inter);
     if (is_inter)
@@ -138,23 +156,30 @@ static const char *why_not(drop_comm_t *comm) {
     MPI_Comm_rank(comm->comm, &comm->rank);
     if (comm->size == 1)
         return "a single process";
-    if (!read_members(comm))
+    bool has_room = read_members(comm, &inside);
+    if (!inside)
         return "processes outside of MPI_COMM_WORLD";
-    if (is_on_one_node(comm) && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
+    if (has_room && drop.takes_host)
+        has_room = drop_host_attach(comm);
+    if (agree_on_kinds(comm, has_room ? status : PTO_ERR_MEMORY) != PTO_OK)
+        return "out of memory";
+    comm->on_one_node = is_on_one_node(comm);
+    if (comm->on_one_node && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
         return "no shared memory";
-    comm->kinds = agree_on_kinds(comm->comm);
     return NULL;
 }
 
 static drop_comm_t *create(MPI_Comm handle) {
     drop_comm_t *made = calloc(1, sizeof *made);
-    if (!made)
-        return NULL;
+    pto_status_t status = made ? PTO_OK : PTO_ERR_MEMORY;
+    made = made ? made : &lost;
     made->comm = handle;
-    made->why = why_not(made);
-    if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS) {
-        destroy(made);
-        return NULL;
+    if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS)
+        status = PTO_ERR_MEMORY;
+    made->why = why_not(made, status);
+    if (made == &lost) {
+        clear(made);
+        made->why = "out of memory";
     }
     return made;
 }
@@ -273,14 +298,16 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     end_draft(&draft);
 }
 
-void drop_comm_find_host(drop_comm_t *comm) {
+bool drop_comm_find_host(drop_comm_t *comm) {
     draft_t draft;
-    if (begin_draft(comm, &comm->host, &draft)) {
+    bool has_room = begin_draft(comm, &comm->host, &draft);
+    if (has_room) {
         for (int i = 0; i < comm->size; i++)
             draft.gpu[i] = (uint64_t)i + 1;
         finish_draft(comm, &draft, &comm->host);
     }
     end_draft(&draft);
+    return has_room;
 }
 
 /* Turn nodes, GPUs of a node and processes of a GPU so that the root's are the first ones. */

@@ -32,6 +32,7 @@ typedef struct {
     bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
     bool assumes_host; /* PORTOLAN_ASSUME=host: the same */
     bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
+    bool misprices;    /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
     bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
     int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
@@ -88,6 +89,8 @@ typedef struct {
     int root;  /* -1: none */
     drop_rows_t in_rows;
     drop_rows_t out_rows;
+    const char *why_not_host; /* as all processes know it before they look at their buffers; NULL: a call on
+                                 host buffers is worth taking */
 } drop_call_t;
 
 /* What decides the plan, the same on all processes of a call that is taken. */
@@ -105,7 +108,7 @@ typedef struct {
 
 /* Whether this process can take the call: buffers in one kind of memory, plain datatypes, a known operation.
  * `*why` says why not. */
-bool drop_call_cell(drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
+bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
 /* The size of the call among `size` processes as each of them knows it, whatever its datatype; -1: not known.
  */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
@@ -191,7 +194,7 @@ void drop_route_destroy(drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
 
-typedef struct drop_answers drop_answers_t;
+typedef struct drop_host drop_host_t;
 
 typedef enum { DROP_KIND_HOST = 1, DROP_KIND_GPU = 2, DROP_KIND_ANY = 3 } drop_kind_t;
 
@@ -205,12 +208,13 @@ struct drop_comm {
     const char *why; /* it is left to MPI; NULL: it is not */
     uint64_t calls;
     unsigned kinds;      /* bits of drop_kind_t: memory that some process may pass */
+    bool on_one_node;    /* they agree by a board */
     drop_board_t *board; /* NULL: on several nodes */
     int *node;           /* by rank: lowest rank in MPI_COMM_WORLD of its node */
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
     drop_layout_t host;
-    drop_answers_t *answers;                /* about host buffers in such a layout; NULL: not asked yet */
+    drop_host_t *hosted;                    /* about host buffers; NULL: they are left to MPI */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
     uint64_t routes_made;
@@ -221,8 +225,8 @@ struct drop_comm {
 drop_comm_t *drop_comm_of(MPI_Comm handle);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* The layout for buffers in host memory; not collective. */
-void drop_comm_find_host(drop_comm_t *comm);
+/* The layout for buffers in host memory; not collective. False: out of memory. */
+bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
     return cell->in_host ? &comm->host : &comm->gpus;
 }
@@ -237,15 +241,17 @@ bool drop_comms_begin(void);
  * algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
 
-/* Whether a call on host buffers is worth taking: all sizes between two powers of two are judged alike. Not
- * collective, and the same on all processes of a call, whatever memory and datatypes they pass. `*why` says
- * why not. */
-bool drop_host_pays(drop_comm_t *comm, const drop_call_t *call, const char **why);
+/* What a communicator needs for host buffers. Not collective. False: out of memory. */
+bool drop_host_attach(drop_comm_t *comm);
+void drop_host_detach(drop_comm_t *comm);
+
+/* Collective: why calls like this one on host buffers are left to MPI, whatever the processes pass; NULL:
+ * they are worth taking. All sizes between two powers of two are judged alike, by process 0. */
+const char *drop_host_why_not(const drop_comm_t *comm, const drop_call_t *call);
 
 /* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
- * the library's at the beginning of its own. The predictions are explained ones of one size. `*library_s`: as
- * in a route. */
-bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions, double *library_s);
+ * the library's at the beginning of its own. The predictions are explained ones of one size. */
+bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
 
 /* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
 

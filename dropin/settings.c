@@ -127,6 +127,7 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
     drop.assumes_host = is_word("PORTOLAN_ASSUME", "host");
     drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
+    drop.misprices = number_of("PORTOLAN_MISPRICE", 0) == drop.rank && getenv("PORTOLAN_MISPRICE");
     drop.explains = is_set("PORTOLAN_EXPLAIN");
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
     drop.bytes_max = number_of("PORTOLAN_MEMORY", memory_default_bytes);
@@ -153,7 +154,7 @@ static uint64_t file_digest(void) {
     return digest;
 }
 
-/* What must be equal on all processes: each prices calls on host buffers by itself. */
+/* What must be equal on all processes. */
 static uint64_t settings_digest(void) {
     char machine[PTO_MACHINE_DIGEST_MAX] = "";
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
@@ -229,7 +230,9 @@ void drop_begin(void) {
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
         drop_say("%s", err.message);
-    drop.on = status == PTO_OK && drop_comms_begin();
+    if (status == PTO_OK)
+        status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
+    drop.on = pto_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;
     if (drop.on)
         drop_report_begin();
 }

@@ -82,16 +82,16 @@ enum { AGREE_BYTES_LEAST = 65536 };
 
 /* Whether some process may offer to take the call. All processes know the same of it: its bytes, and nothing
  * of the others' memory. */
-static bool may_be_offered(drop_comm_t *comm, const drop_call_t *call) {
+static bool may_be_offered(const drop_comm_t *comm, const drop_call_t *call) {
     int64_t bytes = drop_call_bytes(call, comm->size);
-    const char *why;
     bool on_gpus = (comm->kinds & DROP_KIND_GPU) && !drop.assumes_host && !comm->gpus.why;
     if (on_gpus && (drop.by_messages || bytes < 0 || bytes >= AGREE_BYTES_LEAST))
         return true;
-    return drop_host_pays(comm, call, &why);
+    return !call->why_not_host;
 }
 
-static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer, bool *have_plan) {
+static bool agree(const drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer,
+                  bool *have_plan) {
     if (comm->board && can)
         return drop_board_offer(comm->board, comm->comm, offer, have_plan);
     if (comm->board) {
@@ -249,7 +249,7 @@ static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
 }
 
 /* A call that this process knows to be MPI's is, whatever the others can do: it does not wait for them. */
-static bool is_known_as_mpis(drop_comm_t *comm, drop_route_t *known, drop_taken_t *taken) {
+static bool is_known_as_mpis(const drop_comm_t *comm, drop_route_t *known, drop_taken_t *taken) {
     if (!known || known->way != DROP_BY_MPI)
         return false;
     bool have_plan;
@@ -320,16 +320,21 @@ void drop_take(drop_taken_t *taken) {
     uint64_t gpu = 0;
     drop_comm_t *comm = drop_comm_of(taken->given.comm);
     taken->comm = comm;
-    taken->call = taken->given;
     taken->began_s = drop_reports ? drop_now_s() : 0;
     if (!comm || comm->why) {
+        taken->call = taken->given;
         taken->why = comm ? comm->why : "no communicator";
         return;
     }
     comm->calls++;
+    /* Every process of the call comes here: nothing above depends on what it passes. */
+    taken->given.why_not_host = drop_host_why_not(comm, &taken->given);
+    taken->call = taken->given;
     /* Without GPU buffers all processes know this, and no process waits for an offer. */
-    if (!(comm->kinds & DROP_KIND_GPU) && !drop_host_pays(comm, &taken->given, &taken->why))
+    if (!(comm->kinds & DROP_KIND_GPU) && taken->given.why_not_host) {
+        taken->why = taken->given.why_not_host;
         return;
+    }
     bool can = can_take(taken, &cell);
     drop_route_t *known = can ? find_route(comm, &cell) : NULL;
     if (is_known_as_mpis(comm, known, taken))

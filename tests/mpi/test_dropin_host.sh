@@ -70,6 +70,17 @@ if ! is_mpich; then # which forgets what the program asserts
     check "and the summary says why" has "mpi (GPU buffers alone, as the program asserts)"
     check "what it calls by other names may be both" takes_of 4 4 under $last "$program" kinds cuda,systems
 fi
+# One process finds other prices than the rest: what process 0 finds is done, and no process waits for ever.
+calls_taken() { # COUNT COMMAND...
+    "${@:2}" && [ "$(taken)" = "$1" ]
+}
+check "a process that prices wrongly follows process 0" \
+    calls_taken 10 as_host $last PORTOLAN_MISPRICE=1 "$program" repeat 10 4096
+check "and process 0 is followed if it is the one" \
+    calls_taken 0 as_host $last PORTOLAN_MISPRICE=0 "$program" repeat 10 4096
+check "so it is with agreement by messages" \
+    without_gpus $last PORTOLAN_AGREE=messages PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
+check "and beside GPUs" takes $((calls / 8)) under $last PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
 check "MPI_THREAD_MULTIPLE is left to MPI" takes_none without_gpus 2 "$program" threads 100
 check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
 
