@@ -11,10 +11,50 @@ static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Comm last = MPI_COMM_NULL;
 static drop_comm_t *last_found;
 
+/* --- communicators for executors ------------------------------------------------------------------------ */
+
+/* Each takes two more of MPI, which has few: MPICH 4.0 has 2,048. */
+enum { OPEN_MAX = 128 };
+static int open_count;
+
+static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
+    static bool said;
+    comm->why = "plans on many other communicators";
+    if (!said)
+        drop_say("%d communicators have plans, so other ones are left to MPI", OPEN_MAX);
+    said = true;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s", comm->why);
+}
+
+pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
+    int64_t room = open_count < OPEN_MAX;
+    if (comm->is_open)
+        return PTO_OK;
+    pto_status_t status = pto_agree_least(comm->comm, PTO_OK, &room, 1, err);
+    if (status == PTO_OK && !room)
+        return refuse(comm, err);
+    if (status == PTO_OK)
+        status = pto_agree(comm->comm, pto_comms_create(comm->comm, &comm->comms, err), err);
+    comm->is_open = status == PTO_OK;
+    open_count += comm->is_open;
+    return status;
+}
+
+static void close_comms(drop_comm_t *comm) {
+    if (!comm->is_open)
+        return;
+    pto_comms_free(&comm->comms);
+    comm->is_open = false;
+    open_count--;
+}
+
+/* --- attributes ----------------------------------------------------------------------------------------- */
+
 /* Instead of what a process has no memory for. */
 static drop_comm_t lost = {.why = "out of memory"};
 
 static void clear(drop_comm_t *comm) {
+    close_comms(comm);
     drop_board_destroy(comm->board);
     drop_host_detach(comm);
     free(comm->gpus.place);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "job.h"
 #include "portolan/exec.h"
 #include "portolan/pick.h"
 
@@ -185,7 +186,7 @@ struct drop_route {
 
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
  * all processes. */
-drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
 /* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err);
@@ -214,6 +215,8 @@ struct drop_comm {
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
     drop_layout_t host;
+    bool is_open;                           /* it has `comms` */
+    pto_comms_t comms;                      /* of all executors */
     drop_host_t *hosted;                    /* about host buffers; NULL: they are left to MPI */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
@@ -230,6 +233,9 @@ bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
     return cell->in_host ? &comm->host : &comm->gpus;
 }
+/* Collective: make `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have them.
+ */
+pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
 /* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
  */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);

@@ -165,7 +165,7 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
 }
 
 /* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
-static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                          const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
     int64_t *table = calloc((size_t)comm->size, sizeof *table);
@@ -186,8 +186,10 @@ static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_
     status = pto_agree(comm->comm, status, err);
     options.table = table;
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
-        status = pto_exec_create(route->plan, comm->comm, route->device, route->own[0], route->own[1],
-                                 route->cell.op, &options, &route->exec, err);
+        status = drop_comm_open(comm, err);
+    if (status == PTO_OK && route->way == DROP_BY_PLAN)
+        status = pto_exec_create_on(route->plan, &comm->comms, route->device, route->own[0], route->own[1],
+                                    route->cell.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)
         status = find_direct(comm, call, route, err);
@@ -266,7 +268,7 @@ static void find_library(drop_route_t *route, const pto_predictions_t *predictio
 
 /* Collective: in the order of their prices, the first strategy that can be made. Once it is made, its copies
  * are known, and with them another one may be cheaper. */
-static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                           pto_predictions_t *predictions) {
     pto_error_t err;
     bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
@@ -288,7 +290,7 @@ static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop
             best = again;
             continue;
         }
-        if (status != PTO_ERR_NOT_APPLICABLE || drop.strategy)
+        if (!comm->why && (status != PTO_ERR_NOT_APPLICABLE || drop.strategy))
             drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->cell.collective),
                      (long long)route->cell.bytes, predictions->strategy[best]->name, err.message);
         prediction->applicable = false;
@@ -303,7 +305,7 @@ static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
     return drop_layout_for(comm, cell)->in_order || !by_rank;
 }
 
-drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
     drop_route_t *made = calloc(1, sizeof *made);
     pto_predictions_t predictions = {0};
     pto_error_t err;

@@ -59,6 +59,15 @@ if ! is_mpich; then # two processes exchange one message in most of them, by any
 fi
 check "what must be left to MPI" as_host $last "$program" special
 check "communicators come and go" takes 100 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" comms 100
+calls_taken() { # COUNT COMMAND...
+    "${@:2}" && [ "$(taken)" = "$1" ]
+}
+check "3,000 plans on one communicator" \
+    calls_taken 3002 as_host 2 PORTOLAN_PLANS=4000 PORTOLAN_STRATEGY=own_algorithm "$program" plans 3000
+check "and as many, of which 64 are kept" calls_taken 3002 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" plans 3000
+check "700 communicators at once" calls_taken 130 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" live 700
+check "process 0 says once that most are left to MPI" [ "$(grep -c '128 communicators have plans' "$work/stderr")" = 1 ]
+check "and 3,000 after each other" takes 3000 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" comms 3000
 takes_of() { # CPU GPU COMMAND...: so many in each memory
     "${@:3}" && [ "$(taken cpu)" = "$1" ] && [ "$(taken gpu)" = "$2" ]
 }
@@ -71,9 +80,6 @@ if ! is_mpich; then # which forgets what the program asserts
     check "what it calls by other names may be both" takes_of 4 4 under $last "$program" kinds cuda,systems
 fi
 # One process finds other prices than the rest: what process 0 finds is done, and no process waits for ever.
-calls_taken() { # COUNT COMMAND...
-    "${@:2}" && [ "$(taken)" = "$1" ]
-}
 check "a process that prices wrongly follows process 0" \
     calls_taken 10 as_host $last PORTOLAN_MISPRICE=1 "$program" repeat 10 4096
 check "and process 0 is followed if it is the one" \
