@@ -183,12 +183,18 @@ static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
     return status;
 }
 
+bool drop_comm_needs_board(drop_comm_t *comm) {
+    pto_error_t err;
+    if (comm->on_one_node && !comm->board && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
+        comm->why = "no shared memory";
+    return !comm->why;
+}
+
 /* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
  * leave the communicator to MPI, or none. */
 static const char *why_not(drop_comm_t *comm, pto_status_t status) {
     int is_inter = 0;
     bool inside;
-    pto_error_t err;
     MPI_Comm_test_inter(comm->comm, &is_inter);
     if (is_inter)
         return "an inter-communicator";
@@ -204,9 +210,9 @@ static const char *why_not(drop_comm_t *comm, pto_status_t status) {
     if (agree_on_kinds(comm, has_room ? status : PTO_ERR_MEMORY) != PTO_OK)
         return "out of memory";
     comm->on_one_node = is_on_one_node(comm);
-    if (comm->on_one_node && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
-        return "no shared memory";
-    return NULL;
+    if (comm->kinds & DROP_KIND_GPU)
+        drop_comm_needs_board(comm);
+    return comm->why;
 }
 
 static drop_comm_t *create(MPI_Comm handle) {

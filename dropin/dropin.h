@@ -36,6 +36,8 @@ typedef struct {
     bool misprices;    /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
     bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
     int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
+    int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
+                          many as   it takes to pay */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
     int rank;          /* in MPI_COMM_WORLD */
     int size;
@@ -210,7 +212,7 @@ struct drop_comm {
     uint64_t calls;
     unsigned kinds;      /* bits of drop_kind_t: memory that some process may pass */
     bool on_one_node;    /* they agree by a board */
-    drop_board_t *board; /* NULL: on several nodes */
+    drop_board_t *board; /* NULL: on several nodes, or no call has needed it */
     int *node;           /* by rank: lowest rank in MPI_COMM_WORLD of its node */
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
@@ -226,6 +228,8 @@ struct drop_comm {
 
 /* Collective the first time. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
+/* Collective: make the board on one node. False: it cannot be made, and the communicator is left to MPI. */
+bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
 /* The layout for buffers in host memory; not collective. False: out of memory. */
@@ -252,8 +256,17 @@ bool drop_host_attach(drop_comm_t *comm);
 void drop_host_detach(drop_comm_t *comm);
 
 /* Collective: why calls like this one on host buffers are left to MPI, whatever the processes pass; NULL:
- * they are worth taking. All sizes between two powers of two are judged alike, by process 0. */
-const char *drop_host_why_not(const drop_comm_t *comm, const drop_call_t *call);
+ * they are worth taking. All sizes between two powers of two are judged alike, by process 0. MPI has the
+ * first calls of the same bytes and root, until a plan is likely to pay. */
+const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
+
+/* What all processes then found together. Messages said whether all can take the call: if not, the next ones
+ * of its kind are left to MPI, at first few of them and then more. */
+void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
+/* Whether one more plan may be made. If not, all calls of the kind are left to MPI. */
+bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);
+/* Its exact size is not worth taking, so all calls of the kind are left to MPI. */
+void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 
 /* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
  * the library's at the beginning of its own. The predictions are explained ones of one size. */

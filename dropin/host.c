@@ -12,10 +12,17 @@
 
 #include "dropin.h"
 
-enum { AGREEMENT_BYTES = 32 /* of drop_messages_offer */, CLASSES = 64 };
+enum {
+    AGREEMENT_BYTES = 32, /* of drop_messages_offer */
+    CLASSES = 64,
+    PLAN_MESSAGES =
+        20,   /* collectives of MPI in which a plan is made, with the communicators for the first one */
+    TURNS = 4 /* plans that are made for each that is kept */
+};
 
-/* Of calls of one collective between two powers of two of bytes. */
-typedef enum { UNKNOWN, PAYS, NOT_FASTER, NO_PRICE } answer_t;
+/* Of calls of one collective between two powers of two of bytes. From PAYS on, how many calls of a kind MPI
+ * has first. */
+typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, LATEST = 255 } answer_t;
 
 typedef struct {
     unsigned char of[PTO_COLLECTIVE_COUNT][CLASSES];
@@ -32,8 +39,22 @@ struct shape {
     answers_t found;
 };
 
+/* Calls of the same collective, bytes and root, which all processes of a call know. */
+enum { KINDS_KEPT = 64, REST_MAX = 64 };
+typedef struct {
+    uint64_t kind;
+    uint64_t used;    /* the communicator's call that was the last of them */
+    const char *left; /* why the next ones are left to MPI, whatever the processes pass; NULL: they are not */
+    int calls;
+    int rest; /* calls until the processes agree again */
+    int rest_next;
+} kind_t;
+
+/* All of it is the same on all processes. */
 struct drop_host {
-    answers_t told;     /* the same on all processes */
+    answers_t told;
+    kind_t kinds[KINDS_KEPT]; /* those used last */
+    int plans_made;
     double agreement_s; /* predicted; negative: not yet */
 };
 
@@ -42,6 +63,9 @@ static const char other_order[] = "host buffers, and ranks in another order than
 static const char not_priced[] = "buffers in host memory";
 static const char asserted_gpu[] = "GPU buffers alone, as the program asserts";
 static const char counts_differ[] = "host buffers with counts that differ";
+static const char first_calls[] = "host buffers, in the first calls of a kind";
+static const char many_plans[] = "host buffers, after as many plans as a communicator may have";
+static const char refused[] = "host buffers, which other processes could not take in the calls before";
 static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is predicted to be as fast",
                                      [NO_PRICE] = "host buffers on processes that have no price"};
 
@@ -75,9 +99,8 @@ void drop_host_detach(drop_comm_t *comm) {
 
 /* --- the agreement -------------------------------------------------------------------------------------- */
 
-/* On one node each process sees the flags of all, one after another. */
-static double price_agreement(const drop_comm_t *comm) {
-    double flag_s;
+/* A message of all processes to each other. */
+static double message_s(const drop_comm_t *comm) {
     pto_price_t price;
     const pto_ask_t ask = {.collective = "allreduce",
                            .strategy = "mpi",
@@ -85,11 +108,17 @@ static double price_agreement(const drop_comm_t *comm) {
                            .bytes = AGREEMENT_BYTES,
                            .nodes = comm->host.nodes,
                            .procs_per_node = comm->host.gpus_per_node};
+    return pto_predict_one(drop.machine, &ask, NULL, &price, NULL) == PTO_OK ? price.seconds : INFINITY;
+}
+
+/* On one node each process sees the flags of all, one after another. */
+static double price_agreement(const drop_comm_t *comm) {
+    double flag_s;
     if (comm->on_one_node && pto_machine_get(drop.machine, "signals.flag_s", &flag_s, NULL) == PTO_OK)
         return (double)comm->size * flag_s;
     if (!comm->on_one_node && drop.assumes_host && !drop.by_messages)
         return 0;
-    return pto_predict_one(drop.machine, &ask, NULL, &price, NULL) == PTO_OK ? price.seconds : INFINITY;
+    return message_s(comm);
 }
 
 static double agreement_s(const drop_comm_t *comm) {
@@ -109,18 +138,24 @@ static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_
     return false;
 }
 
-bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions) {
+/* What a call gains at least, by one of portolan's algorithms; negative: it may lose. */
+static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
     int index;
     bool has_library = cost_of(predictions, "mpi", &library, &index);
     bool has_own = cost_of(predictions, "own_algorithm", &own, &index);
     if (!has_own || !has_library)
-        return has_own && is_forced();
-    return (own.high + agreement_s(comm) < library.low) != drop.misprices;
+        return has_own && is_forced() ? INFINITY : -1;
+    double gain_s = library.low - own.high - agreement_s(comm);
+    return drop.misprices ? -gain_s : gain_s;
+}
+
+bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions) {
+    return least_gain_s(comm, predictions) > 0;
 }
 
 /* Prices of bytes do not depend on what they mean, nor on the root. */
-static answer_t answer_for(const drop_comm_t *comm, pto_collective_t collective, int64_t bytes) {
+static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int64_t bytes, double *gain_s) {
     bool has_root = pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
     const drop_cell_t cell = {.collective = collective,
                               .datatype = PTO_DATATYPE_BYTE,
@@ -135,18 +170,31 @@ static answer_t answer_for(const drop_comm_t *comm, pto_collective_t collective,
     pto_status_t status = drop_fill_scenario(&comm->host, &cell, &scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&scenario, drop.machine, true, &predictions, &err);
-    answer_t answer = NO_PRICE;
-    if (status == PTO_OK)
-        answer = drop_host_gains(comm, &predictions) ? PAYS : NOT_FASTER;
+    *gain_s = status == PTO_OK ? least_gain_s(comm, &predictions) : -1;
     pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
-    return answer;
+    return status != PTO_OK ? NO_PRICE : *gain_s > 0 ? PAYS : NOT_FASTER;
+}
+
+/* MPI has the first calls of a kind: as many as a plan must serve until it has gained what making it takes. A
+ * program thus loses at most about as much by plans that it does not use again as it would have gained. */
+static int calls_left(const drop_comm_t *comm, double gain_s, double pricing_s) {
+    double calls = ceil((pricing_s + PLAN_MESSAGES * message_s(comm)) / gain_s);
+    if (drop.repeats >= 0 || is_forced())
+        calls = drop.repeats >= 0 ? (double)drop.repeats : 0;
+    return calls < LATEST - PAYS ? (int)calls : LATEST - PAYS;
 }
 
 static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective, int class) {
     int64_t first = (int64_t)1 << class, last = first + (first - 1);
-    answer_t answer = answer_for(comm, collective, first);
-    return answer == PAYS ? answer_for(comm, collective, last) : answer;
+    double began_s = drop_now_s(), gain_s, last_gain_s;
+    answer_t answer = price(comm, collective, first, &gain_s);
+    if (answer == PAYS)
+        answer = price(comm, collective, last, &last_gain_s);
+    if (answer != PAYS)
+        return answer;
+    gain_s = fmin(gain_s, last_gain_s);
+    return (answer_t)(PAYS + calls_left(comm, gain_s, drop_now_s() - began_s));
 }
 
 /* --- process 0 answers ---------------------------------------------------------------------------------- */
@@ -202,7 +250,69 @@ static const char *why_not_ask(const drop_comm_t *comm, pto_collective_t collect
     return has_table || is_forced() ? NULL : no_table;
 }
 
-const char *drop_host_why_not(const drop_comm_t *comm, const drop_call_t *call) {
+/* --- kinds of calls ------------------------------------------------------------------------------------- */
+
+static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
+    uint64_t kind = drop_mix(drop_mix(drop_digest, (uint64_t)call->collective), (uint64_t)bytes);
+    return drop_mix(kind, (uint64_t)call->root);
+}
+
+/* The call's kind; one that is new takes the place of the one unused for longest. */
+static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
+    kind_t *kinds = comm->hosted->kinds, *oldest = kinds;
+    uint64_t kind = kind_of(call, drop_call_bytes(call, comm->size));
+    for (int i = 0; i < KINDS_KEPT; i++) {
+        if (kinds[i].kind == kind)
+            return &kinds[i];
+        if (kinds[i].used < oldest->used)
+            oldest = &kinds[i];
+    }
+    *oldest = (kind_t){.kind = kind};
+    return oldest;
+}
+
+/* A program with ever new kinds would make plans for ever. */
+static bool has_turns(const drop_comm_t *comm) { return comm->hosted->plans_made / TURNS < drop.plans_max; }
+
+static const char *why_not_now(const drop_comm_t *comm, const drop_call_t *call, int calls_first) {
+    kind_t *kind = find_kind(comm, call);
+    if (kind->used == 0 && !has_turns(comm))
+        kind->left = many_plans;
+    kind->used = comm->calls;
+    if (kind->left)
+        return kind->left;
+    if (kind->calls < calls_first) {
+        kind->calls++;
+        return first_calls;
+    }
+    if (kind->rest == 0)
+        return NULL;
+    kind->rest--;
+    return refused;
+}
+
+void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed) {
+    kind_t *kind = find_kind(comm, call);
+    kind->rest = agreed ? 0 : kind->rest_next;
+    kind->rest_next = agreed ? 0 : kind->rest_next == 0 ? 1 : 2 * kind->rest_next;
+    if (kind->rest_next > REST_MAX)
+        kind->rest_next = REST_MAX;
+}
+
+bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call) {
+    bool may = has_turns(comm);
+    if (may)
+        comm->hosted->plans_made++;
+    else
+        find_kind(comm, call)->left = many_plans;
+    return may;
+}
+
+void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call) {
+    find_kind(comm, call)->left = why_of[NOT_FASTER];
+}
+
+const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call) {
     pto_collective_t collective = call->collective;
     if (!comm->hosted)
         return not_priced;
@@ -215,5 +325,8 @@ const char *drop_host_why_not(const drop_comm_t *comm, const drop_call_t *call) 
     if (why)
         return why;
     answer_t answer = (answer_t)comm->hosted->told.of[collective][class_of(bytes)];
-    return why_of[answer != UNKNOWN ? answer : ask(comm, collective, class_of(bytes))];
+    if (answer == UNKNOWN)
+        answer = ask(comm, collective, class_of(bytes));
+    why = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
+    return why || drop_comm_needs_board(comm) ? why : comm->why;
 }

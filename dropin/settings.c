@@ -130,6 +130,7 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     drop.misprices = number_of("PORTOLAN_MISPRICE", 0) == drop.rank && getenv("PORTOLAN_MISPRICE");
     drop.explains = is_set("PORTOLAN_EXPLAIN");
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
+    drop.repeats = is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", -1);
     drop.bytes_max = number_of("PORTOLAN_MEMORY", memory_default_bytes);
     pto_status_t status = read_machine(err);
     if (status == PTO_OK)
@@ -159,13 +160,10 @@ static uint64_t settings_digest(void) {
     char machine[PTO_MACHINE_DIGEST_MAX] = "";
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
                           drop.machine ? pto_machine_digest(drop.machine, machine) : NULL, pto_version()};
-    const uint64_t number[] = {(uint64_t)drop.plans_max,
-                               (uint64_t)drop.bytes_max,
-                               drop.assumes_gpu,
-                               drop.assumes_host,
-                               drop.by_messages,
-                               drop.takes_host,
-                               drop.takes_host ? file_digest() : 0};
+    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max,
+                               (uint64_t)drop.repeats,   drop.assumes_gpu,
+                               drop.assumes_host,        drop.by_messages,
+                               drop.takes_host,          drop.takes_host ? file_digest() : 0};
     uint64_t all = drop_digest;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         all = drop_mix(all, number[i]);

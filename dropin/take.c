@@ -53,9 +53,13 @@ static bool is_full(const drop_comm_t *comm) {
 
 /* Collective. */
 static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
-    drop_route_t *made = drop_route_create(comm, call, cell);
+    drop_route_t *made = NULL;
+    if (!cell->in_host || drop_host_may_plan(comm, call))
+        made = drop_route_create(comm, call, cell);
     if (!made)
         return NULL;
+    if (cell->in_host && made->way == DROP_BY_MPI)
+        drop_host_leave(comm, call);
     made->number = ++comm->routes_made;
     made->used = comm->calls;
     made->next = comm->routes;
@@ -105,7 +109,10 @@ static bool agree(const drop_comm_t *comm, const drop_call_t *call, bool can, dr
     }
     if (!may_be_offered(comm, call))
         return false;
-    return drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
+    bool all = drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
+    if (!call->why_not_host)
+        drop_host_note_agreement(comm, call, all);
+    return all;
 }
 
 /* --- running -------------------------------------------------------------------------------------------- */
@@ -276,7 +283,9 @@ static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, dr
         comm->why = taken->why;
     if (!taken->why && !have_plan)
         route = add_route(comm, call, cell);
-    if (taken->why || !route)
+    if (!taken->why && !route)
+        taken->why = "no more plans";
+    if (taken->why)
         return NULL;
     route->used = comm->calls;
     return route;
