@@ -227,10 +227,14 @@ static const char *why_not_here(const drop_comm_t *comm, const drop_call_t *call
         return NULL;
     if (call->why_not_host)
         return call->why_not_host;
+    if (!drop.assumes_host && drop_foreign_runtime())
+        return "host buffers beside the runtime of other GPUs";
     *in_host = (reads || writes) && (!reads || is_in_host(call->in)) && (!writes || is_in_host(call->out));
     if (!*in_host)
         return "buffers in host memory";
-    return same && call->collective != PTO_COLLECTIVE_BROADCAST ? "one buffer for input and output" : NULL;
+    /* MPI may report it, but others must hear of it, which the user's promise leaves out. */
+    bool is_error = same && call->collective != PTO_COLLECTIVE_BROADCAST;
+    return is_error && !drop.assumes_host ? "one buffer for input and output" : NULL;
 }
 
 bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why) {

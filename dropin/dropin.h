@@ -6,6 +6,7 @@
  *   intercept.c  wraps MPI's functions
  *   call.c       what this process can tell of the call by itself
  *   comm.c       the communicator: its nodes and GPUs, its plans
+ *   foreign.c    GPUs whose memory looks like the host's
  *   host.c       whether a call on host buffers is worth taking
  *   agree.c      whether all processes of the communicator can take the call
  *   route.c      the pick, its plan and its executor, made once and kept
@@ -30,6 +31,7 @@ typedef struct {
     bool on;           /* from MPI_Init to MPI_Finalize, on all processes alike */
     bool any_gpu;      /* some process has one */
     bool takes_host;   /* calls on host buffers are priced (host.c) */
+    bool has_foreign;  /* but for a runtime of other GPUs in some process */
     bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
     bool assumes_host; /* PORTOLAN_ASSUME=host: the same */
     bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
@@ -271,6 +273,11 @@ void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 /* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
  * the library's at the beginning of its own. The predictions are explained ones of one size. */
 bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
+
+/* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */
+
+/* The library of AMD's or Intel's GPUs that this process has loaded; NULL: none. */
+const char *drop_foreign_runtime(void);
 
 /* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
 

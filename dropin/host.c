@@ -52,6 +52,7 @@ typedef struct {
 
 /* All of it is the same on all processes. */
 struct drop_host {
+    const char *never[PTO_COLLECTIVE_COUNT]; /* why no call is worth taking, whatever its bytes */
     answers_t told;
     kind_t kinds[KINDS_KEPT]; /* those used last */
     int plans_made;
@@ -61,6 +62,7 @@ struct drop_host {
 static const char no_table[] = "host buffers, and no table of MPI's algorithms for them";
 static const char other_order[] = "host buffers, and ranks in another order than the nodes";
 static const char not_priced[] = "buffers in host memory";
+static const char other_gpus[] = "host buffers beside the runtime of other GPUs";
 static const char asserted_gpu[] = "GPU buffers alone, as the program asserts";
 static const char counts_differ[] = "host buffers with counts that differ";
 static const char first_calls[] = "host buffers, in the first calls of a kind";
@@ -84,12 +86,26 @@ bool drop_host_begin(void) {
     return false;
 }
 
+/* What needs no price. */
+static const char *why_never(const drop_comm_t *comm, pto_collective_t collective) {
+    if (comm->host.why)
+        return comm->host.why;
+    if (collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV)
+        return counts_differ;
+    if (!comm->host.in_order && !pto_collective_is_vector(collective))
+        return other_order;
+    bool has_table = pto_machine_has_library(drop.machine, pto_collective_name(collective), PTO_SPACE_CPU);
+    return has_table || is_forced() ? NULL : no_table;
+}
+
 bool drop_host_attach(drop_comm_t *comm) {
     comm->hosted = calloc(1, sizeof *comm->hosted);
-    if (!comm->hosted)
+    if (!comm->hosted || !drop_comm_find_host(comm))
         return false;
     comm->hosted->agreement_s = -1;
-    return drop_comm_find_host(comm);
+    for (pto_collective_t i = 0; i < PTO_COLLECTIVE_COUNT; i++)
+        comm->hosted->never[i] = why_never(comm, i);
+    return true;
 }
 
 void drop_host_detach(drop_comm_t *comm) {
@@ -240,16 +256,6 @@ static answer_t ask(const drop_comm_t *comm, pto_collective_t collective, int cl
 
 static int class_of(int64_t bytes) { return CLASSES - 1 - __builtin_clzll((unsigned long long)bytes); }
 
-/* What needs no price. */
-static const char *why_not_ask(const drop_comm_t *comm, pto_collective_t collective) {
-    if (comm->host.why)
-        return comm->host.why;
-    if (!comm->host.in_order && !pto_collective_is_vector(collective))
-        return other_order;
-    bool has_table = pto_machine_has_library(drop.machine, pto_collective_name(collective), PTO_SPACE_CPU);
-    return has_table || is_forced() ? NULL : no_table;
-}
-
 /* --- kinds of calls ------------------------------------------------------------------------------------- */
 
 static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
@@ -315,18 +321,17 @@ void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call) {
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call) {
     pto_collective_t collective = call->collective;
     if (!comm->hosted)
-        return not_priced;
+        return drop.has_foreign ? other_gpus : not_priced;
     if (!(comm->kinds & DROP_KIND_HOST))
         return asserted_gpu;
-    if (collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV)
-        return counts_differ;
+    if (comm->hosted->never[collective])
+        return comm->hosted->never[collective];
     int64_t bytes = drop_call_bytes(call, comm->size);
-    const char *why = bytes > 0 ? why_not_ask(comm, collective) : "no data";
-    if (why)
-        return why;
+    if (bytes <= 0)
+        return "no data";
     answer_t answer = (answer_t)comm->hosted->told.of[collective][class_of(bytes)];
     if (answer == UNKNOWN)
         answer = ask(comm, collective, class_of(bytes));
-    why = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
+    const char *why = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
     return why || drop_comm_needs_board(comm) ? why : comm->why;
 }

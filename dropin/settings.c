@@ -202,9 +202,22 @@ static void refuse_mpi(void) {
     exit(1);
 }
 
+/* Collective: what some process has. */
+static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
+    const char *foreign = drop.takes_host && !drop.assumes_host ? drop_foreign_runtime() : NULL;
+    int mine[2] = {has_gpu, foreign != NULL}, any[2] = {0, 0};
+    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), err);
+    drop.any_gpu = any[0];
+    drop.has_foreign = any[1];
+    if (drop.has_foreign && drop.explains)
+        drop_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
+                 foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
+    drop.takes_host &= !drop.has_foreign;
+    return status;
+}
+
 void drop_begin(void) {
     bool has_gpu = false;
-    int mine, any = 0;
     pto_error_t err = {0};
     if (drop.on || drop.size > 0)
         return;
@@ -217,11 +230,9 @@ void drop_begin(void) {
     drop.began_s = drop_now_s();
     pto_status_t status = read_settings(&has_gpu, &err);
     status = pto_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
-    mine = has_gpu;
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), &err);
-    drop.any_gpu = any;
-    if (status == PTO_OK && !any && !drop.takes_host)
+        status = share_gpus(has_gpu, &err);
+    if (status == PTO_OK && !drop.any_gpu && !drop.takes_host)
         status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
                                "no process has a GPU, so all collectives are left to MPI");
     if (status == PTO_OK)

@@ -194,7 +194,9 @@ static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, con
                            const void **in, void **out) {
     bool one_buffer = route->own[0] && route->own[0] == route->own[1];
     bool direct = route->direct[0] && route->direct[1];
-    bool reads_in = one_buffer ? direct : route->direct[0] && call->in != MPI_IN_PLACE;
+    bool is_same = call->in == call->out && call->collective != PTO_COLLECTIVE_BROADCAST;
+    bool in_place = call->in == MPI_IN_PLACE || is_same;
+    bool reads_in = one_buffer ? direct : route->direct[0] && !in_place;
     bool writes_out = one_buffer ? direct : route->direct[1];
     *in = route->own[0] && reads_in && drop_call_packed(call, 0, comm->size) ? input_of(call, comm, route)
                                                                              : route->own[0];

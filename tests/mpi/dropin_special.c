@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* usleep */
 #include "dropin_special.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -203,6 +204,30 @@ void run_kinds(const char *kinds, bool first_only) {
     MPI_Comm_free(&comm);
     MPI_Info_free(&info);
     memory_free(MEMORY_GPU, on_gpu);
+}
+
+void run_load(const char *library) {
+    int buffers[512];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 8; i++) {
+        if (i == 4 && rank == size - 1)
+            expect(dlopen(library, RTLD_LAZY) != NULL, "no such library");
+        sum_on(MPI_COMM_WORLD, buffers, buffers + 256);
+    }
+}
+
+void run_alias(void) {
+    int own, all[64];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 4; i++) {
+        int *in = rank == 0 ? all : &own;
+        *in = 10 * i + rank;
+        MPI_Allgather(in, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int j = 0; j < size; j++)
+            expect(all[j] == 10 * i + j, "an allgather with one buffer");
+    }
 }
 
 /* --- communicators that the library makes --------------------------------------------------------------- */

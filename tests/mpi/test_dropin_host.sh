@@ -99,6 +99,17 @@ check "and process 0 is followed if it is the one" \
 check "so it is with agreement by messages" \
     without_gpus $last PORTOLAN_AGREE=messages PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
 check "and beside GPUs" takes $((calls / 8)) under $last PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
+check "one buffer for input and output, where all buffers are promised to be in host memory" \
+    calls_taken 5 as_host $last PORTOLAN_STRATEGY=own_algorithm "$program" alias
+# Other vendors' GPUs: their memory looks like the host's.
+amd=$work/libamdhip64.so.6
+check "a library is built" quietly "${CC:-cc}" -shared -fPIC -x c -o "$amd" - <<<'int nothing;'
+check "beside AMD's runtime host buffers are left to MPI" \
+    takes_none under 2 LD_PRELOAD="$library:$amd" PORTOLAN_STRATEGY=own_algorithm "$program" kinds system
+check "and the summary says why" has "mpi (host buffers beside the runtime of other GPUs)"
+check "and process 0 says so once" [ "$(grep -c 'libamdhip64.so.6 is loaded' "$work/stderr")" = 1 ]
+check "not if the user promises host memory" calls_taken 5 as_host 2 LD_PRELOAD="$library:$amd" PORTOLAN_STRATEGY=own_algorithm "$program" repeat 4 4096
+check "so are they once a process has loaded it" calls_taken 4 without_gpus 2 "$program" load "$amd"
 check "MPI_THREAD_MULTIPLE is left to MPI" takes_none without_gpus 2 "$program" threads 100
 check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
 
