@@ -74,8 +74,14 @@ static void destroy(drop_comm_t *comm) {
         free(comm);
 }
 
+/* An attribute that is the number of a communicator's first calls. */
+enum { YOUNG_CALLS = 64 };
+static bool is_young(const void *attribute) { return (uintptr_t)attribute <= YOUNG_CALLS; }
+
 /* MPI calls it on all processes of the communicator, before it frees it. */
 static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
+    if (is_young(attribute))
+        return MPI_SUCCESS;
     (void)handle;
     (void)key;
     (void)extra;
@@ -230,6 +236,29 @@ static drop_comm_t *create(MPI_Comm handle) {
     return made;
 }
 
+/* --- communicators that are hardly used ----------------------------------------------------------------- */
+
+/* Where no call can be one on GPU buffers, the first calls of a communicator are left to MPI without a word
+ * to the other processes: many programs make communicators for a few calls. Until then the attribute is their
+ * number, for which no process can lack memory. */
+/* For the report, which knows communicators by their processes. */
+static drop_comm_t *describe_young(MPI_Comm handle) {
+    static drop_comm_t young;
+    bool inside;
+    int is_inter = 0;
+    young = (drop_comm_t){.comm = handle, .why = "host buffers, in the first calls of a communicator"};
+    if (drop_reports)
+        MPI_Comm_test_inter(handle, &is_inter);
+    if (drop_reports && !is_inter) {
+        MPI_Comm_size(handle, &young.size);
+        MPI_Comm_rank(handle, &young.rank);
+        read_members(&young, &inside);
+        free(young.node);
+        young.node = NULL;
+    }
+    return &young;
+}
+
 drop_comm_t *drop_comm_of(MPI_Comm handle) {
     void *found = NULL;
     int is_set = 0;
@@ -237,7 +266,12 @@ drop_comm_t *drop_comm_of(MPI_Comm handle) {
         return last_found;
     if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
         return NULL;
-    last_found = is_set ? found : create(handle);
+    uintptr_t calls = is_set && is_young(found) ? (uintptr_t)found : 0;
+    if ((!is_set || is_young(found)) && drop.waits_for_calls && calls < YOUNG_CALLS) {
+        MPI_Comm_set_attr(handle, keyval, (void *)(calls + 1));
+        return describe_young(handle);
+    }
+    last_found = is_set && !is_young(found) ? found : create(handle);
     last = handle;
     return last_found;
 }

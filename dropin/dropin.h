@@ -28,16 +28,17 @@
 /* --- settings.c: the environment ------------------------------------------------------------------------ */
 
 typedef struct {
-    bool on;           /* from MPI_Init to MPI_Finalize, on all processes alike */
-    bool any_gpu;      /* some process has one */
-    bool takes_host;   /* calls on host buffers are priced (host.c) */
-    bool has_foreign;  /* but for a runtime of other GPUs in some process */
-    bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
-    bool assumes_host; /* PORTOLAN_ASSUME=host: the same */
-    bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
-    bool misprices;    /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
-    bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
-    int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
+    bool on;              /* from MPI_Init to MPI_Finalize, on all processes alike */
+    bool any_gpu;         /* some process has one */
+    bool takes_host;      /* calls on host buffers are priced (host.c) */
+    bool waits_for_calls; /* communicators are looked at when they have had some */
+    bool has_foreign;     /* but for a runtime of other GPUs in some process */
+    bool assumes_gpu;     /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
+    bool assumes_host;    /* PORTOLAN_ASSUME=host: the same */
+    bool by_messages;     /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
+    bool misprices;       /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
+    bool explains;        /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
+    int plans_max;        /* PORTOLAN_PLANS: that a communicator keeps */
     int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
                           many as   it takes to pay */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */

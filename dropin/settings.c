@@ -239,6 +239,7 @@ void drop_begin(void) {
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
         drop_say("%s", err.message);
+    drop.waits_for_calls = !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
     if (status == PTO_OK)
         status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
     drop.on = pto_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;
