@@ -74,9 +74,13 @@ static void destroy(drop_comm_t *comm) {
         free(comm);
 }
 
-/* An attribute that is the number of a communicator's first calls. */
+/* An attribute that is the number of a communicator's first calls: a place in these. */
 enum { YOUNG_CALLS = 64 };
-static bool is_young(const void *attribute) { return (uintptr_t)attribute <= YOUNG_CALLS; }
+static char young_calls[YOUNG_CALLS + 1];
+static bool is_young(const void *attribute) {
+    uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)young_calls;
+    return at >= first && at < first + sizeof young_calls;
+}
 
 /* MPI calls it on all processes of the communicator, before it frees it. */
 static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
@@ -266,12 +270,12 @@ drop_comm_t *drop_comm_of(MPI_Comm handle) {
         return last_found;
     if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
         return NULL;
-    uintptr_t calls = is_set && is_young(found) ? (uintptr_t)found : 0;
-    if ((!is_set || is_young(found)) && drop.waits_for_calls && calls < YOUNG_CALLS) {
-        MPI_Comm_set_attr(handle, keyval, (void *)(calls + 1));
+    char *calls = is_set ? found : young_calls;
+    if (drop.waits_for_calls && is_young(calls) && calls < young_calls + YOUNG_CALLS) {
+        MPI_Comm_set_attr(handle, keyval, calls + 1);
         return describe_young(handle);
     }
-    last_found = is_set && !is_young(found) ? found : create(handle);
+    last_found = is_young(calls) ? create(handle) : found;
     last = handle;
     return last_found;
 }

@@ -272,7 +272,7 @@ static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route
                           pto_predictions_t *predictions) {
     pto_error_t err;
     bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
-    if (predictions->strategy_count > STRATEGIES_MAX)
+    if (!predictions->strategy || predictions->strategy_count > STRATEGIES_MAX)
         return;
     for (int best = choose(comm, route, predictions); best >= 0;) {
         pto_prediction_t *prediction = &predictions->prediction[best];

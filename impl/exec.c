@@ -486,7 +486,7 @@ static pto_exec_t *allocate(const pto_plan_t *plan, const pto_device_t *device, 
 /* `comms`: NULL, or those of other executors. */
 static pto_status_t create(pto_exec_t *made, MPI_Comm comm, pto_comms_t *comms, const void *in, void *out,
                            pto_exec_t **exec, pto_error_t *err) {
-    pto_error_t ignored;
+    pto_error_t ignored = {0};
     err = err ? err : &ignored;
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
