@@ -219,22 +219,25 @@ static bool has_no_data(const drop_call_t *call, const drop_cell_t *cell, int si
 
 /* Why this process's buffers are not all in a GPU's memory or, where it pays to take such calls, in the
  * host's. */
-static const char *why_not_here(drop_comm_t *comm, const drop_call_t *call, bool *in_host) {
+static const char *why_not_here(const drop_comm_t *comm, const drop_call_t *call, bool *in_host) {
     bool reads = has_in(call, comm->rank), writes = has_out(call, comm->rank);
     bool same = reads && writes && call->out == call->in;
-    const char *why = "buffers in host memory";
     *in_host = false;
     if ((reads || writes) && (!reads || is_on_gpu(call->in)) && (!writes || same || is_on_gpu(call->out)))
         return NULL;
-    if (!drop_host_pays(comm, call, &why))
-        return why;
+    if (call->why_not_host)
+        return call->why_not_host;
+    if (!drop.assumes_host && drop_foreign_runtime())
+        return "host buffers beside the runtime of other GPUs";
     *in_host = (reads || writes) && (!reads || is_in_host(call->in)) && (!writes || is_in_host(call->out));
     if (!*in_host)
-        return why;
-    return same && call->collective != PTO_COLLECTIVE_BROADCAST ? "one buffer for input and output" : NULL;
+        return "buffers in host memory";
+    /* MPI may report it, but others must hear of it, which the user's promise leaves out. */
+    bool is_error = same && call->collective != PTO_COLLECTIVE_BROADCAST;
+    return is_error && !drop.assumes_host ? "one buffer for input and output" : NULL;
 }
 
-bool drop_call_cell(drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why) {
+bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why) {
     int rank = comm->rank, size = comm->size;
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};

@@ -11,21 +11,81 @@ static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Comm last = MPI_COMM_NULL;
 static drop_comm_t *last_found;
 
+/* --- communicators for executors ------------------------------------------------------------------------ */
+
+/* Each takes two more of MPI, which has few: MPICH 4.0 has 2,048. */
+enum { OPEN_MAX = 128 };
+static int open_count;
+
+static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
+    static bool said;
+    comm->why = "plans on many other communicators";
+    if (!said)
+        drop_say("%d communicators have plans, so other ones are left to MPI", OPEN_MAX);
+    said = true;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s", comm->why);
+}
+
+pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
+    int64_t room = open_count < OPEN_MAX;
+    if (comm->is_open)
+        return PTO_OK;
+    pto_status_t status = pto_agree_least(comm->comm, PTO_OK, &room, 1, err);
+    if (status == PTO_OK && !room)
+        return refuse(comm, err);
+    if (status == PTO_OK)
+        status = pto_agree(comm->comm, pto_comms_create(comm->comm, &comm->comms, err), err);
+    comm->is_open = status == PTO_OK;
+    open_count += comm->is_open;
+    return status;
+}
+
+static void close_comms(drop_comm_t *comm) {
+    if (!comm->is_open)
+        return;
+    pto_comms_free(&comm->comms);
+    comm->is_open = false;
+    open_count--;
+}
+
+/* --- attributes ----------------------------------------------------------------------------------------- */
+
+/* Instead of what a process has no memory for. */
+static drop_comm_t lost = {.why = "out of memory"};
+
+static void clear(drop_comm_t *comm) {
+    close_comms(comm);
+    drop_board_destroy(comm->board);
+    drop_host_detach(comm);
+    free(comm->gpus.place);
+    free(comm->host.place);
+    free(comm->node);
+    *comm = (drop_comm_t){.why = comm->why};
+}
+
 static void destroy(drop_comm_t *comm) {
     while (comm->routes) {
         drop_route_t *route = comm->routes;
         comm->routes = route->next;
         drop_route_destroy(route);
     }
-    drop_board_destroy(comm->board);
-    free(comm->gpus.place);
-    free(comm->host.place);
-    free(comm->node);
-    free(comm);
+    clear(comm);
+    if (comm != &lost)
+        free(comm);
+}
+
+/* An attribute that is the number of a communicator's first calls: a place in these. */
+enum { YOUNG_CALLS = 64 };
+static char young_calls[YOUNG_CALLS + 1];
+static bool is_young(const void *attribute) {
+    uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)young_calls;
+    return at >= first && at < first + sizeof young_calls;
 }
 
 /* MPI calls it on all processes of the communicator, before it frees it. */
 static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
+    if (is_young(attribute))
+        return MPI_SUCCESS;
     (void)handle;
     (void)key;
     (void)extra;
@@ -56,23 +116,24 @@ bool drop_comms_begin(void) {
 
 /* --- who is where --------------------------------------------------------------------------------------- */
 
-/* Sets `node` to the processes' nodes and `id`; false if a process is outside of MPI_COMM_WORLD, as those are
- * that the program has started. */
-static bool read_members(drop_comm_t *comm) {
+/* Sets `node` to the processes' nodes and `id`. `*inside`: no process is outside of MPI_COMM_WORLD, as those
+ * are that the program has started. False: out of memory. */
+static bool read_members(drop_comm_t *comm, bool *inside) {
     MPI_Group group;
+    *inside = true;
     comm->node = calloc((size_t)comm->size, sizeof *comm->node);
     if (!comm->node)
         return false;
     MPI_Comm_group(comm->comm, &group);
-    bool inside = preload_world_ranks(group, comm->size, comm->node);
+    bool found = preload_world_ranks(group, comm->size, comm->node);
     MPI_Group_free(&group);
     comm->id = drop_digest;
-    for (int i = 0; i < comm->size && inside; i++) {
-        inside = comm->node[i] != MPI_UNDEFINED;
+    for (int i = 0; i < comm->size && found && *inside; i++) {
+        *inside = comm->node[i] != MPI_UNDEFINED;
         comm->id = drop_mix(comm->id, (uint64_t)comm->node[i]);
-        comm->node[i] = inside ? drop.node_of[comm->node[i]] : 0;
+        comm->node[i] = *inside ? drop.node_of[comm->node[i]] : 0;
     }
-    return inside;
+    return found;
 }
 
 static bool is_on_one_node(const drop_comm_t *comm) {
@@ -120,17 +181,30 @@ static unsigned asserted_kinds(MPI_Comm comm) {
     return kinds ? kinds : DROP_KIND_ANY;
 }
 
-/* Collective. The assertion is each process's own. Without GPUs it says nothing new. */
-static unsigned agree_on_kinds(MPI_Comm comm) {
-    unsigned mine = drop.any_gpu ? asserted_kinds(comm) : DROP_KIND_HOST, all = DROP_KIND_ANY;
-    if (drop.any_gpu && MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BOR, comm) != MPI_SUCCESS)
-        return DROP_KIND_ANY;
-    return drop.any_gpu ? all : mine;
+/* Collective: whether all processes have what they need, and the kinds that any of them may pass: each
+ * asserts for itself. Without GPUs an assertion says nothing new, and so it does beside the user's promise.
+ */
+static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
+    pto_error_t err;
+    unsigned mine = drop.any_gpu && !drop.assumes_host ? asserted_kinds(comm->comm) : DROP_KIND_HOST;
+    int64_t lacks[2] = {!(mine & DROP_KIND_HOST), !(mine & DROP_KIND_GPU)};
+    status = pto_agree_least(comm->comm, status, lacks, 2, &err);
+    comm->kinds = (lacks[0] ? 0u : (unsigned)DROP_KIND_HOST) | (lacks[1] ? 0u : (unsigned)DROP_KIND_GPU);
+    return status;
 }
 
-static const char *why_not(drop_comm_t *comm) {
-    int is_inter = 0;
+bool drop_comm_needs_board(drop_comm_t *comm) {
     pto_error_t err;
+    if (comm->on_one_node && !comm->board && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
+        comm->why = "no shared memory";
+    return !comm->why;
+}
+
+/* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
+ * leave the communicator to MPI, or none. */
+static const char *why_not(drop_comm_t *comm, pto_status_t status) {
+    int is_inter = 0;
+    bool inside;
     MPI_Comm_test_inter(comm->comm, &is_inter);
     if (is_inter)
         return "an inter-communicator";
@@ -138,25 +212,55 @@ static const char *why_not(drop_comm_t *comm) {
     MPI_Comm_rank(comm->comm, &comm->rank);
     if (comm->size == 1)
         return "a single process";
-    if (!read_members(comm))
+    bool has_room = read_members(comm, &inside);
+    if (!inside)
         return "processes outside of MPI_COMM_WORLD";
-    if (is_on_one_node(comm) && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
-        return "no shared memory";
-    comm->kinds = agree_on_kinds(comm->comm);
-    return NULL;
+    if (has_room && drop.takes_host)
+        has_room = drop_host_attach(comm);
+    if (agree_on_kinds(comm, has_room ? status : PTO_ERR_MEMORY) != PTO_OK)
+        return "out of memory";
+    comm->on_one_node = is_on_one_node(comm);
+    if (comm->kinds & DROP_KIND_GPU)
+        drop_comm_needs_board(comm);
+    return comm->why;
 }
 
 static drop_comm_t *create(MPI_Comm handle) {
     drop_comm_t *made = calloc(1, sizeof *made);
-    if (!made)
-        return NULL;
+    pto_status_t status = made ? PTO_OK : PTO_ERR_MEMORY;
+    made = made ? made : &lost;
     made->comm = handle;
-    made->why = why_not(made);
-    if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS) {
-        destroy(made);
-        return NULL;
+    if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS)
+        status = PTO_ERR_MEMORY;
+    made->why = why_not(made, status);
+    if (made == &lost) {
+        clear(made);
+        made->why = "out of memory";
     }
     return made;
+}
+
+/* --- communicators that are hardly used ----------------------------------------------------------------- */
+
+/* Where no call can be one on GPU buffers, the first calls of a communicator are left to MPI without a word
+ * to the other processes: many programs make communicators for a few calls. Until then the attribute is their
+ * number, for which no process can lack memory. */
+/* For the report, which knows communicators by their processes. */
+static drop_comm_t *describe_young(MPI_Comm handle) {
+    static drop_comm_t young;
+    bool inside;
+    int is_inter = 0;
+    young = (drop_comm_t){.comm = handle, .why = "host buffers, in the first calls of a communicator"};
+    if (drop_reports)
+        MPI_Comm_test_inter(handle, &is_inter);
+    if (drop_reports && !is_inter) {
+        MPI_Comm_size(handle, &young.size);
+        MPI_Comm_rank(handle, &young.rank);
+        read_members(&young, &inside);
+        free(young.node);
+        young.node = NULL;
+    }
+    return &young;
 }
 
 drop_comm_t *drop_comm_of(MPI_Comm handle) {
@@ -166,7 +270,12 @@ drop_comm_t *drop_comm_of(MPI_Comm handle) {
         return last_found;
     if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
         return NULL;
-    last_found = is_set ? found : create(handle);
+    char *calls = is_set ? found : young_calls;
+    if (drop.waits_for_calls && is_young(calls) && calls < young_calls + YOUNG_CALLS) {
+        MPI_Comm_set_attr(handle, keyval, calls + 1);
+        return describe_young(handle);
+    }
+    last_found = is_young(calls) ? create(handle) : found;
     last = handle;
     return last_found;
 }
@@ -273,14 +382,16 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     end_draft(&draft);
 }
 
-void drop_comm_find_host(drop_comm_t *comm) {
+bool drop_comm_find_host(drop_comm_t *comm) {
     draft_t draft;
-    if (begin_draft(comm, &comm->host, &draft)) {
+    bool has_room = begin_draft(comm, &comm->host, &draft);
+    if (has_room) {
         for (int i = 0; i < comm->size; i++)
             draft.gpu[i] = (uint64_t)i + 1;
         finish_draft(comm, &draft, &comm->host);
     }
     end_draft(&draft);
+    return has_room;
 }
 
 /* Turn nodes, GPUs of a node and processes of a GPU so that the root's are the first ones. */

@@ -6,6 +6,7 @@
  *   intercept.c  wraps MPI's functions
  *   call.c       what this process can tell of the call by itself
  *   comm.c       the communicator: its nodes and GPUs, its plans
+ *   foreign.c    GPUs whose memory looks like the host's
  *   host.c       whether a call on host buffers is worth taking
  *   agree.c      whether all processes of the communicator can take the call
  *   route.c      the pick, its plan and its executor, made once and kept
@@ -20,20 +21,26 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "job.h"
 #include "portolan/exec.h"
 #include "portolan/pick.h"
 
 /* --- settings.c: the environment ------------------------------------------------------------------------ */
 
 typedef struct {
-    bool on;           /* from MPI_Init to MPI_Finalize, on all processes alike */
-    bool any_gpu;      /* some process has one */
-    bool takes_host;   /* calls on host buffers are priced (host.c) */
-    bool assumes_gpu;  /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
-    bool assumes_host; /* PORTOLAN_ASSUME=host: the same */
-    bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
-    bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
-    int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
+    bool on;              /* from MPI_Init to MPI_Finalize, on all processes alike */
+    bool any_gpu;         /* some process has one */
+    bool takes_host;      /* calls on host buffers are priced (host.c) */
+    bool waits_for_calls; /* communicators are looked at when they have had some */
+    bool has_foreign;     /* but for a runtime of other GPUs in some process */
+    bool assumes_gpu;     /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
+    bool assumes_host;    /* PORTOLAN_ASSUME=host: the same */
+    bool by_messages;     /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
+    bool misprices;       /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
+    bool explains;        /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
+    int plans_max;        /* PORTOLAN_PLANS: that a communicator keeps */
+    int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
+                          many as   it takes to pay */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
     int rank;          /* in MPI_COMM_WORLD */
     int size;
@@ -88,6 +95,8 @@ typedef struct {
     int root;  /* -1: none */
     drop_rows_t in_rows;
     drop_rows_t out_rows;
+    const char *why_not_host; /* as all processes know it before they look at their buffers; NULL: a call on
+                                 host buffers is worth taking */
 } drop_call_t;
 
 /* What decides the plan, the same on all processes of a call that is taken. */
@@ -105,7 +114,7 @@ typedef struct {
 
 /* Whether this process can take the call: buffers in one kind of memory, plain datatypes, a known operation.
  * `*why` says why not. */
-bool drop_call_cell(drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
+bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
 /* The size of the call among `size` processes as each of them knows it, whatever its datatype; -1: not known.
  */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
@@ -182,7 +191,7 @@ struct drop_route {
 
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
  * all processes. */
-drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
 /* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err);
@@ -191,7 +200,7 @@ void drop_route_destroy(drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
 
-typedef struct drop_answers drop_answers_t;
+typedef struct drop_host drop_host_t;
 
 typedef enum { DROP_KIND_HOST = 1, DROP_KIND_GPU = 2, DROP_KIND_ANY = 3 } drop_kind_t;
 
@@ -205,12 +214,15 @@ struct drop_comm {
     const char *why; /* it is left to MPI; NULL: it is not */
     uint64_t calls;
     unsigned kinds;      /* bits of drop_kind_t: memory that some process may pass */
-    drop_board_t *board; /* NULL: on several nodes */
+    bool on_one_node;    /* they agree by a board */
+    drop_board_t *board; /* NULL: on several nodes, or no call has needed it */
     int *node;           /* by rank: lowest rank in MPI_COMM_WORLD of its node */
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
     drop_layout_t host;
-    drop_answers_t *answers;                /* about host buffers in such a layout; NULL: not asked yet */
+    bool is_open;                           /* it has `comms` */
+    pto_comms_t comms;                      /* of all executors */
+    drop_host_t *hosted;                    /* about host buffers; NULL: they are left to MPI */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
     uint64_t routes_made;
@@ -219,13 +231,18 @@ struct drop_comm {
 
 /* Collective the first time. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
+/* Collective: make the board on one node. False: it cannot be made, and the communicator is left to MPI. */
+bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* The layout for buffers in host memory; not collective. */
-void drop_comm_find_host(drop_comm_t *comm);
+/* The layout for buffers in host memory; not collective. False: out of memory. */
+bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
     return cell->in_host ? &comm->host : &comm->gpus;
 }
+/* Collective: make `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have them.
+ */
+pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
 /* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
  */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);
@@ -237,15 +254,31 @@ bool drop_comms_begin(void);
  * algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
 
-/* Whether a call on host buffers is worth taking: all sizes between two powers of two are judged alike. Not
- * collective, and the same on all processes of a call, whatever memory and datatypes they pass. `*why` says
- * why not. */
-bool drop_host_pays(drop_comm_t *comm, const drop_call_t *call, const char **why);
+/* What a communicator needs for host buffers. Not collective. False: out of memory. */
+bool drop_host_attach(drop_comm_t *comm);
+void drop_host_detach(drop_comm_t *comm);
+
+/* Collective: why calls like this one on host buffers are left to MPI, whatever the processes pass; NULL:
+ * they are worth taking. All sizes between two powers of two are judged alike, by process 0. MPI has the
+ * first calls of the same bytes and root, until a plan is likely to pay. */
+const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
+
+/* What all processes then found together. Messages said whether all can take the call: if not, the next ones
+ * of its kind are left to MPI, at first few of them and then more. */
+void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
+/* Whether one more plan may be made. If not, all calls of the kind are left to MPI. */
+bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);
+/* Its exact size is not worth taking, so all calls of the kind are left to MPI. */
+void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 
 /* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
- * the library's at the beginning of its own. The predictions are explained ones of one size. `*library_s`: as
- * in a route. */
-bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions, double *library_s);
+ * the library's at the beginning of its own. The predictions are explained ones of one size. */
+bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
+
+/* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */
+
+/* The library of AMD's or Intel's GPUs that this process has loaded; NULL: none. */
+const char *drop_foreign_runtime(void);
 
 /* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
 

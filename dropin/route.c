@@ -165,7 +165,7 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
 }
 
 /* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
-static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                          const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
     int64_t *table = calloc((size_t)comm->size, sizeof *table);
@@ -186,8 +186,10 @@ static pto_status_t make(const drop_comm_t *comm, const drop_call_t *call, drop_
     status = pto_agree(comm->comm, status, err);
     options.table = table;
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
-        status = pto_exec_create(route->plan, comm->comm, route->device, route->own[0], route->own[1],
-                                 route->cell.op, &options, &route->exec, err);
+        status = drop_comm_open(comm, err);
+    if (status == PTO_OK && route->way == DROP_BY_PLAN)
+        status = pto_exec_create_on(route->plan, &comm->comms, route->device, route->own[0], route->own[1],
+                                    route->cell.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)
         status = find_direct(comm, call, route, err);
@@ -221,12 +223,26 @@ enum { STRATEGIES_MAX = 256 }; /* of which copies are priced */
 
 static int cheapest(const pto_predictions_t *predictions) {
     int best = -1;
+    if (drop.misprices)
+        return best;
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *p = pto_prediction_at(predictions, 0, i);
         if (p->applicable &&
             (best < 0 || p->price.seconds < pto_prediction_at(predictions, 0, best)->price.seconds))
             best = i;
     }
+    return best;
+}
+
+/* Collective: process 0 chooses for all, since a last bit may differ. -1: MPI. A gain on host buffers must be
+ * certain. */
+static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_predictions_t *predictions) {
+    int best = cheapest(predictions);
+    bool by_mpi = best < 0 || way_of(predictions->strategy[best], route->cell.collective) == DROP_BY_MPI;
+    if (by_mpi || (route->cell.in_host && !drop_host_gains(comm, predictions)))
+        best = -1;
+    if (PTO_MPI(MPI_Bcast(&best, 1, MPI_INT, 0, comm->comm), NULL) != PTO_OK)
+        return -1;
     return best;
 }
 
@@ -237,37 +253,48 @@ static void leave_to_mpi(drop_route_t *route) {
     route->held_bytes = 0;
 }
 
-/* Collective: in the order of their prices, the first strategy that can be made. Once it is made, its copies
- * are known, and with them another one may be cheaper. */
-static void make_cheapest(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
-                          pto_predictions_t *predictions) {
-    pto_error_t err;
-    bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
-    if (predictions->strategy_count > STRATEGIES_MAX)
-        return;
+static void add_copies(const drop_route_t *route, pto_price_t *price) {
+    double seconds = copies_s(route);
+    price->seconds += seconds;
+    price->low_s += seconds;
+    price->high_s += seconds;
+}
+
+static void find_library(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (way_of(predictions->strategy[i], route->cell.collective) == DROP_BY_MPI)
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
-    for (int best = cheapest(predictions); best >= 0; best = cheapest(predictions)) {
+}
+
+/* Collective: in the order of their prices, the first strategy that can be made. Once it is made, its copies
+ * are known, and with them another one may be cheaper. */
+static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                          pto_predictions_t *predictions) {
+    pto_error_t err;
+    bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
+    if (!predictions->strategy || predictions->strategy_count > STRATEGIES_MAX)
+        return;
+    for (int best = choose(comm, route, predictions); best >= 0;) {
         pto_prediction_t *prediction = &predictions->prediction[best];
-        if (way_of(predictions->strategy[best], route->cell.collective) == DROP_BY_MPI)
-            break;
         pto_status_t status = make(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
             if (!has_copies[best])
-                prediction->price.seconds += copies_s(route);
+                add_copies(route, &prediction->price);
             has_copies[best] = true;
             route->name = predictions->strategy[best]->name;
             route->predicted_s = prediction->price.seconds;
-            if (cheapest(predictions) == best)
+            int again = choose(comm, route, predictions);
+            if (again == best)
                 return;
             unmake(route);
+            best = again;
             continue;
         }
-        if (status != PTO_ERR_NOT_APPLICABLE || drop.strategy)
+        if (!comm->why && (status != PTO_ERR_NOT_APPLICABLE || drop.strategy))
             drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->cell.collective),
                      (long long)route->cell.bytes, predictions->strategy[best]->name, err.message);
         prediction->applicable = false;
+        best = choose(comm, route, predictions);
     }
     leave_to_mpi(route);
 }
@@ -278,7 +305,7 @@ static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
     return drop_layout_for(comm, cell)->in_order || !by_rank;
 }
 
-drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
     drop_route_t *made = calloc(1, sizeof *made);
     pto_predictions_t predictions = {0};
     pto_error_t err;
@@ -306,12 +333,10 @@ drop_route_t *drop_route_create(const drop_comm_t *comm, const drop_call_t *call
     if (status == PTO_OK)
         status = pto_predict(&made->scenario, drop.machine, cell->in_host, &predictions, &err);
     status = pto_agree(comm->comm, status, &err);
-    bool gains =
-        status == PTO_OK && (!cell->in_host || drop_host_gains(comm, &predictions, &made->library_s));
-    if (gains)
+    if (status == PTO_OK) {
+        find_library(made, &predictions);
         make_cheapest(comm, call, made, &predictions);
-    else
-        leave_to_mpi(made);
+    }
     pto_predictions_fini(&predictions);
     return made;
 }

@@ -127,8 +127,10 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
     drop.assumes_host = is_word("PORTOLAN_ASSUME", "host");
     drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
+    drop.misprices = number_of("PORTOLAN_MISPRICE", 0) == drop.rank && getenv("PORTOLAN_MISPRICE");
     drop.explains = is_set("PORTOLAN_EXPLAIN");
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
+    drop.repeats = is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", -1);
     drop.bytes_max = number_of("PORTOLAN_MEMORY", memory_default_bytes);
     pto_status_t status = read_machine(err);
     if (status == PTO_OK)
@@ -153,18 +155,15 @@ static uint64_t file_digest(void) {
     return digest;
 }
 
-/* What must be equal on all processes: each prices calls on host buffers by itself. */
+/* What must be equal on all processes. */
 static uint64_t settings_digest(void) {
     char machine[PTO_MACHINE_DIGEST_MAX] = "";
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
                           drop.machine ? pto_machine_digest(drop.machine, machine) : NULL, pto_version()};
-    const uint64_t number[] = {(uint64_t)drop.plans_max,
-                               (uint64_t)drop.bytes_max,
-                               drop.assumes_gpu,
-                               drop.assumes_host,
-                               drop.by_messages,
-                               drop.takes_host,
-                               drop.takes_host ? file_digest() : 0};
+    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max,
+                               (uint64_t)drop.repeats,   drop.assumes_gpu,
+                               drop.assumes_host,        drop.by_messages,
+                               drop.takes_host,          drop.takes_host ? file_digest() : 0};
     uint64_t all = drop_digest;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         all = drop_mix(all, number[i]);
@@ -203,9 +202,22 @@ static void refuse_mpi(void) {
     exit(1);
 }
 
+/* Collective: what some process has. */
+static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
+    const char *foreign = drop.takes_host && !drop.assumes_host ? drop_foreign_runtime() : NULL;
+    int mine[2] = {has_gpu, foreign != NULL}, any[2] = {0, 0};
+    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), err);
+    drop.any_gpu = any[0];
+    drop.has_foreign = any[1];
+    if (drop.has_foreign && drop.explains)
+        drop_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
+                 foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
+    drop.takes_host &= !drop.has_foreign;
+    return status;
+}
+
 void drop_begin(void) {
     bool has_gpu = false;
-    int mine, any = 0;
     pto_error_t err = {0};
     if (drop.on || drop.size > 0)
         return;
@@ -218,18 +230,19 @@ void drop_begin(void) {
     drop.began_s = drop_now_s();
     pto_status_t status = read_settings(&has_gpu, &err);
     status = pto_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
-    mine = has_gpu;
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD), &err);
-    drop.any_gpu = any;
-    if (status == PTO_OK && !any && !drop.takes_host)
+        status = share_gpus(has_gpu, &err);
+    if (status == PTO_OK && !drop.any_gpu && !drop.takes_host)
         status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
                                "no process has a GPU, so all collectives are left to MPI");
     if (status == PTO_OK)
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
         drop_say("%s", err.message);
-    drop.on = status == PTO_OK && drop_comms_begin();
+    drop.waits_for_calls = !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
+    if (status == PTO_OK)
+        status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
+    drop.on = pto_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;
     if (drop.on)
         drop_report_begin();
 }

@@ -53,9 +53,13 @@ static bool is_full(const drop_comm_t *comm) {
 
 /* Collective. */
 static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
-    drop_route_t *made = drop_route_create(comm, call, cell);
+    drop_route_t *made = NULL;
+    if (!cell->in_host || drop_host_may_plan(comm, call))
+        made = drop_route_create(comm, call, cell);
     if (!made)
         return NULL;
+    if (cell->in_host && made->way == DROP_BY_MPI)
+        drop_host_leave(comm, call);
     made->number = ++comm->routes_made;
     made->used = comm->calls;
     made->next = comm->routes;
@@ -82,16 +86,16 @@ enum { AGREE_BYTES_LEAST = 65536 };
 
 /* Whether some process may offer to take the call. All processes know the same of it: its bytes, and nothing
  * of the others' memory. */
-static bool may_be_offered(drop_comm_t *comm, const drop_call_t *call) {
+static bool may_be_offered(const drop_comm_t *comm, const drop_call_t *call) {
     int64_t bytes = drop_call_bytes(call, comm->size);
-    const char *why;
     bool on_gpus = (comm->kinds & DROP_KIND_GPU) && !drop.assumes_host && !comm->gpus.why;
     if (on_gpus && (drop.by_messages || bytes < 0 || bytes >= AGREE_BYTES_LEAST))
         return true;
-    return drop_host_pays(comm, call, &why);
+    return !call->why_not_host;
 }
 
-static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer, bool *have_plan) {
+static bool agree(const drop_comm_t *comm, const drop_call_t *call, bool can, drop_offer_t offer,
+                  bool *have_plan) {
     if (comm->board && can)
         return drop_board_offer(comm->board, comm->comm, offer, have_plan);
     if (comm->board) {
@@ -105,7 +109,10 @@ static bool agree(drop_comm_t *comm, const drop_call_t *call, bool can, drop_off
     }
     if (!may_be_offered(comm, call))
         return false;
-    return drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
+    bool all = drop_messages_offer(comm->comm, can ? offer : (drop_offer_t){0}, have_plan);
+    if (!call->why_not_host)
+        drop_host_note_agreement(comm, call, all);
+    return all;
 }
 
 /* --- running -------------------------------------------------------------------------------------------- */
@@ -187,7 +194,9 @@ static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, con
                            const void **in, void **out) {
     bool one_buffer = route->own[0] && route->own[0] == route->own[1];
     bool direct = route->direct[0] && route->direct[1];
-    bool reads_in = one_buffer ? direct : route->direct[0] && call->in != MPI_IN_PLACE;
+    bool is_same = call->in == call->out && call->collective != PTO_COLLECTIVE_BROADCAST;
+    bool in_place = call->in == MPI_IN_PLACE || is_same;
+    bool reads_in = one_buffer ? direct : route->direct[0] && !in_place;
     bool writes_out = one_buffer ? direct : route->direct[1];
     *in = route->own[0] && reads_in && drop_call_packed(call, 0, comm->size) ? input_of(call, comm, route)
                                                                              : route->own[0];
@@ -249,7 +258,7 @@ static const void *buffer_of(const drop_call_t *call, const drop_comm_t *comm) {
 }
 
 /* A call that this process knows to be MPI's is, whatever the others can do: it does not wait for them. */
-static bool is_known_as_mpis(drop_comm_t *comm, drop_route_t *known, drop_taken_t *taken) {
+static bool is_known_as_mpis(const drop_comm_t *comm, drop_route_t *known, drop_taken_t *taken) {
     if (!known || known->way != DROP_BY_MPI)
         return false;
     bool have_plan;
@@ -276,7 +285,9 @@ static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, dr
         comm->why = taken->why;
     if (!taken->why && !have_plan)
         route = add_route(comm, call, cell);
-    if (taken->why || !route)
+    if (!taken->why && !route)
+        taken->why = "no more plans";
+    if (taken->why)
         return NULL;
     route->used = comm->calls;
     return route;
@@ -320,16 +331,21 @@ void drop_take(drop_taken_t *taken) {
     uint64_t gpu = 0;
     drop_comm_t *comm = drop_comm_of(taken->given.comm);
     taken->comm = comm;
-    taken->call = taken->given;
     taken->began_s = drop_reports ? drop_now_s() : 0;
     if (!comm || comm->why) {
+        taken->call = taken->given;
         taken->why = comm ? comm->why : "no communicator";
         return;
     }
     comm->calls++;
+    /* Every process of the call comes here: nothing above depends on what it passes. */
+    taken->given.why_not_host = drop_host_why_not(comm, &taken->given);
+    taken->call = taken->given;
     /* Without GPU buffers all processes know this, and no process waits for an offer. */
-    if (!(comm->kinds & DROP_KIND_GPU) && !drop_host_pays(comm, &taken->given, &taken->why))
+    if (!(comm->kinds & DROP_KIND_GPU) && taken->given.why_not_host) {
+        taken->why = taken->given.why_not_host;
         return;
+    }
     bool can = can_take(taken, &cell);
     drop_route_t *known = can ? find_route(comm, &cell) : NULL;
     if (is_known_as_mpis(comm, known, taken))

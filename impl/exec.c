@@ -461,15 +461,12 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
     return status;
 }
 
-pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
-                             const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
-                             pto_exec_t **exec, pto_error_t *err) {
-    pto_error_t ignored;
+/* NULL: out of memory. */
+static pto_exec_t *allocate(const pto_plan_t *plan, const pto_device_t *device, pto_op_t op,
+                            const pto_exec_options_t *options) {
     pto_exec_t *made = calloc(1, sizeof *made);
-    if (!err)
-        err = &ignored;
     if (!made)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+        return NULL;
     made->plan = plan;
     made->device = device;
     set_op(made, op);
@@ -480,10 +477,20 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
     made->lane = calloc((size_t)made->lane_count, sizeof *made->lane);
     if (!made->lane) {
         free(made);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+        return NULL;
     }
     set_next(made, -1);
-    pto_status_t status = pto_job_create(comm, made->options.wait, &made->job, err);
+    return made;
+}
+
+/* `comms`: NULL, or those of other executors. */
+static pto_status_t create(pto_exec_t *made, MPI_Comm comm, pto_comms_t *comms, const void *in, void *out,
+                           pto_exec_t **exec, pto_error_t *err) {
+    pto_error_t ignored = {0};
+    err = err ? err : &ignored;
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+    pto_status_t status = pto_job_create(comm, comms, made->options.wait, &made->job, err);
     if (status != PTO_OK) {
         free(made->lane);
         free(made);
@@ -498,12 +505,35 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
     return PTO_OK;
 }
 
+pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                             const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                             pto_exec_t **exec, pto_error_t *err) {
+    return create(allocate(plan, device, op, options), comm, NULL, in, out, exec, err);
+}
+
+/* Of those that share communicators one may lack memory, and the others must not wait for it. */
+pto_status_t pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
+                                const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                pto_exec_t **exec, pto_error_t *err) {
+    pto_exec_t *made = allocate(plan, device, op, options);
+    pto_status_t status = made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+    status = pto_agree(comms->comm, status, err);
+    if (status == PTO_OK)
+        return create(made, comms->comm, comms, in, out, exec, err);
+    if (made)
+        free(made->lane);
+    free(made);
+    return status;
+}
+
 void pto_exec_destroy(pto_exec_t *exec) {
     if (!exec)
         return;
     /* Other processes may still access this memory, and waiting for them could take forever. */
-    if (exec->failed && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
+    if (exec->failed && exec->options.on_timeout == PTO_TIMEOUT_RETURN) {
+        exec->job.comms->abandoned = true;
         return;
+    }
     /* After a failed run a kernel may still wait for other GPUs, and freeing device memory would wait for
      * the kernel. */
     if (exec->failed) {

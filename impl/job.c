@@ -154,23 +154,63 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
     return status;
 }
 
-static pto_status_t make_comms(MPI_Comm comm, pto_job_t *job, pto_error_t *err) {
-    pto_status_t status = PTO_MPI(MPI_Comm_dup(comm, &job->comm), err);
+/* --- communicators -------------------------------------------------------------------------------------- */
+
+/* Unlike a duplicate, it copies no attributes of the program, which may be large or communicate. */
+static pto_status_t copy_comm(MPI_Comm comm, MPI_Comm *made, pto_error_t *err) {
+    MPI_Group group = MPI_GROUP_NULL;
+    pto_status_t status = PTO_MPI(MPI_Comm_group(comm, &group), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_set_errhandler(job->comm, MPI_ERRORS_RETURN), err);
+        status = PTO_MPI(MPI_Comm_create(comm, group, made), err);
+    if (group != MPI_GROUP_NULL)
+        MPI_Group_free(&group);
+    return status;
+}
+
+pto_status_t pto_comms_create(MPI_Comm comm, pto_comms_t *comms, pto_error_t *err) {
+    int rank = 0;
+    *comms = (pto_comms_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL};
+    pto_status_t status = copy_comm(comm, &comms->comm, err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_size(job->comm, &job->size), err);
+        status = PTO_MPI(MPI_Comm_set_errhandler(comms->comm, MPI_ERRORS_RETURN), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(job->comm, &job->rank), err);
+        status = PTO_MPI(MPI_Comm_rank(comms->comm, &rank), err);
     if (status == PTO_OK)
         status = PTO_MPI(
-            MPI_Comm_split_type(job->comm, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &job->node), err);
+            MPI_Comm_split_type(comms->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comms->node), err);
+    if (status != PTO_OK)
+        pto_comms_free(comms);
+    return status;
+}
+
+void pto_comms_free(pto_comms_t *comms) {
+    if (comms->abandoned)
+        return;
+    if (comms->node != MPI_COMM_NULL)
+        MPI_Comm_free(&comms->node);
+    if (comms->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comms->comm);
+}
+
+static pto_status_t read_sizes(pto_job_t *job, pto_error_t *err) {
+    job->comm = job->comms->comm;
+    job->node = job->comms->node;
+    pto_status_t status = PTO_MPI(MPI_Comm_size(job->comm, &job->size), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(job->comm, &job->rank), err);
     return status == PTO_OK ? PTO_MPI(MPI_Comm_size(job->node, &job->node_size), err) : status;
 }
 
-pto_status_t pto_job_create(MPI_Comm comm, pto_wait_t wait, pto_job_t *job, pto_error_t *err) {
-    *job = (pto_job_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL, .wait = wait};
-    pto_status_t status = make_comms(comm, job, err);
+pto_status_t pto_job_create(MPI_Comm comm, pto_comms_t *comms, pto_wait_t wait, pto_job_t *job,
+                            pto_error_t *err) {
+    *job = (pto_job_t){.comms = comms, .wait = wait};
+    if (!comms) {
+        pto_status_t status = pto_comms_create(comm, &job->own, err);
+        if (status != PTO_OK)
+            return status;
+        job->comms = &job->own;
+    }
+    pto_status_t status = read_sizes(job, err);
     if (status != PTO_OK)
         pto_job_free(job);
     return status;
@@ -195,10 +235,8 @@ void pto_job_free(pto_job_t *job) {
     free(job->mpi_of);
     job->who = NULL;
     job->mpi_of = NULL;
-    if (job->node != MPI_COMM_NULL)
-        MPI_Comm_free(&job->node);
-    if (job->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&job->comm);
+    if (job->comms == &job->own)
+        pto_comms_free(&job->own);
 }
 
 pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
@@ -206,7 +244,7 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
     static const pto_exec_options_t defaults;
     pto_job_t job;
     options = options ? options : &defaults;
-    pto_status_t status = pto_job_create(comm, options->wait, &job, err);
+    pto_status_t status = pto_job_create(comm, NULL, options->wait, &job, err);
     if (status != PTO_OK)
         return status;
     status = pto_agree(job.comm, pto_job_allocate(layout, &job, err), err);

@@ -12,10 +12,30 @@ typedef struct {
     int processes;     /* on its node */
 } pto_who_t;
 
+/* The communicators of executors, and no other's. Those that share them run one after the other on all
+ * processes, so that messages match in the order in which they are sent. */
+typedef struct {
+    MPI_Comm comm;  /* with the same processes in the same order, but no attributes */
+    MPI_Comm node;  /* the processes that share memory with this one */
+    bool abandoned; /* a run failed, and its messages may still arrive: they are never freed */
+} pto_comms_t;
+
+/* Collective. On error nothing is left. */
+pto_status_t pto_comms_create(MPI_Comm comm, pto_comms_t *comms, pto_error_t *err);
+/* Collective. */
+void pto_comms_free(pto_comms_t *comms);
+
+/* Collective. pto_exec_create on communicators that must outlive the executor. */
+pto_status_t pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
+                                const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                pto_exec_t **exec, pto_error_t *err);
+
 /* The mapping between logical ranks, MPI ranks and nodes; filled on every process. */
 typedef struct {
-    MPI_Comm comm; /* our duplicate */
-    MPI_Comm node; /* the processes that share memory with this one */
+    MPI_Comm comm; /* these two are those of `comms` */
+    MPI_Comm node;
+    pto_comms_t *comms; /* shared with other executors, or `own` */
+    pto_comms_t own;
     int size;
     int rank;           /* in comm */
     int64_t logical;    /* this process's logical rank */
@@ -44,8 +64,10 @@ pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number
 /* pto_agree, and in the same message: PTO_ERR_RANGE if processes passed different numbers. */
 pto_status_t pto_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err);
 
-/* Making a job, in three steps. Collective: the communicators and sizes. The caller frees the job. */
-pto_status_t pto_job_create(MPI_Comm comm, pto_wait_t wait, pto_job_t *job, pto_error_t *err);
+/* Making a job, in three steps. Collective: the communicators, and the sizes. Without `comms` the job has its
+ * own of `comm`. The caller frees the job, which must not be moved. */
+pto_status_t pto_job_create(MPI_Comm comm, pto_comms_t *comms, pto_wait_t wait, pto_job_t *job,
+                            pto_error_t *err);
 /* Not collective: the memory for the next step. Errors must be agreed on. */
 pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_error_t *err);
 /* Collective: who is where. Fails on all processes or on none. */

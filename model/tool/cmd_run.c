@@ -83,10 +83,10 @@ static pto_status_t set_preload(const char *library, pto_error_t *err) {
 /* MPICH's mpirun passes the environment on. Open MPI's does so to other nodes for listed variables only; a
  * list that the user has set stays. */
 static pto_status_t pass_on(pto_error_t *err) {
-    static const char *const names[] = {"LD_PRELOAD",      "PORTOLAN_MACHINE", "PORTOLAN_STRATEGY",
-                                        "PORTOLAN_REPORT", "PORTOLAN_EXPLAIN", "PORTOLAN_DEVICE",
-                                        "PORTOLAN_ASSUME", "PORTOLAN_THREADS", "PORTOLAN_HOST",
-                                        "PORTOLAN_PLANS",  "PORTOLAN_MEMORY",  "PORTOLAN_DROPIN"};
+    static const char *const names[] = {
+        "LD_PRELOAD",      "PORTOLAN_MACHINE", "PORTOLAN_STRATEGY", "PORTOLAN_REPORT", "PORTOLAN_EXPLAIN",
+        "PORTOLAN_DEVICE", "PORTOLAN_ASSUME",  "PORTOLAN_THREADS",  "PORTOLAN_HOST",   "PORTOLAN_PLANS",
+        "PORTOLAN_MEMORY", "PORTOLAN_DROPIN",  "PORTOLAN_REPEATS"};
     static const char listing[] = "OMPI_MCA_mca_base_env_list";
     char list[256] = "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

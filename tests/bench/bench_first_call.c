@@ -36,6 +36,7 @@ static drop_comm_t *make_comm(void) {
 }
 
 static void free_comm(drop_comm_t *comm) {
+    drop_host_detach(comm);
     free(comm->gpus.place);
     free(comm->host.place);
     free(comm->node);
@@ -94,17 +95,19 @@ static result_t least(pto_collective_t collective, int64_t bytes) {
     return result;
 }
 
-/* Whether a call on host buffers of one more kind is worth taking: most calls are not, and pay for the
- * answer. */
+/* Whether a call on host buffers of one more kind is worth taking, which process 0 tells the others: most
+ * calls are not, and pay for the answer. */
 static double answer_s(pto_collective_t collective, int64_t bytes) {
     double least_s = INFINITY;
     for (int i = 0; i < (bench_is_short() ? 1 : REPEATS); i++) {
         const drop_call_t call = {.collective = collective, .out_count = bytes << i, .out_type = MPI_BYTE};
-        const char *why = "";
         drop_comm_t *comm = make_comm();
         comm->kinds = DROP_KIND_HOST;
+        many.collectives = many.messages = 0;
         double began_s = drop_now_s();
-        drop_host_pays(comm, &call, &why);
+        if (!drop_host_attach(comm))
+            fail("out of memory");
+        drop_host_why_not(comm, &call);
         least_s = fmin(least_s, drop_now_s() - began_s);
         free_comm(comm);
     }
@@ -113,8 +116,7 @@ static double answer_s(pto_collective_t collective, int64_t bytes) {
 
 static void bench_answers(pto_collective_t collective) {
     many.node_size = NODE_SIZE;
-    many.rank = 1;
-    many.collectives = many.messages = 0;
+    many.rank = 0;
     for (many.size = 64; many.size <= (bench_is_short() ? 256 : RANKS_MAX); many.size *= 4) {
         double seconds = answer_s(collective, 1024);
         printf("%-15s %8s %6d %-20s %11d %9d %11s %9.3f%s\n", pto_collective_name(collective), "1024 and up",
@@ -122,8 +124,8 @@ static void bench_answers(pto_collective_t collective) {
                many.size != PROMISED_RANKS ? ""
                : seconds <= PROMISED_S     ? "  kept"
                                            : "  NOT KEPT");
-        if (many.collectives > 0)
-            fail("a collective for an answer that each process finds by itself");
+        if (many.collectives != 1)
+            fail("an answer takes one broadcast");
     }
 }
 
@@ -171,7 +173,7 @@ int main(int argc, char **argv) {
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             bench_one(&rows[r], sizes[s]);
-    drop.strategy = NULL;
+    drop.strategy = strdup("own_algorithm"); /* is priced without a table of the library's algorithms */
     drop.takes_host = true;
     bench_answers(PTO_COLLECTIVE_ALLREDUCE);
     bench_answers(PTO_COLLECTIVE_ALLTOALL);

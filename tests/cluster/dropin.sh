@@ -36,7 +36,7 @@ taken() { # CALL BYTES COLUMN
     awk -F, -v call="$1" -v bytes="$2" -v column="$3" '$1 == call && $2 == bytes { found = $column } END { print found }' "$OUT/calls.csv"
 }
 run_under() { # CALL BYTES
-    run "$1" "$2" dropin -x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_MACHINE="$(readlink -f "$machine")" -x PORTOLAN_REPORT="$work/report.csv"
+    run "$1" "$2" dropin -x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_REPEATS=0 -x PORTOLAN_MACHINE="$(readlink -f "$machine")" -x PORTOLAN_REPORT="$work/report.csv"
     awk -F, -v call="$1" -v bytes="$2" 'tolower($4) == "mpi_" call && $9 > 8 { route = $11 "," $12 "," $13 } # not of seconds
         END { print call "," bytes "," route }' "$work/report.csv" >>"$OUT/calls.csv"
 }

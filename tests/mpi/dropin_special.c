@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* usleep */
 #include "dropin_special.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -203,4 +204,123 @@ void run_kinds(const char *kinds, bool first_only) {
     MPI_Comm_free(&comm);
     MPI_Info_free(&info);
     memory_free(MEMORY_GPU, on_gpu);
+}
+
+void run_load(const char *library) {
+    int buffers[512];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 8; i++) {
+        if (i == 4 && rank == size - 1)
+            expect(dlopen(library, RTLD_LAZY) != NULL, "no such library");
+        sum_on(MPI_COMM_WORLD, buffers, buffers + 256);
+    }
+}
+
+void run_alias(void) {
+    int own = 0, all[64];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 4; i++) {
+        int *in = rank == 0 ? all : &own;
+        *in = 10 * i + rank;
+        MPI_Allgather(in, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int j = 0; j < size; j++)
+            expect(all[j] == 10 * i + j, "an allgather with one buffer");
+    }
+}
+
+/* --- communicators that the library makes --------------------------------------------------------------- */
+
+static int comms_made;
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *made) {
+    comms_made++;
+    return PMPI_Comm_dup(comm, made);
+}
+
+EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made) {
+    comms_made++;
+    return PMPI_Comm_create(comm, group, made);
+}
+
+EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made) {
+    comms_made++;
+    return PMPI_Comm_split(comm, color, key, made);
+}
+
+EXPORT int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
+    comms_made++;
+    return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+
+static int attributes_copied;
+
+static int copy_attribute(MPI_Comm comm, int key, void *extra, void *value, void *copied, int *keep) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    (void)value;
+    (void)copied;
+    *keep = 0;
+    attributes_copied++;
+    return MPI_SUCCESS;
+}
+
+static void sum_of(MPI_Comm comm, int count, int *in, int *out) {
+    for (int i = 0; i < count; i++)
+        in[i] = rank + i;
+    MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+    expect(out[count - 1] == size * (size - 1) / 2 + (count - 1) * size, "a sum of one more size");
+}
+
+void run_plans(int count) {
+    MPI_Comm comm;
+    int key, *in = calloc(2 * (size_t)count, sizeof *in);
+    if (!in) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(comm, key, &key);
+    comms_made = 0;
+    for (int i = 1; i <= count; i++)
+        sum_of(comm, i, in, in + count);
+    sum_of(comm, 1, in, in + count);
+    expect(comms_made <= 2, "each plan has communicators of its own");
+    expect(attributes_copied == 0, "the program's attributes are copied");
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&key);
+    free(in);
+}
+
+void run_live(int count) {
+    int in[8], out[8];
+    MPI_Comm *comm = calloc((size_t)count, sizeof *comm);
+    if (!comm) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < count; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    comms_made = 0;
+    for (int i = 0; i < count; i++)
+        sum_of(comm[i], 1 + i % 8, in, out);
+    expect(comms_made <= 256, "a program with many communicators has few left");
+    for (int i = 0; i < count; i++)
+        MPI_Comm_free(&comm[i]);
+    free(comm);
+    MPI_Comm one_more;
+    comms_made = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &one_more);
+    sum_of(one_more, 8, in, out);
+    expect(comms_made == 3, "a communicator that is freed makes room for another one");
+    MPI_Comm_free(&one_more);
 }

@@ -14,4 +14,16 @@ void run_special(void);
  * (MPI 4.1's), in process 0 alone or in all processes. */
 void run_kinds(const char *kinds, bool first_only);
 
+/* Eight sums of host memory; after four of them the last process loads a library. */
+void run_load(const char *library);
+
+/* Allgathers in which process 0 passes one buffer for input and output, which MPI does not allow. */
+void run_alias(void);
+
+/* Sums of so many sizes on one communicator, of all of which the library needs two communicators. */
+void run_plans(int count);
+
+/* A sum on each of so many communicators, of which the library gives few plans. */
+void run_live(int count);
+
 #endif

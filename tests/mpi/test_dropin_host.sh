@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/mpi/dropin_shell.sh
 slow=$PWD/tests/fixtures/slow-library.yaml
 export PORTOLAN_MACHINE=$slow
-export PORTOLAN_HOST=1
+export PORTOLAN_HOST=1 PORTOLAN_REPEATS=0 # plans are made in the first call of a kind
 last=4 least=3
 if is_mpich; then last=2 least=0; fi # its processes don't yield their cores; few calls are faster between two
 
@@ -59,6 +59,29 @@ if ! is_mpich; then # two processes exchange one message in most of them, by any
 fi
 check "what must be left to MPI" as_host $last "$program" special
 check "communicators come and go" takes 100 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" comms 100
+calls_taken() { # COUNT COMMAND...
+    "${@:2}" && [ "$(taken)" = "$1" ]
+}
+check "3,000 plans on one communicator" \
+    calls_taken 3002 as_host 2 PORTOLAN_PLANS=4000 PORTOLAN_STRATEGY=own_algorithm "$program" plans 3000
+check "four for each that is kept, and then no more" \
+    calls_taken 257 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" plans 3000
+check "and the summary says why" has "mpi (host buffers, after as many plans as a communicator may have)"
+check "a call that cannot be taken is left to MPI after a while" without_gpus $last PORTOLAN_AGREE=messages \
+    PORTOLAN_STRATEGY=own_algorithm "$program" special
+check "and the summary says why" has "mpi (host buffers, which other processes could not take in the calls before)"
+if ! is_mpich; then
+    check "ever new sizes make no plans" takes_none as_host $last PORTOLAN_REPEATS= "$program" plans 200
+    check "and the summary says why" has "mpi (host buffers, in the first calls of a kind)"
+    # An allreduce gains 5.4 - 2.2 ms, and a plan takes 20 messages of 2 ms: after 13 calls, and the first 64.
+    check "nor does a kind, until a plan pays" calls_taken 23 as_host $last PORTOLAN_REPEATS= "$program" repeat 100 4096
+    check "nor do communicators that are hardly used" takes_none as_host $last PORTOLAN_REPEATS= "$program" comms 100
+    check "and the summary says why" has "mpi (host buffers, in the first calls of a communicator)"
+    check "or until so many calls of it" calls_taken 25 as_host $last PORTOLAN_REPEATS=5 "$program" repeat 30 4096
+fi
+check "700 communicators at once" calls_taken 130 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" live 700
+check "process 0 says once that most are left to MPI" [ "$(grep -c '128 communicators have plans' "$work/stderr")" = 1 ]
+check "and 3,000 after each other" takes 3000 as_host 2 PORTOLAN_STRATEGY=own_algorithm "$program" comms 3000
 takes_of() { # CPU GPU COMMAND...: so many in each memory
     "${@:3}" && [ "$(taken cpu)" = "$1" ] && [ "$(taken gpu)" = "$2" ]
 }
@@ -70,6 +93,25 @@ if ! is_mpich; then # which forgets what the program asserts
     check "and the summary says why" has "mpi (GPU buffers alone, as the program asserts)"
     check "what it calls by other names may be both" takes_of 4 4 under $last "$program" kinds cuda,systems
 fi
+# One process finds other prices than the rest: what process 0 finds is done, and no process waits for ever.
+check "a process that prices wrongly follows process 0" \
+    calls_taken 10 as_host $last PORTOLAN_MISPRICE=1 "$program" repeat 10 4096
+check "and process 0 is followed if it is the one" \
+    calls_taken 0 as_host $last PORTOLAN_MISPRICE=0 "$program" repeat 10 4096
+check "so it is with agreement by messages" \
+    without_gpus $last PORTOLAN_AGREE=messages PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
+check "and beside GPUs" takes $((calls / 8)) under $last PORTOLAN_MISPRICE=1 "$program" random "$calls" "$seed"
+check "one buffer for input and output, where all buffers are promised to be in host memory" \
+    calls_taken 5 as_host $last PORTOLAN_STRATEGY=own_algorithm "$program" alias
+# Other vendors' GPUs: their memory looks like the host's.
+amd=$work/libamdhip64.so.6
+check "a library is built" quietly "${CC:-cc}" -shared -fPIC -x c -o "$amd" - <<<'int nothing;'
+check "beside AMD's runtime host buffers are left to MPI" \
+    takes_none under 2 LD_PRELOAD="$library:$amd" PORTOLAN_STRATEGY=own_algorithm "$program" kinds system
+check "and the summary says why" has "mpi (host buffers beside the runtime of other GPUs)"
+check "and process 0 says so once" [ "$(grep -c 'libamdhip64.so.6 is loaded' "$work/stderr")" = 1 ]
+check "not if the user promises host memory" calls_taken 5 as_host 2 LD_PRELOAD="$library:$amd" PORTOLAN_STRATEGY=own_algorithm "$program" repeat 4 4096
+check "so are they once a process has loaded it" calls_taken 4 without_gpus 2 "$program" load "$amd"
 check "MPI_THREAD_MULTIPLE is left to MPI" takes_none without_gpus 2 "$program" threads 100
 check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
 
