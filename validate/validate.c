@@ -320,6 +320,14 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
         report_end(stdout, points);
 }
 
+/* Whether rows of the strategy, or of an algorithm that it may run, are in chunks. */
+static bool may_cut(const pto_strategy_t *strategy, pto_collective_t collective) {
+    bool cuts = strategy->chunked;
+    for (int i = 0; i < pto_algorithm_count() && strategy->by_hand; i++)
+        cuts = cuts || (pto_algorithm_at(i)->cuts && pto_algorithm_at(i)->collectives & 1u << collective);
+    return cuts;
+}
+
 /* `argv` is for the file's provenance. */
 static int run_all(const pto_options_t *options, settings_t *settings, int argc, char **argv) {
     const pto_strategy_t **strategy = NULL;
@@ -330,7 +338,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
         compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
     for (int i = 0; i < count; i++)
-        settings->chunked = settings->chunked || strategy[i]->chunked;
+        settings->chunked = settings->chunked || may_cut(strategy[i], options->scenario.collective);
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)
         run_powers(options, settings);

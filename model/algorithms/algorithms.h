@@ -31,6 +31,15 @@ void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exch
 /* The aligned run of `count` blocks or parts around the one of `slice`. */
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
 
+/* The blocks or parts of the subtree at an edge of a binomial tree among n members: `count` of them at most,
+ * from the one `distance` after the peer's on. */
+pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_expr_t count);
+
+/* How many segments a vector is cut into: by the library's `segment_bytes`; without these by an algorithm
+ * that cuts it as the request's chunks say. The vector is a process's share of the block if several share
+ * it. */
+int64_t pto_build_segment_count(pto_builder_t *builder, int vector);
+
 /* Fold an allreduce to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
  * to n). The even ones send their vector to their neighbour and pause until pto_build_unfold returns the
  * result to them. Returns the exchange of the remaining members. `vector` are the bytes of the output that

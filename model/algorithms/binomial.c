@@ -47,26 +47,13 @@ typedef struct {
     pto_expr_t blocks;
 } edges_t;
 
-/* The blocks of the subtree, as seen from one end of an edge. */
-static pto_slice_t subtree(const pto_exchange_t *exchange, int buffer, bool lower, const edges_t *edges) {
-    pto_slice_t slice = {.buffer = buffer,
-                         .first = {.peer = 1},
-                         .run = edges->blocks,
-                         .stride = pto_constant(exchange->n),
-                         .until = pto_constant(exchange->n)};
-    if (lower) {
-        slice.first = edges->distance;
-        slice.first.peer = 1;
-    }
-    return slice;
-}
-
 /* Members with a subtree hold its blocks in `inner`; the others send or receive their own one in `leaf`. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int leaf, edges_t edges) {
     bool leaves = leaf != inner;
-    pto_slice_t below = leaves ? pto_slice_all(builder, leaf) : subtree(exchange, inner, true, &edges);
-    pto_slice_t above = subtree(exchange, inner, false, &edges);
+    pto_slice_t below = leaves ? pto_slice_all(builder, leaf)
+                               : pto_slice_subtree(inner, exchange->n, edges.distance, edges.blocks);
+    pto_slice_t above = pto_slice_subtree(inner, exchange->n, pto_constant(0), edges.blocks);
     pto_build_stage(builder, up ? "up the tree" : "down the tree", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, edges.distance);
     send.source = up ? below : above;

@@ -157,6 +157,26 @@ int64_t pto_log2_ceil(int64_t n) {
     return log2;
 }
 
+pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_expr_t count) {
+    distance.peer = 1;
+    return (pto_slice_t){.buffer = buffer,
+                         .first = distance,
+                         .run = count,
+                         .stride = pto_constant(n),
+                         .until = pto_constant(n)};
+}
+
+int64_t pto_build_segment_count(pto_builder_t *builder, int vector) {
+    const pto_buffer_t *buffer = pto_builder_buffer(builder, vector);
+    const pto_request_t *request = pto_builder_request(builder);
+    int64_t segment_bytes = request->segment_bytes, bytes = buffer->block_bytes;
+    if (buffer->split > 1)
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, 0);
+    if (segment_bytes == 0 && request->chunks > 1 && pto_request_cuts_inside(request))
+        return pto_chunk_count(bytes, request->chunks);
+    return segment_bytes > 0 && bytes > segment_bytes ? (bytes - 1) / segment_bytes + 1 : 1;
+}
+
 void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out) {
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t reduce = who;

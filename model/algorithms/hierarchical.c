@@ -90,21 +90,12 @@ static void build_copies(const levels_t *levels) {
     pto_build_step(levels->builder, copy);
 }
 
-/* The vector is a process's share of the block if several processes share it. */
-static int64_t segment_count(pto_builder_t *builder, int vector) {
-    const pto_buffer_t *buffer = pto_builder_buffer(builder, vector);
-    int64_t segment_bytes = pto_builder_request(builder)->segment_bytes, bytes = buffer->block_bytes;
-    if (buffer->split > 1)
-        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, 0);
-    return segment_bytes > 0 && bytes > segment_bytes ? (bytes - 1) / segment_bytes + 1 : 1;
-}
-
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     levels_t levels = {.builder = builder,
                        .node = pto_build_within_nodes(builder, exchange),
                        .leaders = pto_build_node_leaders(builder, exchange),
                        .received = pto_build_temporary(builder, exchange->out, "received"),
-                       .segments = segment_count(builder, exchange->out)};
+                       .segments = pto_build_segment_count(builder, exchange->out)};
     bool shares = levels.node.n > 1;
     if (shares)
         pto_flag_barrier(builder, "vectors there", &levels.node);

@@ -12,6 +12,8 @@
     ROW(recursive_halving)                                                                                   \
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
+    ROW(scatter_allgather)                                                                                   \
+    ROW(chain)                                                                                               \
     ROW(hierarchical)                                                                                        \
     ROW(binomial_near_first)                                                                                 \
     ROW(neighbors)                                                                                           \

@@ -64,6 +64,28 @@ static bool belongs(const pto_score_cell_t *cell, pto_collective_t collective) {
            cell->implementation == PTO_IMPLEMENTATION_LIBRARY;
 }
 
+/* Too few processes cannot tell what these are for: between two, a chain is one message, and a scatter and
+ * allgather one in two halves. MPICH broadcasts by the latter among 8 and more only
+ * (scenarios/libraries/mpich-4.0). */
+enum { CHAIN_PROCS_LEAST = 3, SCATTER_PROCS_LEAST = 8 };
+
+static int64_t least_procs(const pto_algorithm_t *algorithm) {
+    if (strcmp(algorithm->name, "scatter_allgather") == 0)
+        return SCATTER_PROCS_LEAST;
+    return strcmp(algorithm->name, "chain") == 0 ? CHAIN_PROCS_LEAST : 1;
+}
+
+static int64_t most_procs(const collective_fit_t *fit, pto_collective_t collective) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < fit->score.cell_count; i++) {
+        const pto_score_cell_t *cell = &fit->score.cell[i];
+        int64_t procs = cell->nodes * cell->gpus_per_node * cell->owners_per_gpu;
+        if (belongs(cell, collective) && procs > most)
+            most = procs;
+    }
+    return most;
+}
+
 static void add_variants(trials_t *trials, const pto_algorithm_t *algorithm) {
     size_t count = algorithm->segmented ? sizeof segments / sizeof *segments : 1;
     for (size_t i = 0; i < count && trials->variant_count < VARIANTS_MAX; i++)
@@ -76,7 +98,8 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
     *trials = (trials_t){0};
     for (int a = 0; a < pto_algorithm_count(); a++)
         if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl &&
-            pto_algorithm_at(a)->collectives & 1u << collective)
+            pto_algorithm_at(a)->collectives & 1u << collective &&
+            most_procs(fit, collective) >= least_procs(pto_algorithm_at(a)))
             add_variants(trials, pto_algorithm_at(a));
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);

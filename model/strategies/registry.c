@@ -108,8 +108,14 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
 /* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
 bool pto_request_may_be_cut(const pto_request_t *request) {
     const pto_strategy_t *strategy = request->strategy;
+    if (pto_request_cuts_inside(request))
+        return true;
     return strategy->chunked && !pto_request_host_counts(request) &&
            (strategy->direct || (request->algorithm->chunked && !request->by_library));
+}
+
+bool pto_request_cuts_inside(const pto_request_t *request) {
+    return request->algorithm->cuts && !request->by_library;
 }
 
 static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {

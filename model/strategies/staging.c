@@ -115,7 +115,8 @@ enum { SLOTS = 4 };
 
 static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *cut) {
     int64_t bytes = cut->blocks == PTO_BLOCKS_EQUAL ? cut->block_bytes : pto_request_largest_bytes(request);
-    if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct)
+    if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct ||
+        pto_request_cuts_inside(request))
         return 1;
     if (cut->split > 1)
         bytes = pto_share_bytes(bytes, cut->granularity_bytes, cut->split, 0);

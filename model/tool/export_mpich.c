@@ -46,7 +46,8 @@ static const pto_export_collective_t collectives[] = {
     {.collective = PTO_COLLECTIVE_BROADCAST,
      .name = "bcast",
      .strategy = "cuda_aware",
-     .algorithm = {{.algorithm = "binomial", .name = "binomial"}}},
+     .algorithm = {{.algorithm = "binomial", .name = "binomial"},
+                   {.algorithm = "scatter_allgather", .name = "scatter_ring_allgather"}}},
     {.collective = PTO_COLLECTIVE_REDUCE,
      .name = "reduce",
      .strategy = "three_step",
@@ -297,8 +298,8 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
                 prefix);
     fprintf(stream,
             "%snot expressed:\n"
-            "%sscatter and allgather as a broadcast, other algorithms, and calls in place of alltoall: "
-            "portolan does not price them\n"
+            "%sa broadcast by scatter and recursive doubling, other algorithms, and calls in place of "
+            "alltoall: portolan does not price them\n"
             "%slimits above 2147483647 bytes (of all ranks for allgather)\n",
             prefix, prefix, prefix);
     if (split)

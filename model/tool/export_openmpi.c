@@ -14,7 +14,8 @@
 /* Reductions of GPU buffers are always staged through host memory (component `cuda`, in 6.0 `accelerator`);
  * the others' buffers reach `tuned` as they are. A ring that a file selects reduces in another order than
  * that of the ranks whatever the operation: only Open MPI's own choice asks whether it is commutative. The
- * linear allgathers are not named: they gather to process 0 and broadcast. */
+ * linear allgathers are not named: they gather to process 0 and broadcast. A pipeline is named without
+ * segments: its whole vector goes from process to process. */
 const pto_export_collective_t pto_openmpi_collectives[] = {
     /* Not in JSON, whose list begins behind it. 4.1 looks up the mean of the blocks. */
     {.collective = PTO_COLLECTIVE_ALLGATHERV,
@@ -53,13 +54,16 @@ const pto_export_collective_t pto_openmpi_collectives[] = {
      .strategy = "cuda_aware",
      .total = false,
      .algorithm = {{.algorithm = "linear", .id = 1, .name = "basic_linear"},
-                   {.algorithm = "binomial_near_first", .id = 6, .name = "binomial"}}},
+                   {.algorithm = "chain", .id = 3, .name = "pipeline"},
+                   {.algorithm = "binomial_near_first", .id = 6, .name = "binomial"},
+                   {.algorithm = "scatter_allgather", .id = 9, .name = "scatter_allgather_ring"}}},
     {.collective = PTO_COLLECTIVE_REDUCE,
      .id = 11,
      .name = "reduce",
      .strategy = "three_step",
      .total = false,
      .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
+                   {.algorithm = "chain", .id = 3, .name = "pipeline"},
                    {.algorithm = "binomial", .id = 5, .name = "binomial"}}},
     {.name = NULL}};
 
@@ -134,8 +138,9 @@ static pto_status_t write_limits(const pto_export_t *export, const char *but, FI
     fprintf(stream,
             "%snot expressed:\n"
             "%salltoallv: Open MPI looks up all sizes as 0\n"
-            "%sother algorithms of Open MPI's, and segments: portolan does not price them\n",
-            prefix, prefix, prefix);
+            "%sother algorithms of Open MPI's: portolan does not price them\n"
+            "%ssegments: all rules send a vector, or a part of one, as a whole\n",
+            prefix, prefix, prefix, prefix);
     if (!export->options.commutative)
         fprintf(
             stream,

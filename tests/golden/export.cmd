@@ -10,6 +10,9 @@ check() {
     printf "$1" >"$dir/rules"
     portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --collective allreduce --bytes 64KiB --check "$dir/rules" 2>&1 | sed "s|$dir/||"
 }
+# Broadcasts by a chain and by a scatter and an allgather, and what has no price.
+printf '1\n7\n1\n1\n3\n0 3 0 0\n4096 9 0 0\n65536 8 0 0\n' >"$dir/rules"
+portolan export --for openmpi-4.1 --machine host-nodes-tcp --memory host --procs-per-node 1 --nodes 4 --collective broadcast --bytes 1KiB:1MiB:4 --check "$dir/rules" | sed "s|$dir/||"
 # A ring for all communicators from 16 up, which smaller ones take as well; segments; another collective.
 check '1\n2\n1\n16\n1\n0 4 0 0\n'
 check '1\n2\n1\n1\n2\n0 3 0 0\n1024 5 0 65536 # segmented\n'

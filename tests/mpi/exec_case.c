@@ -204,7 +204,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     }
     if (request->algorithm->segmented && !request->by_library)
         request->segment_bytes = case_random_below(request->bytes + 1);
-    if (request->strategy->direct || (request->algorithm->chunked && !request->by_library))
+    if (request->strategy->direct || pto_request_cuts_inside(request) ||
+        (request->algorithm->chunked && !request->by_library))
         request->chunks = pto_request_host_counts(request) ? 1 : case_random_below(10);
 }
 

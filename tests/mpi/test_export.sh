@@ -76,8 +76,11 @@ alltoall 3 linear 1 100
 alltoall 3 pairwise 2 100
 alltoall 3 bruck 3 100
 bcast 7 linear 1 1000
+bcast 7 chain 3 1000
 bcast 7 binomial_near_first 6 1000
+bcast 7 scatter_allgather 9 960
 reduce 11 linear 1 1000
+reduce 11 chain 3 1000
 reduce 11 binomial 5 1000
 TEXT
 
@@ -104,7 +107,9 @@ name_of() { # CALL NUMBER
     allgather4 | allgatherv3 | allreduce4) echo ring ;;
     allreduce6) echo rabenseifner ;;
     alltoall2) echo pairwise ;;
+    bcast3 | reduce3) echo chain ;;
     bcast6) echo binomial_near_first ;;
+    bcast9) echo scatter_allgather ;;
     reduce5) echo binomial ;;
     esac
 }

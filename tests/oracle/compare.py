@@ -19,6 +19,8 @@ ALGORITHMS = {
     "alltoall": ["pairwise", "bruck", "linear"],
     "allreduce": ["recursive_doubling", "ring", "rabenseifner"],
     "messages": [None],
+    "broadcast": ["scatter_allgather", "chain"],
+    "reduce": ["chain"],
 }
 MOST_PROCS = 64  # a price takes their square of steps
 ELEMENT_BYTES = {"byte": 1, "float": 4, "double": 8}
@@ -128,11 +130,14 @@ def random_case(rng, machine):
         "datatype": datatype,
         "element": element,
         "sizes": sizes,
+        "segment_bytes": rng.choice([None, element * rng.randrange(64, 4096)]),
         "messages": rng.randrange(1, 20) if collective == "messages" else None,
     }
 
 
 def scenario_text(layout, case):
+    rooted = case["collective"] in ("broadcast", "reduce")
+    strategies = ["cuda_aware", "three_step"] if rooted else oracle.STRATEGIES
     text = [
         "scenario: random",
         "machine: machine.yaml",
@@ -142,11 +147,13 @@ def scenario_text(layout, case):
         f"owners_per_gpu: {layout.owners_per_gpu}, procs_per_gpu: {layout.procs_per_gpu}}}",
         f"bytes: {case['sizes']}",
         "chunks: 1",
-        f"strategies: [{', '.join(oracle.STRATEGIES)}]",
+        f"strategies: [{', '.join(strategies)}]",
     ]
     if case["messages"]:
         text.append(f"messages: {case['messages']}")
-    if case["algorithm"]:
+    if case["algorithm"] == "chain" and case["segment_bytes"]:
+        text.append(f"library: [{{algorithm: chain, segment_bytes: {case['segment_bytes']}}}]")
+    elif case["algorithm"]:
         text.append(f"library: {case['algorithm']}")
     return "\n".join(text) + "\n"
 

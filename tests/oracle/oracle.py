@@ -1,7 +1,7 @@
 """A second opinion on prices, written from docs/model.md and the papers that it cites; none of portolan's code.
 
-Prices cuda_aware, three_step, extra_message and dup_devptr for messages, alltoall and allreduce by going through
-the stages of every process. A machine is a dict (see random_cases.py), a layout a Layout.
+Prices cuda_aware, three_step, extra_message and dup_devptr for messages, alltoall and allreduce, and the first two for
+broadcast and reduce, by going through the stages of every process. A machine is a dict (see random_cases.py), a layout a Layout.
 """
 
 from collections import defaultdict
@@ -272,6 +272,50 @@ class Collective:
         self.folded(inner)
 
 
+    # --- broadcast and reduce; in each group, the process of index 0 is the root
+
+    def scatter_allgather(self):
+        """A binomial scatter of n parts, then a ring. An edge costs its class what one to a whole subtree does."""
+        n = self.n
+        longest = 1 << max(n - 1, 1).bit_length() - 1
+        step = longest if n > 1 else 0
+        while step:
+            count = min(step, n - step)
+            self.exchange(
+                lambda size, step=step, count=count: [
+                    (i, i + step, sum(shares(size, self.element, n)[:count])) for i in range(0, n - step, 2 * step)
+                ]
+            )
+            step //= 2
+        if n > 2:
+            # Processes with a subtree of their own, but the root, copy their part.
+            size = {core: max(shares(self.size[core], self.element, n)) for core in self.cores}
+            if self.space == "gpu":
+                self.clock.copy_together("d2d", self.cores, size)
+            else:
+                self.clock.copy("h2h", self.cores, size)
+        for _ in range(n - 1):
+            self.exchange(lambda size: [(i, (i + 1) % n, max(shares(size, self.element, n))) for i in range(n)])
+
+    def chain(self):
+        """n - 1 links carry s segments in n - 2 + s rounds; in round t, link l carries segment t - l."""
+        n, element = self.n, self.element
+        segment_bytes = self.segment_bytes or self.size[self.cores[0]]
+        count = max(-(-self.size[self.cores[0]] // segment_bytes), 1)
+        for t in range(n - 2 + count if n > 1 else 0):
+            links = [link for link in range(n - 1) if 0 <= t - link < count]
+            if self.reduces:
+                links = [n - 1 - link for link in links]
+            self.exchange(
+                lambda size, links=links: [
+                    (link, link + (-1 if self.reduces else 1), max(shares(size, element, count))) for link in links
+                ]
+            )
+            if self.reduces:
+                cores = sorted({group[link - 1][2] for group in self.groups for link in links})
+                self.clock.reduce(self.space, cores, {core: max(shares(self.size[core], element, count)) for core in cores})
+
+
 def run_inner(clock, case, space, cores, size):
     """The collective itself, among the owners (all cores in one group) or, of a split, in one group for each core."""
     layout = clock.layout
@@ -280,6 +324,8 @@ def run_inner(clock, case, space, cores, size):
     size = size or {core: case["bytes"] for core in cores}
     inner = Collective(clock, space, groups, size, case["element"])
     if case["collective"] != "messages":
+        inner.segment_bytes = case.get("segment_bytes")
+        inner.reduces = case["collective"] == "reduce"
         getattr(inner, case["algorithm"])()
         return
     # Message j goes to the next node, to the process j places after one's own.
@@ -297,7 +343,7 @@ def run_inner(clock, case, space, cores, size):
 def blocks_of(clock, case):
     """How many blocks of `bytes` a process has."""
     layout = clock.layout
-    if case["collective"] == "allreduce":
+    if case["collective"] in ("allreduce", "broadcast", "reduce"):
         return 1
     if case["collective"] == "messages":
         return case["messages"]
@@ -308,6 +354,10 @@ def cuda_aware(clock, case):
     cores = range(clock.layout.owners_per_gpu)
     if case["collective"] == "allreduce":
         clock.copy_together("d2d", cores, {core: case["bytes"] for core in cores})
+    if case["collective"] == "broadcast":
+        clock.copy("d2d", [0], {0: case["bytes"]})
+    if case["collective"] == "reduce":
+        clock.copy_together("d2d", cores, {core: case["bytes"] for core in cores})
     run_inner(clock, case, "gpu", cores, None)
 
 
@@ -315,9 +365,10 @@ def three_step(clock, case):
     """(2), (7)"""
     cores = range(clock.layout.owners_per_gpu)
     total = {core: blocks_of(clock, case) * case["bytes"] for core in cores}
-    clock.copy_together("d2h", cores, total)
+    # The root alone has what is broadcast, and what was reduced.
+    clock.copy_together("d2h", [0] if case["collective"] == "broadcast" else cores, total)
     run_inner(clock, case, "cpu", cores, None)
-    clock.copy_together("h2d", cores, total)
+    clock.copy_together("h2d", [0] if case["collective"] == "reduce" else cores, total)
 
 
 def split_shares(clock, case):

@@ -360,6 +360,13 @@ static bool stages_in_vain(const pto_plan_t *plan, int index, const mutation_t *
            strcmp(mutation->field, "who_first.constant") == 0 && mutation->delta == -1;
 }
 
+/* Process 0 does not read the parts that a ring brings back to it, wherever it puts them. */
+static bool is_got_back(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    const pto_step_t *step = pto_plan_step(plan, index);
+    return is_inside(plan, "scatter_allgather") && step->kind == PTO_STEP_RECV &&
+           step->who_until.constant == 1 && strncmp(mutation->field, "target.align.", 13) == 0;
+}
+
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
@@ -373,7 +380,7 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return true;
     if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
         return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
-    if (is_sent_from_device(plan, index, mutation))
+    if (is_sent_from_device(plan, index, mutation) || is_got_back(plan, index, mutation))
         return true;
     bool begins_too_early = is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1;
     bool sends_subtree_again = request->collective == PTO_COLLECTIVE_GATHER && is_inside(plan, "binomial") &&

@@ -121,10 +121,15 @@ static bool queue_again(const pto_plan_t *plan) {
     return plan->request.collective == PTO_COLLECTIVE_HALO && plan->request.strategy->splits;
 }
 
+/* Processes within the tree copy their part while the root still sends; a class pays both. */
+static bool copies_in_tree(const pto_plan_t *plan) {
+    return strcmp(plan->request.algorithm->name, "scatter_allgather") == 0;
+}
+
 static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
     if (mixes_levels(plan) || mixes_neighbors(plan) || comes_from_one(plan))
         return; /* a_mixed_stage_..., what_comes_from_one_... */
-    if (plan->request.strategy->splits && pto_plan_lane_count(plan) > 1) {
+    if ((plan->request.strategy->splits && pto_plan_lane_count(plan) > 1) || copies_in_tree(plan)) {
         no_more(plan, machine, price_s, what);
         return;
     }
@@ -211,8 +216,9 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
         return;
     /* The leader's copy to the device begins after those of the other processes of its GPU, which price
      * counts as simultaneous. */
-    bool staggered =
-        strcmp(plan->request.algorithm->name, "hierarchical") == 0 && plan->request.layout.procs_per_gpu > 1;
+    bool staggered = (strcmp(plan->request.algorithm->name, "hierarchical") == 0 &&
+                      plan->request.layout.procs_per_gpu > 1) ||
+                     copies_in_tree(plan);
     assert_near(simulated(plan, machine).seconds, price_s, staggered ? 0.01 : in_lanes(plan), what);
     visited++;
 }

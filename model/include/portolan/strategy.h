@@ -40,6 +40,7 @@ struct pto_algorithm {
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
     bool segmented;       /* works on the request's segments in a pipeline */
+    bool cuts;            /* works on the request's chunks in loops of its own, unless the library runs it */
     bool shares_host;     /* members use each other's memory, so the data must be in host memory */
     bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
     bool joins;           /* sends the messages of a second pattern in host memory with its own */
@@ -102,8 +103,10 @@ const pto_algorithm_t *pto_algorithm_at(int index);
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err);
 
-/* Whether the strategy, with the algorithm, can cut the data into chunks. */
+/* Whether the strategy, with the algorithm, can cut the data into chunks; whether it is the algorithm that
+ * does, inside the collective. */
 bool pto_request_may_be_cut(const pto_request_t *request);
+bool pto_request_cuts_inside(const pto_request_t *request);
 
 /* Check that the strategy and the algorithm support the request (memory aside). Errors:
  * PTO_ERR_NOT_APPLICABLE with a reason for the user. */

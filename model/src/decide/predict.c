@@ -189,6 +189,8 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
 /* What the scenario leaves open. The machine file's tuning may fill it in. */
 static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             pto_request_t *request) {
+    if (pto_request_cuts_inside(request))
+        request->chunks = scenario->chunks;
     if (pto_request_may_be_cut(request) && scenario->chunks == 0)
         return choose_chunks(request);
     return request->strategy->stages ? choose_staged(scenario, machine, request) : (choice_t){0};

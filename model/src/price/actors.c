@@ -10,7 +10,7 @@ static bool is_constant(pto_expr_t expr) {
 }
 
 /* Whether the step is that of one member of several, picked by its index. */
-static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
+bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return is_constant(step->who_first) && is_constant(step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
            pto_plan_group(plan, step->group)->size > 1;
@@ -19,7 +19,7 @@ static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
 /* The core of the one member that a step is of; -1: of several, or of one process of any core. */
 static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
-    if (!is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
+    if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
         return -1;
     int64_t rank = pto_group_rank(plan, group, 0, step->who_first.constant);
     return pto_layout_rank(&plan->request.layout, rank).core;
@@ -29,7 +29,7 @@ static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step
  * cores, would do the work of all of them. */
 static bool has_roles(const pto_plan_t *plan) {
     int i = 0;
-    while (i < plan->steps.count && is_of_one_member(plan, pto_plan_step(plan, i)))
+    while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_plan_step(plan, i)))
         i++;
     return i > 0 && i == plan->steps.count;
 }

@@ -1,4 +1,6 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
+#include <math.h>
+
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -188,7 +190,56 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
     return gpu_groups * core_groups;
 }
 
+/* --- steps of which a process takes one ---------------------------------------------------------------- */
+
+/* In a tree, the root may send from one buffer and the others from another. Where one of two steps is that of
+ * a single member, who does not take the other, a class has to pay the more expensive one, not both. */
+static bool is_beside(const pto_plan_t *plan, const pto_step_t *step, const pto_action_t *action) {
+    const pto_step_t *own = action->step;
+    const pto_step_t *alone = pto_step_is_of_one_member(plan, own) ? own : step;
+    return step != own && step->kind == own->kind && action->core >= step->core_first &&
+           action->core < step->core_first + step->core_count && pto_step_is_of_one_member(plan, alone) &&
+           !pto_steps_share_members(step, own, action->k, action->core);
+}
+
+/* The action's step, or such a one beside it, with the largest measure; of equal ones the first. */
+static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action_t *action,
+                                        pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
+    const pto_stage_t *stage = pricing->stage;
+    const pto_step_t *largest = action->step;
+    pto_time_t most = {.s = -1};
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
+        pto_action_t other = *action;
+        other.step = pto_plan_step(pricing->plan, i);
+        if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
+            continue;
+        pto_time_t own = measure(pricing, other);
+        if (pto_time_less(most, own)) {
+            most = own;
+            largest = other.step;
+        }
+    }
+    return largest;
+}
+
+/* Bytes that leave the busiest node. */
+static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
+    int64_t bytes;
+    const pto_traffic_t *traffic = traffic_of(pricing, &action, &bytes);
+    return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
+}
+
+static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
+    const pto_stage_t *stage = pricing->stage;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+        if (is_beside(pricing->plan, pto_plan_step(pricing->plan, i), action))
+            return true;
+    return false;
+}
+
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+    if (has_beside(pricing, action) && largest_beside(pricing, action, measure_sends) != action->step)
+        return;
     if (differ_by_peer(pricing->plan, action->step))
         return;
     if (action->step->peers.kind == PTO_PEERS_CART) {
@@ -292,10 +343,8 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
 }
 
-pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
     pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(action->step)->buffer)->space;
-    if (action->step->kind == PTO_STEP_RECV)
-        follow_senders(pricing, action);
     if (action->step->peers.kind == PTO_PEERS_CART)
         return charge_costliest_owner(pricing, action, charge);
     if (differ_by_peer(pricing->plan, action->step))
@@ -303,4 +352,21 @@ pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *act
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
     return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
+}
+
+static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {
+    pto_charge_t alone;
+    pto_charge_begin(&alone, "", NULL);
+    alone.at_once = pricing->stage->order == PTO_ORDER_AT_ONCE;
+    if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
+        return (pto_time_t){.s = INFINITY};
+    return pto_charge_time(&alone, pricing->machine, pricing->outflow);
+}
+
+pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+    if (action->step->kind == PTO_STEP_RECV)
+        follow_senders(pricing, action);
+    if (has_beside(pricing, action) && largest_beside(pricing, action, measure_messages) != action->step)
+        return PTO_OK;
+    return charge_all(pricing, action, charge);
 }

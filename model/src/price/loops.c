@@ -25,8 +25,25 @@ static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const
         repeat->uniform_to = at;
 }
 
+/* Rounds of members from or up to one of k. Where both bounds move, the members come to the same places of
+ * their nodes after as many rounds as a node has members; where one does, they are within one node for as
+ * many rounds at most. */
+static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const pto_group_t *group,
+                             const pto_node_t *loop) {
+    bool first_moves = step->who_first.loop != 0, until_moves = step->who_until.loop != 0;
+    bool grows = first_moves ? step->who_first.loop < 0 : step->who_until.loop > 0;
+    int64_t from = loop->from + group->members_per_node, to = loop->to - group->members_per_node;
+    if (first_moves && until_moves)
+        repeat->period = group->members_per_node;
+    else if ((first_moves || until_moves) && grows && repeat->uniform_from < from)
+        repeat->uniform_from = from;
+    else if ((first_moves || until_moves) && !grows && repeat->uniform_to > to)
+        repeat->uniform_to = to;
+}
+
 /* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a
- * slice of k, and the last of several chunks, which may be shorter. */
+ * slice of k, those of members from or up to one of k, and the last of several chunks, which may be shorter.
+ */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_plan_node(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
@@ -39,6 +56,7 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
                 repeat.uniform_to--;
             limit_to_slice(&repeat, &step->source, loop);
             limit_to_slice(&repeat, &step->target, loop);
+            limit_to_members(&repeat, step, pto_plan_group(plan, step->group), loop);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
             const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);

@@ -397,6 +397,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    pricing->stage = stage;
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
     count_demand(pricing, stage, k);

@@ -107,7 +107,8 @@ typedef struct {
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
-    pto_outflow_t *outflow; /* one per node that has actors */
+    const pto_stage_t *stage; /* that is priced */
+    pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
     pto_traffic_cache_t traffic;
     pto_extrapolation_t extrapolated;
@@ -262,6 +263,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
                                       pto_busiest_links_t *busiest);
 
 /* Of the processes of one core, or of one place on all nodes, by arithmetic: */
+bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
 pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 

@@ -1,0 +1,106 @@
+/* Chain: each process passes the vector on to the next one (a broadcast, from process 0), or adds its own to
+ * what comes and passes the sum on (a reduction, to process 0). In s segments, up to s of the n - 1 links
+ * carry one each at once, and it takes n - 2 + s rounds of one segment (Open MPI's `pipeline`; Pjesivac-
+ * Grbovic et al. 2007): in round t, segment t - l passes link l, counted from where the data start.
+ *
+ * There are as many segments as the MPI library's `segment_bytes` make, or as the request has chunks. */
+#include "algorithms.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *exchange;
+    int64_t links;
+    int64_t segments;
+    int received; /* a reduction's temporary */
+    bool up;      /* towards process 0 */
+} chain_t;
+
+/* Rounds [from, to), in which these links carry a segment; a bound that moves is one more in each round. */
+typedef struct {
+    int64_t from;
+    int64_t to;
+    pto_expr_t link_first;
+    pto_expr_t link_until;
+} rounds_t;
+
+/* The segment that a process sends in a round, or receives (`later`: one round later it sends that). Process
+ * i sends the segment of round t - i, or, towards process 0, that of round t - (links - i); -i is -i plus a
+ * multiple of the number of segments. */
+static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
+    int64_t start = chain->up ? -chain->links : 0;
+    pto_slice_t slice =
+        pto_slice_part(buffer, chain->segments, PTO_ANCHOR_ME, pto_loop_index(1, start + later));
+    slice.anchor_step = chain->up ? 1 : chain->segments - 1;
+    return slice;
+}
+
+/* A step of those that the round's links start at (`end` 0) or end at (1). */
+static pto_step_t end_of_links(const chain_t *chain, pto_step_kind_t kind, const rounds_t *rounds,
+                               int64_t end) {
+    pto_step_t step = pto_step_of(kind, chain->exchange);
+    int64_t after = chain->links + 1 - end; /* up: behind the process at this end of link 0 */
+    step.who_first = rounds->link_first;
+    step.who_until = rounds->link_until;
+    step.who_first.constant += end;
+    step.who_until.constant += end;
+    if (chain->up) {
+        step.who_first = pto_loop_index(-rounds->link_until.loop, after - rounds->link_until.constant);
+        step.who_until = pto_loop_index(-rounds->link_first.loop, after - rounds->link_first.constant);
+    }
+    bool to_next = (end == 0) != chain->up;
+    step.peers = pto_peers_at(pto_constant(1), to_next ? 1 : -1);
+    return step;
+}
+
+static void build_rounds(const chain_t *chain, rounds_t rounds) {
+    int out = chain->exchange->out, target = chain->up ? chain->received : out;
+    if (rounds.from >= rounds.to)
+        return;
+    pto_build_loop(chain->builder, rounds.from, rounds.to, false);
+    pto_build_stage(chain->builder, "round", PTO_ORDER_AT_ONCE);
+    pto_step_t send = end_of_links(chain, PTO_STEP_SEND, &rounds, 0);
+    send.source = segment_of(chain, out, 0);
+    pto_build_step(chain->builder, send);
+    pto_step_t recv = end_of_links(chain, PTO_STEP_RECV, &rounds, 1);
+    recv.target = segment_of(chain, target, 1);
+    pto_build_step(chain->builder, recv);
+    if (chain->up)
+        pto_build_reduce(chain->builder, recv, segment_of(chain, out, 1), chain->received, out);
+    pto_build_end(chain->builder);
+}
+
+/* Rounds in which links join, in which as many carry a segment as can, and in which they leave. */
+static void build_links(const chain_t *chain) {
+    int64_t links = chain->links, segments = chain->segments;
+    int64_t few = links < segments ? links : segments, many = links + segments - few;
+    pto_expr_t first = pto_constant(0), until = pto_constant(links);
+    pto_expr_t moving_first = pto_loop_index(1, 1 - segments), moving_until = pto_loop_index(1, 1);
+    build_rounds(chain, (rounds_t){0, few - 1, first, moving_until});
+    if (links <= segments)
+        build_rounds(chain, (rounds_t){few - 1, many, first, until});
+    else
+        build_rounds(chain, (rounds_t){few - 1, many, moving_first, moving_until});
+    build_rounds(chain, (rounds_t){many, links + segments - 1, moving_first, until});
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    chain_t chain = {.builder = builder,
+                     .exchange = exchange,
+                     .links = exchange->n - 1,
+                     .segments = pto_build_segment_count(builder, exchange->out),
+                     .up = pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE};
+    if (chain.links == 0)
+        return;
+    if (chain.up)
+        chain.received = pto_build_temporary(builder, exchange->out, "received");
+    build_links(&chain);
+}
+
+const pto_algorithm_t pto_algorithm_chain = {
+    .name = "chain",
+    .summary = "segments from each process to the next, from process 0 or to it, in a pipeline",
+    .collectives = 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .segmented = true,
+    .cuts = true,
+    .build = build,
+};

@@ -1,0 +1,113 @@
+/* A broadcast as a scatter and an allgather (Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005, section
+ * 4.2): the vector of process 0 is n parts, which go down a binomial tree: each process keeps its own and
+ * passes on those of its subtree. A ring then passes all parts around, so that each process receives less
+ * than twice the vector, however many there are. This is `scatter_allgather_ring` in Open MPI and
+ * `scatter_ring_allgather` in MPICH. As there, the ring also passes on what a process has from the tree, even
+ * to process 0. A vector of fewer elements than processes has empty parts, which are not sent. */
+#include "algorithms.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *exchange;
+    int64_t n;
+    int passed; /* parts of their subtrees that processes pass on; those that process 0 gets back */
+} parts_t;
+
+/* Every other process has a subtree. */
+static int build_passed(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_buffer_t passed = *pto_builder_buffer(builder, exchange->out);
+    passed.name = "passed on";
+    passed.role = PTO_ROLE_TEMPORARY;
+    passed.group = pto_builder_group(builder, exchange->group)->kind;
+    passed.held_stride = 2;
+    passed.user_stride = 0;
+    return pto_build_buffer(builder, passed);
+}
+
+/* The parts of the subtrees below edges, `count` of them at most, with the lower end as the peer or, where
+ * `distance` is that of the edges, the upper one. */
+static pto_slice_t subtree(const parts_t *parts, int buffer, pto_expr_t distance, pto_expr_t count) {
+    pto_slice_t slice = pto_slice_subtree(buffer, parts->n, distance, count);
+    slice.parts = parts->n;
+    return slice;
+}
+
+/* The edges of one length: process 0 has the whole vector, the others what was passed to them. */
+static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t count, int target) {
+    const pto_exchange_t *exchange = parts->exchange;
+    pto_build_stage(parts->builder, "scatter", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, false, distance), first = send;
+    first.who_until = pto_constant(1);
+    first.source = subtree(parts, exchange->out, pto_constant(0), count);
+    pto_build_step(parts->builder, first);
+    send.who_first = send.who_stride;
+    send.source = subtree(parts, parts->passed, pto_constant(0), count);
+    pto_build_step(parts->builder, send);
+    pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, true, distance);
+    recv.target = subtree(parts, target, distance, count);
+    pto_build_step(parts->builder, recv);
+}
+
+/* The longest edge is the only one of its length, so its parts are known. */
+static void build_scatter(const parts_t *parts) {
+    int64_t rounds = pto_log2_ceil(parts->n), longest = (int64_t)1 << (rounds - 1);
+    if (rounds > 1) {
+        pto_expr_t halving = pto_inverse_power(longest / 2);
+        build_edges(parts, pto_constant(longest), pto_constant(parts->n - longest), parts->passed);
+        pto_build_loop(parts->builder, 0, rounds - 2, true);
+        build_edges(parts, halving, halving, parts->passed);
+        pto_build_end(parts->builder);
+    }
+    build_edges(parts, pto_constant(1), pto_constant(1), parts->exchange->out);
+}
+
+static pto_slice_t part(const parts_t *parts, int buffer, pto_expr_t offset) {
+    return pto_slice_part(buffer, parts->n, PTO_ANCHOR_ME, offset);
+}
+
+static void build_own_parts(const parts_t *parts) {
+    pto_build_stage(parts->builder, "own part", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, parts->exchange);
+    copy.who_first = copy.who_stride = pto_constant(2);
+    copy.source = part(parts, parts->passed, pto_constant(0));
+    copy.target = part(parts, parts->exchange->out, pto_constant(0));
+    pto_build_step(parts->builder, copy);
+}
+
+static void build_ring(const parts_t *parts) {
+    const pto_exchange_t *exchange = parts->exchange;
+    pto_build_loop(parts->builder, 0, parts->n - 1, false);
+    pto_build_stage(parts->builder, "round", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = pto_peers_at(pto_constant(1), 1);
+    send.source = part(parts, exchange->out, pto_loop_index(-1, 0));
+    pto_build_step(parts->builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange), back = recv;
+    recv.who_first = back.who_until = pto_constant(1);
+    recv.peers = back.peers = pto_peers_at(pto_constant(1), -1);
+    recv.target = part(parts, exchange->out, pto_loop_index(-1, -1));
+    pto_build_step(parts->builder, recv);
+    back.target = part(parts, parts->passed, pto_loop_index(-1, -1));
+    pto_build_step(parts->builder, back);
+    pto_build_end(parts->builder);
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    if (exchange->n == 1)
+        return;
+    parts_t parts = {.builder = builder,
+                     .exchange = exchange,
+                     .n = exchange->n,
+                     .passed = build_passed(builder, exchange)};
+    build_scatter(&parts);
+    if (exchange->n > 2)
+        build_own_parts(&parts);
+    build_ring(&parts);
+}
+
+const pto_algorithm_t pto_algorithm_scatter_allgather = {
+    .name = "scatter_allgather",
+    .summary = "n parts of the vector down a binomial tree, then around a ring",
+    .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+    .build = build,
+};

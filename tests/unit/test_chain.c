@@ -1,0 +1,159 @@
+/* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "simulated.h"
+
+static pto_machine_t machine;
+static pto_cost_row_t reduce_row = {.below_bytes = INT64_MAX};
+
+static int read_machine(void **state) {
+    if (read_machines(state) != 0)
+        return -1;
+    machine = unlimited(&summit);
+    reduce_row.postal = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
+    machine.reduce[PTO_SPACE_CPU] = (pto_cost_table_t){.count = 1, .row = &reduce_row};
+    return 0;
+}
+
+/* --- helpers -------------------------------------------------------------------------------------------- */
+
+static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm, int64_t nodes,
+                              int64_t procs, int64_t bytes) {
+    pto_request_t request = ask(collective, "own_algorithm", algorithm, nodes, procs, 1, bytes);
+    request.layout.in_host = true;
+    request.in_place = true;
+    request.by_library = false;
+    return request;
+}
+
+static double priced(const pto_request_t *request) {
+    pto_plan_t *plan = made(request);
+    pto_price_t price;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static double message_at_s(pto_level_t level, int64_t bytes) {
+    const pto_postal_t *postal = &pto_machine_message(&machine, PTO_SPACE_CPU, level, bytes)->postal;
+    return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
+}
+
+static double message_s(int64_t bytes) { return message_at_s(PTO_LEVEL_OFF_NODE, bytes); }
+
+static double reduce_s(int64_t bytes) {
+    const pto_postal_t *row = pto_machine_reduce(&machine, PTO_SPACE_CPU, bytes);
+    return row->alpha_s.value + row->beta_s_per_byte.value * (double)bytes;
+}
+
+static double copy_s(int64_t bytes) {
+    const pto_postal_t *copy = &machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
+    return copy->alpha_s.value + copy->beta_s_per_byte.value * (double)bytes;
+}
+
+/* --- chains --------------------------------------------------------------------------------------------- */
+
+/* n - 2 + s rounds of a segment, behind the copy of a reduction's input; more or fewer segments than links,
+ * in chunks or by `segment_bytes`. */
+static void a_chain_takes_a_round_for_each_link_and_segment(void **state) {
+    (void)state;
+    const int64_t nodes[] = {2, 3, 8, 17, 100}, segments[] = {1, 2, 7, 16, 99, 256};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
+            pto_request_t request =
+                on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 1, 6400 * segments[s]);
+            double rounds = (double)(nodes[i] - 2 + segments[s]);
+            request.segment_bytes = 6400;
+            assert_near(priced(&request), rounds * message_s(6400), 1e-9, "broadcast by segments");
+            request.segment_bytes = 0;
+            request.chunks = segments[s];
+            assert_near(priced(&request), rounds * message_s(6400), 1e-9, "broadcast in chunks");
+            request.collective = PTO_COLLECTIVE_REDUCE;
+            assert_near(priced(&request), copy_s(request.bytes) + rounds * (message_s(6400) + reduce_s(6400)),
+                        1e-9, "reduce");
+        }
+}
+
+/* The library cuts by its own segments only. */
+static void chunks_are_not_for_the_library(void **state) {
+    (void)state;
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 1, 64000);
+    request.chunks = 10;
+    assert_true(pto_request_may_be_cut(&request));
+    request.by_library = true;
+    assert_false(pto_request_may_be_cut(&request));
+    assert_near(priced(&request), 3 * message_s(64000), 1e-9, "the library's");
+}
+
+static double link_s(const pto_layout_t *layout, int64_t from, int64_t bytes) {
+    return message_at_s(
+        pto_layout_level(layout, pto_layout_rank(layout, from), pto_layout_rank(layout, from + 1)), bytes);
+}
+
+/* The dearest link of each round. */
+static double rounds_s(const pto_request_t *request, int64_t segments, int64_t bytes) {
+    int64_t links = request->layout.nodes * request->layout.gpus_per_node - 1;
+    bool reduces = request->collective == PTO_COLLECTIVE_REDUCE;
+    double seconds = reduces && links > 0 ? copy_s(request->bytes) : 0;
+    for (int64_t t = 0; links > 0 && t < links + segments - 1; t++) {
+        double dearest = 0;
+        for (int64_t link = 0; link < links; link++)
+            if (t - link >= 0 && t - link < segments)
+                dearest = fmax(dearest, link_s(&request->layout, reduces ? links - 1 - link : link, bytes));
+        seconds += dearest + (reduces ? reduce_s(bytes) : 0);
+    }
+    return seconds;
+}
+
+/* With several processes a node, only some rounds have links between nodes: those that price repeats must be
+ * like those that it leaves out. */
+static void rounds_that_are_repeated_are_like_the_others(void **state) {
+    (void)state;
+    const int64_t segments[] = {1, 3, 5, 8, 40};
+    for (int64_t nodes = 1; nodes <= 9; nodes += 2)
+        for (int64_t procs = 1; procs <= 6; procs++)
+            for (size_t s = 0; s < sizeof segments / sizeof *segments; s++)
+                for (int reduce = 0; reduce < 2; reduce++) {
+                    pto_request_t request =
+                        on_hosts(reduce ? PTO_COLLECTIVE_REDUCE : PTO_COLLECTIVE_BROADCAST, "chain", nodes,
+                                 procs, 6400 * segments[s]);
+                    request.chunks = segments[s];
+                    assert_near(priced(&request), rounds_s(&request, segments[s], 6400), 1e-9, "chain");
+                    assert_true(simulated_s(&request, &machine) <= priced(&request) * 1.001);
+                }
+}
+
+/* --- scatter and allgather ------------------------------------------------------------------------------ */
+
+/* Edges of n/2, n/4 ... parts, n - 1 rounds of one part, and the copy of one. */
+static void a_scatter_and_an_allgather_take_the_vector_twice(void **state) {
+    (void)state;
+    for (int64_t nodes = 2; nodes <= 64; nodes *= 2)
+        for (int64_t part = 64; part <= 1 << 20; part *= 32) {
+            pto_request_t request =
+                on_hosts(PTO_COLLECTIVE_BROADCAST, "scatter_allgather", nodes, 1, nodes * part);
+            double expected = (double)(nodes - 1) * message_s(part);
+            for (int64_t parts = nodes / 2; parts >= 1; parts /= 2)
+                expected += message_s(parts * part);
+            if (nodes > 2)
+                expected += copy_s(part);
+            assert_near(priced(&request), expected, 1e-9, "broadcast");
+            assert_true(simulated_s(&request, &machine) <= expected * 1.001);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_takes_a_round_for_each_link_and_segment),
+        cmocka_unit_test(chunks_are_not_for_the_library),
+        cmocka_unit_test(rounds_that_are_repeated_are_like_the_others),
+        cmocka_unit_test(a_scatter_and_an_allgather_take_the_vector_twice),
+    };
+    return cmocka_run_group_tests(tests, read_machine, free_machines);
+}
