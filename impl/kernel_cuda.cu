@@ -1,6 +1,6 @@
 /* Kernels of plans on NVIDIA GPUs: one kernel that goes through a program (kernel.h), the same for all plans.
  *
- * Why what a block signals is there for whoever waits. The threads of a block that stored (weak stores, to
+ * Why a waiting block sees the data. The threads of a block that stored (weak stores, to
  * the own GPU's memory or through a link to another's) meet at a barrier, which orders their stores before
  * what any of them does next. One thread then does st.release.sys, which by the PTX memory model makes all
  * that is ordered before it, other threads' stores too, seen by whoever reads its value with ld.acquire.sys:
@@ -17,7 +17,7 @@
  * Why runs don't mix. A launch begins its work after the one before it in its stream has ended and all it did
  * is done, overlapped or not; what others may still read or write of an earlier run is the plan's affair.
  *
- * Loads are what takes long, so every thread has several under way: of consecutive vectors, and of up to four
+ * Loads dominate the time, so every thread has several under way: of consecutive vectors, and of up to four
  * pairs of an op at the same time. */
 #include <algorithm>
 #include <cstdlib>

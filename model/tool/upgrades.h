@@ -20,7 +20,7 @@ typedef struct {
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err);
 
 /* Those that every machine may have: a second NIC for each node, a host link twice as fast, links between
- * GPUs twice as fast, twice the cores. */
+ * GPUs twice as fast, GPUDirect, twice the cores. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 
 /* Keep the upgrades whose names have `text` in them, in lower or upper case. Errors: PTO_ERR_NOT_FOUND, with
