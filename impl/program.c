@@ -246,6 +246,7 @@ static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *r
     const pto_operand_t *result = operand_at(program, reduction->first);
     bool copies = op->kind == PTO_KERNEL_SPREAD || (op->kind == PTO_KERNEL_MOVE && op->count == 2);
     copies = copies && same(operand_at(program, op->first), result);
+    copies = copies && operand_at(program, op->first)->rows.rows == 1;
     for (int i = 1; i < op->count && copies; i++) {
         const pto_operand_t *target = operand_at(program, op->first + i);
         copies = target->rows.rows == 1 && aligned_alike(target, result);

@@ -284,6 +284,8 @@ static int check(const machine_t *machine) {
         return pto_usage_error(&syntax, "--name and --cores are needed");
     if (machine->gpus > 0 && !machine->host.name)
         return pto_usage_error(&syntax, "--gpus needs --host-link");
+    if (machine->nics > 1 && !machine->nic.name)
+        return pto_usage_error(&syntax, "--nics needs --nic");
     if (machine->gpus == 0 && of_gpus)
         return pto_usage_error(&syntax,
                                "--gpus is needed: an option concerns GPUs, and without it there are none");

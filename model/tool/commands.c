@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "calibrate_options.h"
 #include "command.h"
+#include "options.h"
 #include "validate_options.h"
 
 static const pto_command_t *const commands[] = {
@@ -44,7 +45,9 @@ static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *
 int pto_command_run(const pto_command_t *command, int argc, char **argv) {
     pto_arguments_t arguments;
     int code = pto_arguments_parse(command->syntax, argc, argv, &arguments);
-    if (code >= 0)
+    if (code == PTO_EXIT_OK) /* it printed its help */
+        return pto_flush_output();
+    if (code > 0)
         return code;
     code = command->run ? command->run(&arguments) : run_on_scenario(command, &arguments);
     pto_arguments_fini(&arguments);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "options.h"
 #include "portolan/output.h"
 #include "portolan/progress.h"
 #include "portolan/version.h"
@@ -62,7 +63,7 @@ static int help_on(char *name) {
     const pto_topic_t *topic = pto_topic_find(name);
     if (topic) {
         fputs(topic->text, stdout);
-        return PTO_EXIT_OK;
+        return pto_flush_output();
     }
     char *argv[] = {name, help, NULL};
     return run_command(name, 2, argv);
@@ -128,11 +129,11 @@ int main(int argc, char **argv) {
         return help_on(argv[2]);
     if (help) {
         print_usage(stdout);
-        return PTO_EXIT_OK;
+        return pto_flush_output();
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("portolan %s\n", pto_version());
-        return PTO_EXIT_OK;
+        return pto_flush_output();
     }
     return run(argv[1], argc - 1, argv + 1);
 }

@@ -37,3 +37,4 @@ try portolan predict no/such/scenario.yaml
 try portolan predict tests/fixtures
 try portolan plan --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
 try portolan predict --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
+for asked in help "help units" "predict --help" --version; do portolan $asked 2>&1 >/dev/full; echo "$asked: exit $?"; done

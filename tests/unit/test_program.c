@@ -413,11 +413,11 @@ static void a_result_goes_where_it_would_be_copied(void **state) {
 }
 
 /* Other data or a part of the result, to where a source lies, aligned otherwise or beside a copy of something
- * else, in lines, in rows, after a signal, beside lines elsewhere. */
+ * else, in lines, to rows or from rows, after a signal, beside lines elsewhere. */
 static void other_copies_after_a_reduction_stay(void **state) {
     (void)state;
     const pto_rows_t rows = {BYTES / 2, 2, BYTES};
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         pto_program_t program = {0};
         if (i == 8)
             assert_true(pto_program_move(&program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
@@ -436,6 +436,9 @@ static void other_copies_after_a_reduction_stay(void **state) {
         else if (i == 5)
             assert_true(
                 pto_program_move_rows(&program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
+        else if (i == 9)
+            assert_true(
+                pto_program_move_rows(&program, at(2, 0), &(pto_rows_t){BYTES, 1, BYTES}, at(0, 0), &rows));
         else if (i == 6)
             assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(2, 0)) &&
                         pto_program_move(&program, at(2, BYTES), at(0, 0), BYTES));
