@@ -233,6 +233,8 @@ static pto_status_t check_gpus(const char *machine_path, pto_error_t *err) {
 static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all) {
     pto_error_t err = {0};
     pto_scenario_t *scenario = &options->scenario;
+    if (given->operand_count > 0)
+        return pto_usage_error(&syntax, "'%s' is one word too many", given->operand[0]);
     pto_status_t status = standard_scenario(scenario, &err);
     if (status != PTO_OK)
         return pto_report_error(&err);

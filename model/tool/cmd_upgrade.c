@@ -18,7 +18,7 @@ static const char usage[] =
     "\n"
     "Predicts a step of an application (see `portolan step`), or a collective as `portolan predict` does, "
     "on\n"
-    "its machine, and again with each of several upgrades: those of a file, or a second NIC for each node,\n"
+    "its machine, and again with each of several upgrades: those of a file, or twice the NICs of each node,\n"
     "PCIe with twice the rate, GPU links with twice the rate, GPUDirect (GPU messages to other nodes that "
     "cost\n"
     "what the host's do) and twice the cores. The route of each call is chosen anew. The upgrade that saves\n"

@@ -125,6 +125,10 @@ int main(int argc, char **argv) {
         return PTO_EXIT_USAGE;
     }
     bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0;
+    if (help && argc > 3) {
+        fprintf(stderr, "portolan help: '%s' is one word too many\n", argv[3]);
+        return PTO_EXIT_USAGE;
+    }
     if (help && argc > 2)
         return help_on(argv[2]);
     if (help) {

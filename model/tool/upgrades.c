@@ -155,7 +155,7 @@ static const struct {
     const char *name;
     const char *change[STANDARD_CHANGES_MAX];
 } standard[] = {
-    {"a second NIC", {"injection.*=/2"}},
+    {"twice the NICs", {"injection.*=/2"}},
     {"PCIe one generation on", {"copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"}},
     {"GPU links twice as fast", {"peer.*.beta_s_per_byte=/2", "remote.*.beta_s_per_byte=/2"}},
     {"GPUDirect", {"gpudirect"}},

@@ -19,7 +19,7 @@ typedef struct {
 /* Read a file of upgrades (docs/formats.md). Errors: those of reading YAML, with the place. */
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err);
 
-/* Those that every machine may have: a second NIC for each node, a host link twice as fast, links between
+/* Those that every machine may have: twice the NICs, a host link twice as fast, links between
  * GPUs twice as fast, GPUDirect, twice the cores. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 

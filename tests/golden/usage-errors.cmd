@@ -37,4 +37,6 @@ try portolan predict no/such/scenario.yaml
 try portolan predict tests/fixtures
 try portolan plan --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
 try portolan predict --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
+try portolan help predict pick
+try portolan tune --machine h200-x2 extra
 for asked in help "help units" "predict --help" --version; do portolan $asked 2>&1 >/dev/full; echo "$asked: exit $?"; done
