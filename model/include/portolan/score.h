@@ -156,8 +156,8 @@ const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candi
                                          const pto_machine_t *machine, const pto_library_rule_t *rule);
 
 /* Let the baselines learn from the cells of `train` and pick in those cells of `score` that have `nodes`
- * nodes (0: all). Both must have been predicted with the same machine. A `train` that was cut teaches nothing.
- * Errors: PTO_ERR_MEMORY. */
+ * nodes (0: all). Both must have been predicted with the same machine. A `train` that was cut teaches
+ * nothing. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_learn(pto_score_t *score, const pto_score_t *train, int64_t nodes, pto_error_t *err);
 
 /* Create a machine whose collective-fitted parameters come from the rows of `train` alone. `*fitted` is NULL
