@@ -343,7 +343,7 @@ pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_mac
         status = predict_calls(&made, machine, left_out, err);
     if (status == PTO_OK && pto_is_stopped()) /* the last call may lack strategies */
         status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before all calls were priced");
-    if (status == PTO_OK)
+    if (status == PTO_OK && chosen)
         mix_calls(&made, chosen);
     free(chosen);
     if (status == PTO_OK)
