@@ -6,8 +6,9 @@
 # Usage: OUT=FOLDER host_nodes.sh
 # Environment: BUILD (default build); NODES (default 8) and COUNTS, the node counts in the order of their measurement
 # (default "8 2 4 6 3", as far as NODES); CORES of a node (default 2); RATE, Mbit/s (default 1000); BURST, the bytes that a
-# bucket lets through at once (default 6000, two packets: with more, short messages are faster than the link); PPN, the
-# processes of a node in a second round (default none); REPEATS (default 7); BUDGET, seconds for each benchmark (default 5);
+# bucket lets through at once (default 6000, two packets: with more, short messages are faster than the link); MOST, the
+# largest message (default 4MiB, of all to all a quarter: bytes or KiB or MiB); PPN, the processes of a node in a second
+# round (default none); REPEATS (default 7); BUDGET, seconds for each benchmark (default 5);
 # HOSTS_LIMIT, seconds for all (default 200).
 # Leaves under OUT: samples*.csv, collectives.csv, score.txt (fitted to the samples alone, scored on three nodes and
 # more), under WORK (default BUILD/host-nodes) a file for each job and the tables: what an earlier call with the same WORK
@@ -18,7 +19,7 @@ needs mpirun
 cluster=tests/cluster/cluster
 $cluster check || exit 77
 : "${OUT:?is the folder for the results}" "${NODES:=8}" "${COUNTS:=8 2 4 6 3}" "${CORES:=2}" "${RATE:=1000}" "${PPN:=}"
-: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=6000}"
+: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=6000}" "${MOST:=4MiB}"
 portolan=$build/portolan
 built "$build/portolan-calibrate" "$build/portolan-validate" "$portolan"
 name=host-nodes-tcp
@@ -41,14 +42,16 @@ limited() { # SECONDS COMMAND...
     timeout -k 3 "$limit" "$@"
 }
 
-# btl_tcp_flags 1: long messages are sent, not put. A put waits for the receiver's request, and where both processes of
-# a connection send, one's request waits behind the data of the other: exchanges took one or two times their bytes,
-# by chance.
+# Messages go without a handshake. All that a process has for another passes one connection in order, so where both send,
+# one's answer to a request (of a rendezvous, of a put) waits behind its own data: exchanges took one or two times their
+# bytes, by chance.
+longest=$((8 * 1024 * 1024 + 65536))
+without_handshake=(--mca btl_tcp_flags 1 --mca btl_tcp_eager_limit $longest --mca btl_tcp_max_send_size $longest)
 on_cluster() { # SECONDS NODES PER-NODE CORES -- PROGRAM...
     local seconds=$1 nodes=$2 ppn=$3 cores=$4
     shift 4
     limited "$seconds" $cluster run -n $((nodes * ppn)) --ppn "$ppn" --cores "$cores" --bind-to none --oversubscribe \
-        --mca btl tcp,self,vader --mca btl_tcp_flags 1 "$@"
+        --mca btl tcp,self,vader "${without_handshake[@]}" "$@"
 }
 
 up() { # NODES
@@ -68,15 +71,24 @@ samples() {
     local half=$((CORES * NODES / 2)) level=
     [ -z "$PPN" ] || level=ping_pong, # messages within a node
     up 2 || return
-    calibrate 1 "$CORES" ping_pong,exchange,reduce,memcpy_h2h 1:4MiB samples.csv
-    calibrate 4 $half ${level}injection 1:1MiB:4 samples-shared.csv
+    calibrate 1 "$CORES" ping_pong,exchange,reduce,memcpy_h2h "1:$most" samples.csv
+    calibrate 4 $half ${level}injection "1:$((most / 4)):4" samples-shared.csv
     calibrate 4 $half multi_message 1:64KiB:4 samples-messages.csv
 }
 
-sizes() { # COLLECTIVE: of all to all, up to a MiB to each
+bytes_of() { # such as 256KiB
     case $1 in
-    allreduce | reduce | broadcast) echo 64:4MiB:4 ;;
-    *) echo 64:1MiB:4 ;;
+    *KiB) echo $((${1%KiB} * 1024)) ;;
+    *MiB) echo $((${1%MiB} * 1024 * 1024)) ;;
+    *) echo "$1" ;;
+    esac
+}
+most=$(bytes_of "$MOST")
+
+sizes() { # COLLECTIVE
+    case $1 in
+    allreduce | reduce | broadcast) echo "64:$most:4" ;;
+    *) echo "64:$((most / 4)):4" ;;
     esac
 }
 
@@ -91,15 +103,6 @@ collective() { # NODES PER-NODE COLLECTIVE
 
 # Its numbers decide nothing about what is measured.
 make_machine() { sed "s/^machine: .*/machine: $name/" scenarios/machines/cpu-2x64-200g.yaml >"$rows/machine.yaml"; }
-
-# merge FILE...: all rows, those of a job that was cut short too, below the provenance of the first
-merge() {
-    awk 'FNR == 1 { file++; head = 0 }
-        /^# setup_s=/ { next }
-        /^#/ { if (file == 1) print; next }
-        !head { head = 1; if (file == 1) print; next }
-        { print }' "$@"
-}
 
 score() {
     local rest
@@ -127,6 +130,6 @@ round 1 "${common[@]}"
 for ppn in $PPN; do round "$ppn" "${common[@]}"; done
 round 1 alltoallv allgatherv
 $cluster down
-merge "$rows"/*.csv* >"$OUT/collectives.csv"
+awk -f tests/merge_rows.awk "$rows"/*.csv* >"$OUT/collectives.csv"
 score >"$OUT/score.txt" 2>&1 || tail -n 3 "$OUT/score.txt"
 sed -n '/^all \|^# nodes/p' "$OUT/score.txt"

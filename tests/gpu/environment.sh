@@ -67,12 +67,4 @@ host_run() { # PROCESSES PROGRAM...
     mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,$within" "${idle[@]}" "$@"
 }
 
-# merge_rows FILE...: all rows below the provenance of the first; what each executor's setup took stays where it
-# stands.
-merge_rows() {
-    awk 'FNR == 1 { file++; head = 0 }
-        /^# setup_s=/ { print; next }
-        /^#/ { if (file == 1) print; next }
-        !head { head = 1; if (file == 1) print; next }
-        { print }' "$@"
-}
+merge_rows() { awk -f tests/merge_rows.awk "$@"; }
