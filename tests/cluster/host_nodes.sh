@@ -6,7 +6,7 @@
 # Usage: OUT=FOLDER host_nodes.sh
 # Environment: BUILD (default build); NODES (default 8) and COUNTS, the node counts in the order of their measurement
 # (default "8 2 4 6 3", as far as NODES); CORES of a node (default 2); RATE, Mbit/s (default 1000); BURST, the bytes that a
-# bucket lets through at once (default 6000, two packets: with more, short messages are faster than the link); MOST, the
+# bucket lets through at once (default 1600, one packet: what it lets through is faster than the link); MOST, the
 # largest message (default 4MiB, of all to all a quarter: bytes or KiB or MiB); PPN, the processes of a node in a second
 # round (default none); REPEATS (default 7); BUDGET, seconds for each benchmark (default 5);
 # HOSTS_LIMIT, seconds for all (default 200).
@@ -19,7 +19,7 @@ needs mpirun
 cluster=tests/cluster/cluster
 $cluster check || exit 77
 : "${OUT:?is the folder for the results}" "${NODES:=8}" "${COUNTS:=8 2 4 6 3}" "${CORES:=2}" "${RATE:=1000}" "${PPN:=}"
-: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=6000}" "${MOST:=4MiB}"
+: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=1600}" "${MOST:=4MiB}"
 portolan=$build/portolan
 built "$build/portolan-calibrate" "$build/portolan-validate" "$portolan"
 name=host-nodes-tcp
@@ -56,7 +56,7 @@ on_cluster() { # SECONDS NODES PER-NODE CORES -- PROGRAM...
 
 up() { # NODES
     $cluster down
-    $cluster up "$1" --tree "$1" --rate "${RATE}mbit" --burst "$BURST"
+    $cluster up "$1" --tree "$1" --rate "${RATE}mbit" --mtu 1500 --burst "$BURST"
 }
 
 calibrate() { # PER-NODE CORES BENCHMARKS BYTES FILE
