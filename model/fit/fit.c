@@ -107,6 +107,26 @@ static bool fitted_messages(const pto_fit_t *fit) {
     return any;
 }
 
+/* Which cost of a message was left out, and why; NULL if there are no samples of any. */
+static const pto_fit_entry_t *absent_message(const pto_fit_t *fit) {
+    for (int i = 0; i < fit->entry_count; i++)
+        if (fit->entry[i].kind == PTO_FIT_ABSENT && strncmp(fit->entry[i].name, "messages.", 9) == 0)
+            return &fit->entry[i];
+    return NULL;
+}
+
+static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
+    const pto_fit_entry_t *absent = absent_message(fit);
+    if (absent != NULL)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                             "%s: %s, and without the cost of a message nothing can be predicted "
+                             "(--partial does not change that; --breaks sets other protocol limits)",
+                             absent->name, absent->note);
+    return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                         "messages: no samples of ping_pong to fit the cost of a message from, without which "
+                         "nothing can be predicted (--partial does not change that)");
+}
+
 static bool name_machine(pto_machine_t *machine, const char *name, const char *source) {
     machine->name = pto_text_copy(name);
     machine->source = source != NULL ? pto_text_copy(source) : NULL;
@@ -124,12 +144,8 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
         status = fit_all(&work);
     else
         pto_error_set(err, status, "out of memory for a fit");
-    if (status == PTO_OK && !fitted_messages(&made)) {
-        status = pto_error_set(
-            err, PTO_ERR_NOT_FOUND,
-            "messages: no samples of ping_pong to fit the cost of a message from, without which nothing "
-            "can be predicted (--partial does not change that)");
-    }
+    if (status == PTO_OK && !fitted_messages(&made))
+        status = without_messages(&made, err);
     free(work.skip);
     if (status != PTO_OK) {
         pto_fit_fini(&made);

@@ -31,6 +31,9 @@ bad '/ping_pong/d'
 bad '/^# node=/d'
 bad 's/4 GPUs, //'
 try good.csv --breaks cpu.off_node=600,700
+# Without any cost of messages, the same although others may be left out.
+sed '/^injection\|^ping_pong,gpu\|^ping_pong,.*,on_/d' tests/fixtures/samples.csv >"$dir/few.csv"
+try few.csv --partial --breaks cpu.off_node=600,700
 # A machine file that exists stays as it is without --force.
 echo 'mine' >"$dir/m.yaml"
 try good.csv
