@@ -81,6 +81,18 @@ static pto_status_t advance_all(pto_exec_t *exec, bool wait, bool *finished, pto
     return status;
 }
 
+/* Enqueued runs fail without the host, which finds out in its next call. */
+static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
+    if (exec->failed || !pto_kernels_gave_up(exec))
+        return PTO_OK;
+    pto_error_set(
+        err, PTO_ERR_TIMEOUT,
+        "an enqueued run waited %g s for another process's kernel and gave up; its results and those "
+        "of later runs are wrong",
+        exec->watchdog.timeout_s);
+    return fail(exec, 0, PTO_ERR_TIMEOUT, err);
+}
+
 static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
     pto_status_t status = advance_all(exec, wait, finished, err);
     if (status != PTO_OK || !*finished)
@@ -95,6 +107,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
         exec->under_way = false;
         exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
+        return check_enqueued(exec, err); /* runs that were enqueued before this one */
     }
     return PTO_OK;
 }
@@ -102,18 +115,6 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
 static void set_next(pto_exec_t *exec, int next) {
     for (int i = 0; i < exec->lane_count; i++)
         atomic_store_explicit(&exec->lane[i].next, next, memory_order_relaxed);
-}
-
-/* Enqueued runs fail without the host, which finds out in its next call. */
-static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
-    if (exec->failed || !pto_kernels_gave_up(exec))
-        return PTO_OK;
-    pto_error_set(
-        err, PTO_ERR_TIMEOUT,
-        "an enqueued run waited %g s for another process's kernel and gave up; its results and those "
-        "of later runs are wrong",
-        exec->watchdog.timeout_s);
-    return fail(exec, 0, PTO_ERR_TIMEOUT, err);
 }
 
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err) {
@@ -355,8 +356,12 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
 /* A digest of everything that must be equal on all processes. */
 static uint64_t digest(const pto_exec_t *exec) {
     uint64_t all = pto_plan_digest(exec->plan);
-    const uint64_t more[] = {exec->op, (uint64_t)exec->divisor, exec->options.placement,
-                             exec->options.own_algorithms, (uint64_t)(exec->device->name[0])};
+    const uint64_t more[] = {exec->op,
+                             (uint64_t)exec->divisor,
+                             exec->options.placement,
+                             exec->options.own_algorithms,
+                             (uint64_t)(exec->device->name[0]),
+                             (uint64_t)exec->options.slice_bytes};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         all = (all ^ (more[i] + 1)) * 0x100000001b3u;
     return all;

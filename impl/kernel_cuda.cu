@@ -10,7 +10,7 @@
  * memory was read: loads before a release are done before it.
  *
  * Why waiting ends. A block waits for what the same block of other GPUs does, all go through their slices in
- * an order without deadlock (share_of; or, of lines, store all before they wait), all blocks of a GPU are at
+ * an order without deadlock (turns.h; or, of lines, store all before they wait), all blocks of a GPU are at
  * work at the same time (there are no more than multiprocessors, each with room for one), and every plan's
  * signals and waits are proved free of deadlock by `check`.
  *
@@ -23,8 +23,7 @@
 #include <cstdlib>
 
 #include "device_cuda.h"
-#include "kernel_flags.cuh"
-#include "kernel_lines.cuh"
+#include "kernel_run.cuh"
 #include "kernel_translate.cuh"
 
 enum {
@@ -42,99 +41,18 @@ enum {
  * about a microsecond. */
 enum { RUNS_PER_WORD = 64 };
 
-/* Counts this block; true for the last of all, to whom the others' stores are then known. The count wraps
- * round, so that the next run finds 0. */
-static __device__ bool last_through(unsigned *through) {
-    unsigned before;
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(before)
-                 : "l"(through), "r"(gridDim.x - 1)
-                 : "memory");
-    return before == gridDim.x - 1;
-}
+/* --- the kernels --------------------------------------------------------------------------------------- */
 
-/* --- the kernel ---------------------------------------------------------------------------------------- */
-
-/* Programmatic dependent launch: a launch with that attribute may begin while the kernel before it in the
- * stream ends, which hides the launch latency. It waits here until that kernel, ours or another one, has
- * completed and its memory is visible, whether or not that kernel let dependents begin early. A launch
- * without the attribute returns at once. Then it lets the next kernel begin: one with the attribute has to
- * wait here as well, and one without it begins after this one has completed, as always. */
-static __device__ void wait_for_run_before() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
-static __device__ void end(const program &all, uint64_t run) {
-    if (threadIdx.x != 0)
-        return;
-    all.last_run[blockIdx.x] = run;
-    if (all.tells && (gridDim.x == 1 || last_through(all.through)))
-        store_release(all.ended, run);
-}
-
-/* Returns the run's number. What is known before the previous run ends is computed before. A launch without a
- * number (all.run is 0) continues from the last run, however that was launched: last_run is what the previous
- * run of this program has stored, so it must not be read earlier. All threads of a block read the same
- * number, because the only store to it is at the end of a run, after a barrier. */
-static __device__ uint64_t begin(const program &all, part *parts) {
-    find_parts(all, blockIdx.x, all.run, parts);
-    __syncthreads();
-    wait_for_run_before();
-    if (all.run != 0)
-        return all.run;
-    const uint64_t run = load_here(&all.last_run[blockIdx.x]) + 1;
-    if (run % 2 != 0)
-        use_odd_copies(all, parts);
-    return run;
-}
-
-/* Each part is found before the one before it is sent, so that the barriers of the ops in between do for it
- * as well. */
 template <typename T, typename Op>
 __global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant__ program all) {
-    enum { TABLES = 3 };
-    __shared__ part parts[TABLES][OPERANDS_MAX];
-    const uint64_t run = begin(all, parts[0]);
-#pragma unroll 1
-    for (unsigned turn = 0; turn < turns_of(all); turn++) {
-        const share now = share_of(all, turn);
-        if (now.slice == all.slices)
-            continue;
-        const unsigned number = blockIdx.x + now.slice * gridDim.x;
-        if (now.begins && now.slice + 1 < all.slices)
-            find_parts(all, number + gridDim.x, run, parts[(now.slice + 1) % TABLES]);
-        do_ops<T, Op>(all, now.first, now.end, parts[now.slice % TABLES], number, run);
-    }
-    __syncthreads();
-    end(all, run);
+    __shared__ parts_tables parts;
+    run_with_flags<T, Op>(all, parts);
 }
 
-/* The same of a program with lines, which have no flags: each op for all parts, so that what others wait for
- * is on its way before this block waits. */
 template <lines_form FORM, typename T, typename Op>
 __global__ void __launch_bounds__(lines_threads_max(FORM), 1) run_lines(const __grid_constant__ program all) {
     __shared__ line_operand operands[OPERANDS_MAX];
-    lines_run now = {operands, all.run, gridDim.x * all.slices, patience_of(all)};
-    for (unsigned i = threadIdx.x; i < all.operand_count; i += blockDim.x)
-        operands[i] = line_operand_of(operand_of(all, i), now.parts);
-    __syncthreads();
-    wait_for_run_before();
-    if (all.run == 0)
-        now.run = load_here(&all.last_run[blockIdx.x]) + 1;
-#pragma unroll 1
-    for (unsigned i = 0; i < all.op_count; i++) {
-#pragma unroll 1
-        for (unsigned number = blockIdx.x; number < now.parts; number += gridDim.x)
-            if (all.ops[i].kind == PTO_KERNEL_REDUCE)
-                reduce_lines<FORM, T>(all.ops[i], number, now, operation<Op>(all.by));
-            else
-                copy_lines<FORM>(all.ops[i], number, now);
-        __syncthreads();
-    }
-    end(all, now.run);
+    run_with_lines<FORM, T, Op>(all, operands);
 }
 
 enum kernel_form { FLAGS_ANY, LINES_FEW, LINES_FEW_LARGE, LINES_MANY, KERNEL_FORMS };
@@ -161,15 +79,21 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* Operands in device memory. Enqueued runs may need those of earlier addresses, so these stay. */
+/* Operands that the parameters have no room for: in device memory, in tables that are allocated once. A run
+ * of addresses that the kernel was not created with finds them in a table that the launch before it fills, in
+ * the same stream. Runs of one kernel follow one another, so the table is free by then. Graphs repeat both
+ * launches and so need a table of their own: which addresses it holds between runs is unknown. */
+enum far_table { FAR_CREATED, FAR_LATER, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
-    far_operands *before;
-    void *at;
+    operand *now; /* on the host */
+    unsigned count;
+    operand *table[FAR_TABLES];
+    bool is_later; /* FAR_LATER holds the current addresses once the stream gets there */
 };
 
 struct cuda_kernel {
     program all;
-    far_operands *far;
+    far_operands far;
     const void *entry;
     unsigned blocks;
     unsigned threads;
@@ -187,6 +111,17 @@ struct cuda_kernel {
     unsigned polls;
 };
 
+/* Kernel parameters are copied by the launch, and by a graph that captures it. */
+enum { FAR_AT_ONCE = 128 };
+struct some_operands {
+    operand at[FAR_AT_ONCE];
+};
+static_assert(sizeof(some_operands) <= 4000, "kernels take 4 KiB of parameters");
+
+static __global__ void put_operands(operand *table, const __grid_constant__ some_operands some) {
+    table[threadIdx.x] = some.at[threadIdx.x];
+}
+
 /* The occupancy query loads the kernel, which must not happen while another kernel waits for this process. */
 static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     int device = 0, processors = 0, on_each = 0;
@@ -201,41 +136,70 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
                          err);
         *blocks = on_each > 0 ? *blocks : 0;
     }
+    if (status == PTO_OK)
+        status = CUDA_DO(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_each, put_operands, FAR_AT_ONCE, 0), err);
     return status;
 }
 
-static pto_status_t add_far(cuda_kernel *kernel, size_t bytes, pto_error_t *err) {
-    far_operands *far = static_cast<far_operands *>(calloc(1, sizeof *far));
-    if (far == nullptr)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
-    far->before = kernel->far;
-    kernel->far = far;
-    pto_status_t status = CUDA_DO(cudaMalloc(&far->at, bytes), err);
-    kernel->all.more = static_cast<operand *>(far->at);
+/* In the stream of the launch that needs them. `*put`: this one must wait for it. */
+static pto_status_t put_far(cuda_kernel *kernel, cudaStream_t stream, bool *put, pto_error_t *err) {
+    far_operands *far = &kernel->far;
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    pto_status_t status = CUDA_DO(cudaStreamIsCapturing(stream, &capture), err);
+    const bool in_graph = capture != cudaStreamCaptureStatusNone;
+    operand *table = far->table[in_graph ? FAR_IN_GRAPHS : FAR_LATER];
+    kernel->all.more = table;
+    if (status != PTO_OK || (!in_graph && far->is_later))
+        return status;
+    *put = true;
+    for (unsigned first = 0; first < far->count && status == PTO_OK; first += FAR_AT_ONCE) {
+        const unsigned count = std::min(far->count - first, unsigned(FAR_AT_ONCE));
+        some_operands some = {};
+        std::copy_n(far->now + first, count, some.at);
+        put_operands<<<1, count, 0, stream>>>(table + first, some);
+        status = check(cudaGetLastError(), "launch of a kernel's operands", err);
+    }
+    far->is_later = !in_graph && status == PTO_OK;
     return status;
 }
 
-/* Operands that the parameters have no room for. */
-static pto_status_t put_far(cuda_kernel *kernel, const pto_operand_t *operands, int count, pto_error_t *err) {
-    const size_t bytes = static_cast<size_t>(count) * sizeof(operand);
-    operand *translated = static_cast<operand *>(malloc(bytes));
-    if (translated == nullptr)
+/* The copy is complete when the counters are (make_counters). */
+static pto_status_t make_far(far_operands *far, pto_error_t *err) {
+    const size_t bytes = far->count * sizeof(operand);
+    void *tables = nullptr;
+    pto_status_t status = CUDA_DO(cudaMalloc(&tables, FAR_TABLES * bytes), err);
+    for (int i = 0; i < FAR_TABLES && status == PTO_OK; i++)
+        far->table[i] = static_cast<operand *>(tables) + i * far->count;
+    return status == PTO_OK ? CUDA_DO(cudaMemcpyAsync(far->table[FAR_CREATED], far->now, bytes,
+                                                      cudaMemcpyHostToDevice, cudaStreamLegacy),
+                                      err)
+                            : status;
+}
+
+static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda_kernel *kernel,
+                                  pto_error_t *err) {
+    far_operands *far = &kernel->far;
+    const bool is_first = far->now == nullptr;
+    far->count = static_cast<unsigned>(count);
+    if (is_first)
+        far->now = static_cast<operand *>(calloc(far->count, sizeof *far->now));
+    if (far->now == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     for (int i = 0; i < count; i++)
-        translated[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
-    pto_status_t status = kernel->far != nullptr && !kernel->enqueued ? PTO_OK : add_far(kernel, bytes, err);
-    if (status == PTO_OK)
-        status = CUDA_DO(cudaMemcpy(kernel->far->at, translated, bytes, cudaMemcpyHostToDevice), err);
-    free(translated);
+        far->now[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
+    far->is_later = false;
+    const pto_status_t status = is_first ? make_far(far, err) : PTO_OK;
+    kernel->all.more = far->table[FAR_CREATED];
     return status;
 }
 
 static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                        pto_error_t *err) {
-    const int count = program->operand_count, near = count < OPERANDS_NEAR ? count : OPERANDS_NEAR;
+    const int count = program->operand_count, near = std::min(count, int(OPERANDS_NEAR));
     for (int i = 0; i < near; i++)
         kernel->all.operands[i] = translate(&program->operands[i], kernel->blocks * kernel->all.slices);
-    return near < count ? put_far(kernel, program->operands + near, count - near, err) : PTO_OK;
+    return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
 /* Whole units at addresses that allow wide accesses, and few of them. */
@@ -320,12 +284,13 @@ static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
     kernel->all.through = static_cast<unsigned *>(through);
     if (status == PTO_OK)
         status = CUDA_DO(cudaMemsetAsync(through, 0, sizeof(unsigned), cudaStreamLegacy), err);
-    void *runs = nullptr;
+    void *states = nullptr;
     if (status == PTO_OK)
-        status = CUDA_DO(cudaMalloc(&runs, kernel->blocks * sizeof(uint64_t)), err);
-    kernel->all.last_run = static_cast<uint64_t *>(runs);
+        status = CUDA_DO(cudaMalloc(&states, kernel->blocks * sizeof(block_state)), err);
+    kernel->all.states = static_cast<block_state *>(states);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaMemsetAsync(runs, 0, kernel->blocks * sizeof(uint64_t), cudaStreamLegacy), err);
+        status =
+            CUDA_DO(cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), cudaStreamLegacy), err);
     return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(cudaStreamLegacy), err) : status;
 }
 
@@ -333,16 +298,13 @@ static void cuda_kernel_destroy(void *kernel) {
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     if (made == nullptr)
         return;
-    for (far_operands *before, *far = made->far; far != nullptr; far = before) {
-        before = far->before;
-        (void)cudaFree(far->at);
-        free(far);
-    }
     if (made->graph != nullptr)
         (void)cudaGraphExecDestroy(made->graph);
-    (void)cudaFree(made->all.last_run);
+    (void)cudaFree(made->all.states);
     (void)cudaFree(made->all.through);
     (void)cudaFreeHost(made->ended);
+    (void)cudaFree(made->far.table[FAR_CREATED]);
+    free(made->far.now);
     free(made);
 }
 
@@ -386,7 +348,7 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     made->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
-    made->patience_ms = static_cast<uint32_t>(program->patience_s * 1e3);
+    made->patience_ms = patience_ms_of(program);
     pto_status_t status = translate_all(program, made, err);
     if (status == PTO_OK)
         status = make_counters(made, err);
@@ -409,12 +371,18 @@ static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t 
 }
 
 /* Consecutive runs overlap their launches, which costs less than launching a graph. The launch copies the
- * parameters, and so does a graph that captures it. */
+ * parameters, and so does a graph that captures it. A run that overlaps reads its operands before it waits
+ * for what the stream holds, so one whose operands are put there first does not. */
 static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32_t patience_ms,
                            cudaStream_t stream, pto_error_t *err) {
     kernel->all.run = run;
     kernel->all.tells = tells;
     kernel->all.patience_ms = patience_ms;
+    bool put = false;
+    pto_status_t status =
+        kernel->rebound && kernel->far.count > 0 ? put_far(kernel, stream, &put, err) : PTO_OK;
+    if (status != PTO_OK)
+        return status;
     void *parameters[] = {&kernel->all};
     cudaLaunchAttribute overlaps = {};
     overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -424,7 +392,7 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32
     config.blockDim = dim3(kernel->threads);
     config.stream = stream;
     config.attrs = &overlaps;
-    config.numAttrs = kernel->overlaps ? 1 : 0;
+    config.numAttrs = kernel->overlaps && !put ? 1 : 0;
     return CUDA_DO(cudaLaunchKernelExC(&config, kernel->entry, parameters), err);
 }
 
@@ -442,7 +410,7 @@ static pto_status_t cuda_kernel_start(void *kernel, uint64_t run, bool queued, v
     return launch(made, made->enqueued ? 0 : run, made->tells, 0, made->stream, err);
 }
 
-/* Nothing but a launch, so that it can be captured. */
+/* Nothing but launches, so that it can be captured. */
 static pto_status_t cuda_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     made->enqueued = true;

@@ -4,7 +4,7 @@
 #define PTO_KERNEL_FLAGS_CUH
 
 #include "kernel_bytes.cuh"
-#include "kernel_memory.cuh"
+#include "kernel_patience.cuh"
 
 enum { WARP_THREADS = 32 };
 
@@ -14,51 +14,63 @@ static __device__ uint64_t *flag_of(const program &all, unsigned i, unsigned num
                                         static_cast<size_t>(number) * all.flag_pitch_bytes);
 }
 
+/* A block that has given up signals no more: its data are not what the others wait for. */
 static __device__ void signal(const program &all, const op &now, unsigned number, uint64_t run) {
+    if (threadIdx.x >= now.count || *gave_up_here() != 0)
+        return;
     for (unsigned j = threadIdx.x; j < now.count; j += THREADS)
         store_release(flag_of(all, now.first + j, number, run), run);
 }
 
-static __device__ patience patience_of(const program &all) { return {all.ended + 1, all.patience_ms}; }
-
-/* Each warp waits for itself, so that none waits for the warp that signals. */
-static __device__ void wait(const program &all, const op &now, unsigned number, uint64_t run) {
-    for (unsigned j = threadIdx.x % WARP_THREADS; j < now.count; j += WARP_THREADS) {
+/* Each warp waits for itself, so that none waits for the warp that signals. Returns whether it gave up. */
+static __device__ bool wait(const program &all, const op &now, unsigned number, uint64_t run) {
+    bool is_late = false;
+    for (unsigned j = threadIdx.x % WARP_THREADS; j < now.count && !is_late; j += WARP_THREADS) {
         const uint64_t *flag = flag_of(all, now.first + j, number, run);
         uint64_t began_ns = 0;
-        for (unsigned polls = 1; load_acquire(flag) < run; polls++)
-            if (polls % POLLS_PER_LOOK == 0 && (began_ns = look(patience_of(all), began_ns)) == GAVE_UP)
-                break;
+        for (unsigned polls = 1; load_acquire(flag) < run && !is_late; polls++)
+            if (polls % POLLS_PER_LOOK == 0) {
+                began_ns = look(all, run, began_ns);
+                is_late = began_ns == GAVE_UP;
+            }
     }
     __syncwarp();
+    return __any_sync(UINT32_MAX, is_late);
+}
+
+template <typename T, typename Op>
+static __device__ void do_data_op(const program &all, const op &now, const part *operands) {
+    if (now.kind == PTO_KERNEL_REDUCE)
+        reduce<T>(operands, now, operation<Op>(all.by));
+    else if (now.kind == PTO_KERNEL_MOVE)
+        move(operands, now);
+    else if (now.kind == MOVE_ROWS)
+        move_rows(operands, now);
+    else
+        spread(operands, now);
 }
 
 /* The barrier after each op on data orders what one thread did before what another does next: stores before
  * they are signalled, too. A signal takes as long as its block's last stores, and only one warp waits for it.
- */
+ *
+ * A warp that has given up waiting (`idle`) does nothing more but meet the others, because memory that it
+ * would write may still be read. */
 template <typename T, typename Op>
 static __device__ void do_ops(const program &all, unsigned first, unsigned end, const part *parts,
-                              unsigned number, uint64_t run) {
+                              unsigned number, uint64_t run, bool &idle) {
 #pragma unroll 1
     for (unsigned i = first; i < end; i++) {
         const op now = all.ops[i];
-        const part *operands = parts + now.first;
         if (now.kind == PTO_KERNEL_SIGNAL) {
             signal(all, now, number, run);
             continue;
         }
         if (now.kind == PTO_KERNEL_WAIT) {
-            wait(all, now, number, run);
+            idle = idle || wait(all, now, number, run);
             continue;
         }
-        if (now.kind == PTO_KERNEL_REDUCE)
-            reduce<T>(operands, now, operation<Op>(all.by));
-        else if (now.kind == PTO_KERNEL_MOVE)
-            move(operands, now);
-        else if (now.kind == MOVE_ROWS)
-            move_rows(operands, now);
-        else
-            spread(operands, now);
+        if (!idle)
+            do_data_op<T, Op>(all, now, parts + now.first);
         __syncthreads();
     }
 }

@@ -11,6 +11,7 @@
 #include "parts.h"
 #include "portolan/kernel.h"
 #include "reduce.h"
+#include "turns.h"
 #include "watchdog.h"
 
 /* Few enough blocks to take turns; small enough that short vectors use several. */
@@ -25,10 +26,13 @@ enum {
 
 typedef struct host_kernel host_kernel_t;
 
-/* The operands of the runs that were enqueued since the kernel was created or last rebound. */
+/* The operands of the runs that were enqueued since the kernel was created or last rebound. Later bindings
+ * leave it alone until these have ended; graphs may repeat theirs at any time. */
 typedef struct binding {
     struct binding *before;
     host_kernel_t *host;
+    uint64_t enqueued; /* runs that have not ended */
+    bool in_graph;
     pto_operand_t operands[];
 } binding_t;
 
@@ -38,9 +42,11 @@ struct host_kernel {
     uint64_t started; /* runs started, enqueued ones too */
     uint64_t ended;
     atomic_bool gave_up;
-    int64_t began_ns;     /* the enqueued run */
-    uint64_t enqueued;    /* of them, enqueued ones, which have no number of the host's */
-    int *at;              /* each part's next op in run `ended` + 1 */
+    int64_t began_ns;  /* the enqueued run */
+    uint64_t enqueued; /* of them, enqueued ones, which have no number of the host's */
+    int *at;           /* each part's next op in run `ended` + 1 */
+    unsigned *turn;    /* each block's turn in that run, if blocks keep to the order of turns.h */
+    pto_cuts_t cuts;
     const void **sources; /* room for the sources of any reduction */
     char *unpacked;       /* room for data unpacked from lines */
 };
@@ -61,6 +67,7 @@ static void host_kernel_destroy(void *kernel) {
     }
     if (host) {
         free(host->at);
+        free(host->turn);
         free(host->unpacked);
         free(host->sources);
     }
@@ -88,12 +95,27 @@ static size_t most_in_lines(const pto_kernel_program_t *program) {
     return (size_t)most;
 }
 
+static bool is_free(const binding_t *binding) { return binding->enqueued == 0 && !binding->in_graph; }
+
+static void forget_bindings(host_kernel_t *host) {
+    for (binding_t **link = &host->binding; *link;) {
+        binding_t *binding = *link;
+        if (is_free(binding)) {
+            *link = binding->before;
+            free(binding);
+        } else {
+            link = &binding->before;
+        }
+    }
+}
+
 static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t *program, pto_error_t *err) {
     host_kernel_t *host = kernel;
     size_t bytes = (size_t)program->operand_count * sizeof *program->operands;
-    binding_t *binding = malloc(sizeof *binding + bytes);
+    binding_t *binding = calloc(1, sizeof *binding + bytes);
     if (!binding)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
+    forget_bindings(host);
     binding->before = host->binding;
     binding->host = host;
     if (bytes > 0)
@@ -102,18 +124,30 @@ static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t 
     return PTO_OK;
 }
 
+/* The ops before the first wait, and those before the waits that nothing follows. */
+static pto_cuts_t cuts_of(const pto_kernel_program_t *program) {
+    int first = 0, last = program->op_count;
+    while (first < program->op_count && program->ops[first].kind != PTO_KERNEL_WAIT)
+        first++;
+    while (last > first && program->ops[last - 1].kind == PTO_KERNEL_WAIT)
+        last--;
+    return (pto_cuts_t){(unsigned)first, (unsigned)last, (unsigned)program->op_count};
+}
+
 static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     host_kernel_t *host = calloc(1, sizeof *host);
     if (host) {
         host->sources = calloc((size_t)program->operand_count + 1, sizeof *host->sources);
         host->unpacked = calloc(most_in_lines(program) + 1, 1);
         host->at = calloc(part_count(program), sizeof *host->at);
+        host->turn = calloc((size_t)program->blocks, sizeof *host->turn);
     }
-    if (!host || !host->sources || !host->unpacked || !host->at) {
+    if (!host || !host->sources || !host->unpacked || !host->at || !host->turn) {
         host_kernel_destroy(host);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
     host->program = *program;
+    host->cuts = cuts_of(program);
     pto_status_t status = host_kernel_rebind(host, program, err);
     if (status == PTO_OK)
         *kernel = host;
@@ -308,35 +342,68 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
 
 /* --- runs ---------------------------------------------------------------------------------------------- */
 
-/* Advance one part; clears `through` unless it has completed. */
-static bool go_on(host_kernel_t *host, int part, uint64_t run, bool *through) {
-    const pto_kernel_program_t *program = &host->program;
+/* Execute a part's ops up to `end`, or to one that has to wait. Returns whether it did any. */
+static bool go_on(host_kernel_t *host, int part, uint64_t run, int end) {
     const turn_t turn = {host, part, run};
     int *at = &host->at[part], first = *at;
-    while (*at < program->op_count && do_op(&turn, &program->ops[*at]))
+    while (*at < end && do_op(&turn, &host->program.ops[*at]))
         ++*at;
-    *through = *through && *at == program->op_count;
     return *at > first;
 }
 
-/* Advance each part as far as possible. Returns whether any made progress; `through` tells whether all have
- * completed. */
+/* Advance a block through its slices in the order of turns.h. */
+static bool take_turns(host_kernel_t *host, int block, uint64_t run) {
+    const unsigned slices = (unsigned)host->program.slices;
+    bool moved = false;
+    for (unsigned *turn = &host->turn[block]; *turn < pto_turn_count(slices); ++*turn) {
+        pto_turn_t now = pto_turn(slices, host->cuts, *turn);
+        if (now.slice == slices)
+            continue;
+        int part = (int)now.slice * host->program.blocks + block;
+        moved = go_on(host, part, run, (int)now.end) || moved;
+        if (host->at[part] < (int)now.end)
+            break;
+    }
+    return moved;
+}
+
+/* In every third run, blocks keep to the order of other devices. Else all parts are independent, which shows
+ * what depends on that order. */
+static bool in_turns(uint64_t run) { return run % 3 == 2; }
+
+/* Advance each part, or block, as far as possible. Returns whether any made progress; `through` tells whether
+ * all have completed. */
 static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
     const size_t parts = part_count(&host->program);
+    const size_t count = in_turns(run) ? (size_t)host->program.blocks : parts;
     bool moved = false;
-    *through = true;
-    for (size_t i = 0; i < parts; i++) {
-        bool went = go_on(host, (int)((run + i) % parts), run, through);
+    for (size_t i = 0; i < count; i++) {
+        int next = (int)((run + i) % count);
+        bool went =
+            in_turns(run) ? take_turns(host, next, run) : go_on(host, next, run, host->program.op_count);
         moved = moved || went;
     }
+    *through = true;
+    for (size_t i = 0; i < parts; i++)
+        *through = *through && host->at[i] == host->program.op_count;
     return moved;
 }
 
 static void start_again(host_kernel_t *host) {
     memset(host->at, 0, part_count(&host->program) * sizeof *host->at);
+    memset(host->turn, 0, (size_t)host->program.blocks * sizeof *host->turn);
+}
+
+/* After giving up, no run does anything more: other processes may still read what it would write, and must
+ * not take its signals for results. */
+static void drop_runs(host_kernel_t *host) {
+    start_again(host);
+    host->ended = host->started;
 }
 
 static void advance(host_kernel_t *host) {
+    if (atomic_load(&host->gave_up))
+        drop_runs(host);
     for (bool moved = true, through = false; moved && host->ended < host->started;) {
         moved = sweep(host, host->ended + 1, &through);
         if (!through)
@@ -356,6 +423,11 @@ static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
     return PTO_OK;
 }
 
+static bool is_late(const host_kernel_t *host) {
+    return host->program.patience_s > 0 &&
+           (double)(pto_now_ns() - host->began_ns) > host->program.patience_s * 1e9;
+}
+
 /* An enqueued run, begun by its stream. */
 static bool do_enqueued(void *bound, bool *begun) {
     binding_t *binding = bound;
@@ -366,18 +438,16 @@ static bool do_enqueued(void *bound, bool *begun) {
         host->program.operands = binding->operands;
         host->started++;
         host->enqueued++;
-    }
-    if (!*begun)
         host->began_ns = pto_now_ns();
+    }
     *begun = true;
     advance(host);
-    if (host->ended < host->started && host->program.patience_s > 0 &&
-        (atomic_load(&host->gave_up) ||
-         (double)(pto_now_ns() - host->began_ns) > host->program.patience_s * 1e9)) {
+    if (host->ended < host->started && is_late(host)) {
         atomic_store(&host->gave_up, true);
-        start_again(host);
-        host->ended = host->started;
+        drop_runs(host);
     }
+    if (host->ended == host->started && !binding->in_graph)
+        binding->enqueued--;
     return host->ended == host->started;
 }
 
@@ -386,7 +456,14 @@ static bool host_kernel_gave_up(const void *kernel) {
 }
 
 static pto_status_t host_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
-    return pto_host_stream_step(do_enqueued, ((host_kernel_t *)kernel)->binding, stream, err);
+    binding_t *binding = ((host_kernel_t *)kernel)->binding;
+    if (pto_host_stream_is_captured(stream))
+        binding->in_graph = true;
+    binding->enqueued++;
+    pto_status_t status = pto_host_stream_step(do_enqueued, binding, stream, err);
+    if (status != PTO_OK)
+        binding->enqueued--;
+    return status;
 }
 
 extern const pto_kernels_t pto_kernels_host;

@@ -13,7 +13,7 @@
 #define PTO_KERNEL_LINES_CUH
 
 #include "kernel_bytes.cuh"
-#include "kernel_memory.cuh"
+#include "kernel_patience.cuh"
 #include "line_format.h"
 
 /* An operand as in kernel_program.cuh, in shared memory, where it is put before the run begins. */
@@ -39,7 +39,7 @@ struct lines_run {
     const line_operand *operands;
     uint64_t run;
     unsigned parts;
-    patience own;
+    const program &all;
 };
 
 /* A part of an operand: lines, or data that are loaded or stored 16 bytes at a time. */
@@ -146,11 +146,12 @@ static __device__ bool there(const tagged &now, uint64_t run) {
 
 /* Once for the whole kernel, which has to be short. */
 static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
-                                           const patience own) {
+                                           const program &all) {
     uint64_t began_ns = 0;
     for (unsigned polls = 1;; polls++) {
         const tagged now = {load_line(at), load_tag(tag)};
-        if (there(now, run) || (polls % POLLS_PER_LOOK == 0 && (began_ns = look(own, began_ns)) == GAVE_UP))
+        if (there(now, run) ||
+            (polls % POLLS_PER_LOOK == 0 && (began_ns = look(all, run, began_ns)) == GAVE_UP))
             return now;
     }
 }
@@ -158,7 +159,7 @@ static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint
 /* The data, once they are this run's. */
 static __device__ uint4 await(tagged now, const line_part &source, unsigned i, const lines_run &all) {
     if (!there(now, all.run))
-        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, all.run, all.own);
+        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, all.run, all.all);
     const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
                               pto_line_data(now.read.half[1], now.tag, 1)};
     uint4 data;

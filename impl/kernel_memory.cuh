@@ -15,37 +15,62 @@ static __device__ uint64_t load_acquire(const uint64_t *at) {
     return value;
 }
 
-/* Not from the cache of the multiprocessor, which an earlier block may have filled. */
-static __device__ uint64_t load_here(const uint64_t *at) {
-    uint64_t value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-
-/* How long enqueued runs wait for other GPUs, which no host sees: then they give up, and so do all runs after
- * them. `late` is a word in host memory. */
-struct patience {
-    uint64_t *late;
-    uint32_t limit_ms; /* 0: for ever */
+/* What a block leaves for its next run. */
+struct alignas(16) block_state {
+    uint64_t last_run;
+    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none */
 };
 
-/* A look takes as long as some polls: it reads host memory. */
-enum { POLLS_PER_LOOK = 1024 };
-constexpr uint64_t GAVE_UP = UINT64_MAX;
+/* Not from the cache of the multiprocessor, which an earlier block may have filled. */
+static __device__ block_state load_state(const block_state *at) {
+    block_state state;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(state.last_run), "=l"(state.gave_up_in)
+                 : "l"(at)
+                 : "memory");
+    return state;
+}
 
-/* When the wait was first looked at, for the next look; GAVE_UP: end it, whatever has arrived. */
-static __device__ __noinline__ uint64_t look(const patience own, uint64_t began_ns) {
-    uint64_t now_ns, late;
-    if (own.limit_ms == 0)
-        return began_ns;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now_ns));
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(late) : "l"(own.late) : "memory");
-    if (late == 0 && began_ns == 0)
-        return now_ns;
-    if (late == 0 && now_ns - began_ns < static_cast<uint64_t>(own.limit_ms) * 1000000)
-        return began_ns;
-    store_release(own.late, 1);
-    return GAVE_UP;
+/* Counts this block; true for the last of all, to which the others' stores are then visible. The count wraps
+ * round, so that the next run finds 0. */
+static __device__ bool last_through(unsigned *through) {
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(through), "r"(gridDim.x - 1)
+                 : "memory");
+    return before == gridDim.x - 1;
+}
+
+/* Programmatic dependent launch: a launch with that attribute may begin while the kernel before it in the
+ * stream ends, which hides the launch latency. It waits here until that kernel, ours or another one, has
+ * completed and its memory is visible, whether or not that kernel let dependents begin early. A launch
+ * without the attribute returns at once. Then it lets the next kernel begin: one with the attribute has to
+ * wait here as well, and one without it begins after this one has completed, as always. */
+static __device__ void wait_for_run_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/* In shared memory: whether a thread of this block has given up waiting in this run. */
+static __device__ volatile unsigned *gave_up_here() {
+    __shared__ unsigned gave_up;
+    return &gave_up;
+}
+
+static __device__ uint64_t now_ns() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* Of the host's memory. */
+static __device__ uint64_t load_host(const uint64_t *at) {
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
 }
 
 struct line {

@@ -76,17 +76,22 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && blocks < 1)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
-    int64_t least[3] = {blocks, -most_bytes(exec), PTO_LINES_ANY};
+    int64_t least[4] = {blocks, -most_bytes(exec), PTO_LINES_ANY, PTO_LINES_ANY};
     if (kernels)
         least[2] = pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max);
-    status = pto_agree_least(exec->job.comm, status, least, 3, err);
+    if (least[2] != PTO_LINES_ANY)
+        least[3] = -least[2];
+    status = pto_agree_least(exec->job.comm, status, least, 4, err);
     if (status != PTO_OK || !kernels)
         return status;
-    exec->lines = least[2] == PTO_LINES_ANY ? PTO_LINES_NONE : (int)least[2];
-    const pto_kernel_cut_t *cut = exec->lines >= 0 ? &kernels->lines_cut : &kernels->flags_cut;
+    bool agreed = least[2] == -least[3]; /* the lowest index is the highest, of those that have one */
+    exec->lines = agreed ? (int)least[2] : PTO_LINES_NONE;
+    pto_kernel_cut_t cut = exec->lines >= 0 ? kernels->lines_cut : kernels->flags_cut;
+    if (exec->options.slice_bytes > 0)
+        cut.slice_bytes = exec->options.slice_bytes;
     int64_t bytes = exec->lines >= 0 ? request->bytes : -least[1];
-    exec->kernel_blocks = (int)pieces(bytes, cut->block_bytes, least[0]);
-    exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut->slice_bytes, SLICES_MAX);
+    exec->kernel_blocks = (int)pieces(bytes, cut.block_bytes, least[0]);
+    exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
 

@@ -2,9 +2,11 @@
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
+#include "kernel_memory.cuh"
 #include "operations.cuh"
 #include "parts.h"
 #include "portolan/kernel.h"
+#include "turns.h"
 
 enum { THREADS = 512 };
 
@@ -51,7 +53,7 @@ enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 struct program {
     uint64_t run;        /* 0: one more than each block's last run, so that a graph can be replayed */
-    uint64_t *last_run;  /* by block */
+    block_state *states; /* by block */
     unsigned *through;   /* blocks that have completed this run; 0 between runs */
     uint64_t *ended;     /* in host memory: the last run that has ended, and whether one gave up waiting */
     const operand *more; /* operands after the first OPERANDS_NEAR, in device memory */
@@ -60,7 +62,7 @@ struct program {
     uint16_t op_count;
     uint16_t operand_count;
     uint16_t slices;
-    uint8_t sends; /* ops before the first wait */
+    uint8_t sends; /* ops before the first wait; with lines, ops up to the first that waits for some */
     uint8_t works; /* ops before the waits that nothing follows */
     bool tells;    /* report the run's end to the host */
     chosen by;     /* what reductions do, where the kernel is not compiled for it */
@@ -140,27 +142,8 @@ static __device__ void use_odd_copies(const program &all, part *own) {
 
 /* --- order ---------------------------------------------------------------------------------------------- */
 
-/* What a block does in turn: of slice `slice`, the ops from `first` to before `end`. */
-struct share {
-    unsigned slice;
-    unsigned first;
-    unsigned end;
-    bool begins; /* the slice */
-};
-
-/* A block sends its next part before it waits for what others send of this one, so that the link has work.
- * Last of all it waits for what no op uses. Deadlock stays impossible: what comes before the first wait needs
- * nobody, so no block is kept from it; and of all parts that are waited for in the middle, the first is
- * ordered as if it were alone. */
-static __device__ share share_of(const program &all, unsigned turn) {
-    const unsigned slices = all.slices;
-    if (turn > 2 * slices)
-        return {turn - 2 * slices - 1, all.works, all.op_count, false};
-    if (turn == 0 || turn % 2 == 1)
-        return {(turn + 1) / 2, 0, all.sends, true};
-    return {turn / 2 - 1, all.sends, all.works, false};
+static __device__ pto_turn_t turn_of(const program &all, unsigned turn) {
+    return pto_turn(all.slices, {all.sends, all.works, all.op_count}, turn);
 }
-
-static __device__ unsigned turns_of(const program &all) { return 3 * all.slices + 1; }
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
+#include <cmath>
+
 #include "kernel_program.cuh"
 
 static operand translate(const pto_operand_t *from, unsigned parts) {
@@ -56,6 +58,23 @@ static bool can_run_lines(const pto_kernel_program_t *program) {
     return can;
 }
 
+static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
+    bool reads = false;
+    for (int i = 0; i < op->count; i++) {
+        const bool is_source = op->kind == PTO_KERNEL_MOVE ? i % 2 == 0 : op->kind == PTO_KERNEL_REDUCE;
+        reads |= is_source && program->operands[op->first + i].spot.lines;
+    }
+    return reads;
+}
+
+/* The ops up to the first that waits for lines. */
+static int until_lines(const pto_kernel_program_t *program) {
+    int until = 0;
+    while (until < program->op_count && (until == 0 || !reads_lines(program, &program->ops[until - 1])))
+        until++;
+    return until;
+}
+
 /* The ops before the first wait, and those before the waits that nothing follows. */
 static void find_waits(const pto_kernel_program_t *program, struct program *all) {
     const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
@@ -64,8 +83,13 @@ static void find_waits(const pto_kernel_program_t *program, struct program *all)
         first++;
     while (last > first && waits(last - 1))
         last--;
-    all->sends = static_cast<uint8_t>(first);
+    all->sends = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
     all->works = static_cast<uint8_t>(last);
+}
+
+/* Rounded up: 0 ms would be no limit. */
+static uint32_t patience_ms_of(const pto_kernel_program_t *program) {
+    return static_cast<uint32_t>(std::ceil(program->patience_s * 1e3));
 }
 
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {

@@ -34,14 +34,16 @@ test_stale=$BUILD/tests/test_stale
 test_nccl=$BUILD/tests/test_nccl
 test_streams=$BUILD/tests/test_streams
 test_register=$BUILD/tests/test_register
+test_memory=$BUILD/tests/test_memory
 validate=$BUILD/portolan-validate
 make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$test_streams" "$test_register" \
-    "$validate" || exit 1
+    "$test_memory" "$validate" || exit 1
 test_exec=$(readlink -f "$test_exec")
 test_stale=$(readlink -f "$test_stale")
 test_nccl=$(readlink -f "$test_nccl")
 test_streams=$(readlink -f "$test_streams")
 test_register=$(readlink -f "$test_register")
+test_memory=$(readlink -f "$test_memory")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -213,7 +215,7 @@ spawn "$STALE_RUNS runs of each plan in graphs are right" two_gpus run 300 "$GPU
     "$SEED" "$DEVICE"
 collect
 spawn "memory is registered by all or by none" two_gpus run 60 "$GPUS" "$test_register" "$DEVICE"
-spawn "an enqueued run that waits for nobody ends with an error" two_gpus run 30 "$GPUS" "$test_streams" absent 0 0 "$DEVICE"
+spawn "an enqueued run that waits in vain ends with an error" two_gpus run 60 "$GPUS" "$test_streams" absent 0 0 "$DEVICE"
 collect
 spawn "compute-sanitizer memcheck" sanitizer memcheck
 spawn "compute-sanitizer racecheck" sanitizer racecheck
@@ -225,6 +227,10 @@ for tool in memcheck racecheck; do
 done
 spawn "compute-sanitizer memcheck, streams and graphs" two_gpus sanitized memcheck "$GPUS" "$test_streams" random 3 "$SEED" \
     "$DEVICE"
+collect
+# Alone: it takes all memory of a GPU.
+spawn "executors on a GPU without memory fail on all processes and leave nothing" run 120 $((GPUS < 2 ? 2 : GPUS)) \
+    "$test_memory" "$DEVICE"
 collect
 spawn "a killed process ends the job" killed 4 repeats 1x1x4
 spawn "a process that never runs ends the job" absent 3 absent 1x1x3 ""

@@ -673,7 +673,7 @@ part_graphs() {
         tests/fixtures/machine.yaml >"$KERNELS_MACHINE"
     rm -f "$BUILD"/rows/graphs-*
     step 10 streams refusals 0 0
-    step 10 streams absent 0 0
+    step 40 streams absent 0 0
     step 25 streams random 300 1
     step 30 streams replays "$GRAPH_RUNS" 1
     graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl 100 100 15

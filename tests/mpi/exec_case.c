@@ -233,6 +233,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->options.own_algorithms = case_random_below(2) && case_may_own(test);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
         test->options.wait = (pto_wait_t)case_random_below(PTO_WAIT_COUNT);
+        test->options.slice_bytes = case_random_below(2) ? 0 : 16 << case_random_below(9);
         random_table(test, size);
         pto_plan_t *plan = NULL;
         if (pto_plan_create(&test->request, &plan, NULL) == PTO_OK)

@@ -10,8 +10,9 @@ test_exec=$build/tests/test_exec
 validate=$build/portolan-validate
 test_streams=$build/tests/test_streams
 test_register=$build/tests/test_register
+test_memory=$build/tests/test_memory
 example=$build/tests/example_allreduce
-built "$test_exec" "$test_streams" "$test_register" "$validate" "$example"
+built "$test_exec" "$test_streams" "$test_register" "$test_memory" "$validate" "$example"
 
 run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
 # Under SECONDS, and not with success: within LIMIT COMMAND...
@@ -42,11 +43,15 @@ for processes in 2 3; do
     check "random programs in streams and graphs are right on $processes" run $processes "$test_streams" random 100 "$seed"
     check "and so are runs of each plan in graphs" run $processes "$test_streams" replays "${REPEATS:-1000}" "$seed"
 done
+check "random programs of kernels with many operands are right" run 6 "$test_streams" random 40 "$seed"
 check "messages are not enqueued" run 2 "$test_streams" refusals
 for processes in 2 3; do
     check "memory is registered by all of $processes or by none, and closed" run $processes "$test_register"
 done
-check "an enqueued run that waits for nobody ends with an error" run 3 "$test_streams" absent
+for processes in 2 3; do
+    check "enqueued runs that wait in vain end with an error on $processes" run $processes "$test_streams" absent
+done
+check "executors that get no memory fail on all processes, and later ones do not" run 3 "$test_memory"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
 for processes in 2 3; do

@@ -1,4 +1,4 @@
-/* Runs back to back on data that change in each: nobody may ever read what an earlier run left behind in
+/* Runs back to back on data that change in each: no process may ever read what an earlier run left behind in
  * memory that processes share. No barrier and no delay stands between runs, so processes drift as far apart
  * as the plan lets them.
  *
@@ -16,6 +16,7 @@
 
 /* Kernels have several blocks only for some bytes; then not every element is looked at in every run. */
 enum { ELEMENTS = 5, KERNEL_ELEMENTS = 4099, LOOKED_AT_EVERY = 8, QUEUED_MAX = 7 };
+enum { SMALL_SLICE_BYTES = 512, FEWER_WITH_SLICES = 4 };
 
 typedef struct {
     const char *strategy;
@@ -188,7 +189,8 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
                                                              : "a wrong result");
 }
 
-static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count) {
+static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count,
+                     int64_t slice_bytes) {
     pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1, false},
                              .collective = plan->collective,
                              .datatype = PTO_DATATYPE_INT32,
@@ -199,7 +201,8 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,
                                   .own_algorithms = true,
                                   .timeout_s = 60,
-                                  .on_timeout = PTO_TIMEOUT_ABORT};
+                                  .on_timeout = PTO_TIMEOUT_ABORT,
+                                  .slice_bytes = slice_bytes};
     process_t process = {.device = device, .owners = size};
     process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
     size_t bytes = (size_t)process.count * sizeof(int32_t);
@@ -251,7 +254,9 @@ int main(int argc, char **argv) {
         if (strcmp(plans[i].strategy, "nccl") == 0 &&
             (!device->nccl || device->nccl->available(NULL) != PTO_OK))
             continue;
-        run_plan(&plans[i], device, size, count);
+        run_plan(&plans[i], device, size, count, 0);
+        if (kernels) /* many slices, which are sent ahead */
+            run_plan(&plans[i], device, size, count / FEWER_WITH_SLICES, SMALL_SLICE_BYTES);
         if (rank == 0)
             printf("test_stale: %s by %s%s: %lld runs, none stale\n",
                    pto_collective_name(plans[i].collective), plans[i].strategy,

@@ -4,7 +4,8 @@
  *   mpirun -n N test_streams random COUNT [SEED [DEVICE]]   COUNT random programs; each process has a GPU
  *   mpirun -n N test_streams replays COUNT [SEED [DEVICE]]  COUNT runs of each plan, in graphs of 100
  *   mpirun -n N test_streams refusals [0 [0 [DEVICE]]]      what cannot be enqueued is refused
- *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out
+ *   mpirun -n N test_streams absent [0 [0 [DEVICE]]]        process 0 enqueues alone and gets a time-out, and
+ *                                                           so do the others, who come late
  *
  * The input of each run is a row of a table on the device, which the stream changes after the run; the stream
  * adds up the outputs by row. Sums of integers wrap round, so the collective of all inputs of a row, summed
@@ -24,7 +25,7 @@ enum {
     PLACES = 4
 }; /* where an input or an output may lie: two in each of two allocations */
 /* Few enough blocks that all executors' runs, and those that wait for them, are resident at once. */
-enum { ELEMENTS_MAX = 20000, OPS_MAX = 12 };
+enum { ELEMENTS_MAX = 20000, OPS_MAX = 12, ON_ONE_GPU_MAX = 4 /* processes, under MPS */ };
 
 typedef enum { TABLE, STEP, SUM, IN, OUT, IN_2, OUT_2, AREA_COUNT } area_t;
 
@@ -320,7 +321,9 @@ static void make(user_t *user, const pto_device_t *device, const kind_t *kind, i
     for (int area = 0; area < AREA_COUNT; area++)
         user->registration[area] = -1;
     make_areas(user);
-    MUST(user, pto_exec_create(plan, MPI_COMM_WORLD, device, user->in, user->out, PTO_OP_SUM, &options,
+    pto_exec_options_t chosen = options;
+    chosen.slice_bytes = draw(2) ? 0 : 256 << draw(5);
+    MUST(user, pto_exec_create(plan, MPI_COMM_WORLD, device, user->in, user->out, PTO_OP_SUM, &chosen,
                                &user->exec, &err));
     if (!pto_exec_is_stream_ordered(user->exec))
         die(user, "a kernel's runs are not stream-ordered");
@@ -450,8 +453,9 @@ static void run_program(const pto_device_t *device) {
         MUST(NULL, device->stream_create(&stream[i], &err));
     for (int i = 0; i < count; i++) {
         const kind_t *kind = &kinds[draw((int)(sizeof kinds / sizeof *kinds))];
-        const int64_t block = 1 + draw(draw(2) ? ELEMENTS_MAX : 100) /
-                                      (kind->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 : size);
+        const int most = size > ON_ONE_GPU_MAX ? ELEMENTS_MAX / 4 : ELEMENTS_MAX;
+        const int64_t block =
+            1 + draw(draw(2) ? most : 100) / (kind->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 : size);
         make(&user[i], device, kind, block, draw(3) == 0);
         MUST(&user[i], device->event_create(&event[i], &err));
         user[i].stream = draw(STREAMS);
@@ -520,30 +524,85 @@ static void check_refusals(const pto_device_t *device) {
     MUST(NULL, device->release(data, &err));
 }
 
-/* By flags and by lines. Nothing is freed: the executor of process 0 has failed. */
+typedef struct {
+    pto_exec_t *exec;
+    void *stream;
+} lonely_t;
+
+static lonely_t make_impatient(const pto_device_t *device, const kind_t *kind, double timeout_s) {
+    const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = timeout_s};
+    pto_plan_t *plan = plan_of(kind, 300, NULL);
+    lonely_t made = {0};
+    void *data = NULL;
+    MUST(NULL, device->stream_create(&made.stream, &err));
+    MUST(NULL, device->allocate(300 * sizeof(uint32_t), &data, &err));
+    MUST(NULL,
+         pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &impatient, &made.exec, &err));
+    return made;
+}
+
+static void must_time_out(const lonely_t *user, const kind_t *kind) {
+    if (pto_exec_wait(user->exec, &err) == PTO_ERR_TIMEOUT)
+        return;
+    fprintf(stderr, "test_streams: rank %d, %s: ", rank, kind->strategy);
+    die(NULL, "an enqueued run that waited for others in vain did not end with a time-out");
+}
+
+/* Process 0 enqueues, and then waits for a run of its own too or only for the stream. */
+static void enqueue_alone(const pto_device_t *device, const lonely_t *user, const kind_t *kind, bool runs) {
+    const double began_s = MPI_Wtime();
+    for (int run = 0; run < 100; run++)
+        MUST(NULL, pto_exec_enqueue(user->exec, user->stream, &err));
+    if (runs) {
+        MUST(NULL, pto_exec_follow(user->exec, user->stream, &err));
+        if (pto_exec_run(user->exec, &err) != PTO_ERR_TIMEOUT)
+            die(NULL, "a run behind one that gave up did not end with a time-out");
+        MUST(NULL, device->finish(user->stream, &err));
+    } else {
+        MUST(NULL, device->finish(user->stream, &err));
+        must_time_out(user, kind);
+    }
+    const double took_s = MPI_Wtime() - began_s;
+    if (took_s < 0.9 || took_s > 5)
+        die(NULL, "an enqueued run whose peers never came did not end in time");
+    if (pto_exec_enqueue(user->exec, user->stream, &err) != PTO_ERR_RANGE)
+        die(NULL, "a run was enqueued after one that failed");
+}
+
+/* By flags and by lines. The others come after process 0 has given up, so they wait in vain as well: in the
+ * first run, or where that needs nothing that process 0 had to wait for, in the second. Nothing is freed: the
+ * executors have failed. */
 static void check_absence(const pto_device_t *device) {
     static const kind_t alone[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                                   {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE}};
-    const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 1};
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
-        pto_plan_t *plan = plan_of(&alone[i], 300, NULL);
-        pto_exec_t *exec = NULL;
-        void *data = NULL, *stream = NULL;
-        MUST(NULL, device->stream_create(&stream, &err));
-        MUST(NULL, device->allocate(300 * sizeof(uint32_t), &data, &err));
-        MUST(NULL,
-             pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &impatient, &exec, &err));
-        const double began_s = MPI_Wtime();
-        for (int run = 0; run < 100 && rank == 0; run++)
-            MUST(NULL, pto_exec_enqueue(exec, stream, &err));
-        MUST(NULL, device->finish(stream, &err));
-        const double took_s = MPI_Wtime() - began_s;
-        if (rank == 0 && (pto_exec_wait(exec, &err) != PTO_ERR_TIMEOUT || took_s < 0.9 || took_s > 5))
-            die(NULL, "an enqueued run whose peers never came did not end with a time-out");
-        if (rank == 0 && pto_exec_enqueue(exec, stream, &err) != PTO_ERR_RANGE)
-            die(NULL, "a run was enqueued after one that failed");
+                                   {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                                   {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                                   {"gas_tree", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                                   {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL}};
+    for (size_t i = 0; i < 2 * sizeof alone / sizeof *alone; i++) {
+        const kind_t *kind = &alone[i / 2];
+        const lonely_t user = make_impatient(device, kind, 1);
+        if (rank == 0)
+            enqueue_alone(device, &user, kind, i % 2 == 1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int run = 0; run < 2 && rank > 0; run++)
+            MUST(NULL, pto_exec_enqueue(user.exec, user.stream, &err));
+        MUST(NULL, device->finish(user.stream, &err));
+        if (rank > 0)
+            must_time_out(&user, kind);
         MPI_Barrier(MPI_COMM_WORLD);
     }
+}
+
+/* Less than a millisecond is a limit, too. */
+static void check_short_patience(const pto_device_t *device) {
+    static const kind_t kind = {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE};
+    const lonely_t user = make_impatient(device, &kind, 1e-4);
+    if (rank == 0) {
+        MUST(NULL, pto_exec_enqueue(user.exec, user.stream, &err));
+        MUST(NULL, device->finish(user.stream, &err));
+        must_time_out(&user, &kind);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv) {
@@ -563,7 +622,7 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "replays") == 0)
         run_replays(device, count);
     else if (strcmp(what, "absent") == 0)
-        check_absence(device);
+        check_absence(device), check_short_patience(device);
     else if (strcmp(what, "refusals") == 0)
         check_refusals(device);
     else

@@ -182,6 +182,77 @@ static void pieces_that_are_cut_otherwise_are_found(void **state) {
     refused_for(plan, "a kernel uses bytes");
 }
 
+/* After an exchange, each process fills a vector, and a kernel reads its first half and all of it, in the
+ * order `halves_first`, before it writes all of it. */
+static bool halves_first, halves_at_all;
+
+static void copy_in_kernel(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
+                           pto_slice_t target) {
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+    copy.source = source;
+    copy.target = target;
+    pto_build_step(builder, copy);
+}
+
+static pto_slice_t first_half(int buffer) {
+    return pto_slice_part(buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
+}
+
+static pto_slice_t whole(int buffer) { return pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE); }
+
+static int vector_like(pto_builder_t *builder, const pto_request_t *request, const char *name) {
+    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
+                                                    .role = PTO_ROLE_TEMPORARY,
+                                                    .space = PTO_SPACE_GPU,
+                                                    .core_count = 1,
+                                                    .group = PTO_GROUP_OWNERS,
+                                                    .block_count = 1,
+                                                    .block_bytes = request->bytes,
+                                                    .granularity_bytes = 1});
+}
+
+static void build_reads_and_a_write(pto_builder_t *builder, const pto_request_t *request) {
+    const pto_strategy_t *exchange = NULL;
+    assert_int_equal(pto_strategy_find("gas_split", &exchange, NULL), PTO_OK);
+    exchange->build(builder, request);
+    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                          .n = pto_layout_owner_count(&request->layout),
+                          .core_count = 1};
+    int filled = vector_like(builder, request, "filled"), half = vector_like(builder, request, "half"),
+        all = vector_like(builder, request, "all");
+    pto_build_stage(builder, "fill", PTO_ORDER_SEQUENCE);
+    copy_in_kernel(builder, &who, whole(0), whole(filled));
+    pto_build_kernel(builder, &who);
+    pto_build_stage(builder, "read and write", PTO_ORDER_SEQUENCE);
+    if (halves_at_all && halves_first)
+        copy_in_kernel(builder, &who, first_half(filled), first_half(half));
+    copy_in_kernel(builder, &who, whole(filled), whole(all));
+    if (halves_at_all && !halves_first)
+        copy_in_kernel(builder, &who, first_half(filled), first_half(half));
+    copy_in_kernel(builder, &who, whole(0), whole(filled));
+    pto_build_end(builder);
+}
+
+/* The other cut may have been read before or after the one that is written later. */
+static void a_first_write_is_compared_with_all_pieces_that_were_read(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
+    pto_strategy_t strategy = *request.strategy;
+    strategy.build = build_reads_and_a_write;
+    request.strategy = &strategy;
+    halves_at_all = false;
+    pto_plan_t *plan = plan_of(request);
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    halves_at_all = true;
+    for (int i = 0; i < 2; i++) {
+        halves_first = i == 0;
+        refused_for(plan_of(request),
+                    "a kernel uses bytes 0..999 of 'filled' of rank 0 in one piece and 0..");
+    }
+}
+
 static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
     (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
@@ -404,6 +475,7 @@ int main(void) {
         cmocka_unit_test(every_flag_of_a_tree_is_needed),
         cmocka_unit_test(a_halo_needs_both_flags_and_every_store),
         cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
+        cmocka_unit_test(a_first_write_is_compared_with_all_pieces_that_were_read),
         cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
         cmocka_unit_test(kernels_access_only_gpu_memory),
         cmocka_unit_test(alternating_buffers_take_their_bytes_twice),

@@ -24,7 +24,7 @@ struct uint4 {
 struct place_t {
     unsigned x;
 };
-static place_t threadIdx, blockDim, gridDim;
+static place_t threadIdx, blockIdx, blockDim, gridDim;
 static void __syncthreads() {}
 using std::max;
 using std::min;
@@ -40,22 +40,20 @@ static int loads;
 static line load_line(const char *at) {
     line read;
     if (++loads > LOADS_MAX)
-        fail_msg("a line is waited for that nobody stores");
+        fail_msg("a line is waited for that is never stored");
     memcpy(&read, at, sizeof read);
     return read;
 }
-struct patience {
-    uint64_t *late;
-    uint32_t limit_ms;
+struct alignas(16) block_state {
+    uint64_t last_run, gave_up_in;
 };
-enum { POLLS_PER_LOOK = 1024 };
-constexpr uint64_t GAVE_UP = UINT64_MAX;
-static int looks;
-static uint64_t look(const patience own, uint64_t began_ns) {
-    looks++;
-    return own.limit_ms > 0 ? GAVE_UP : began_ns;
-}
-static const patience endless = {nullptr, 0}, short_lived = {nullptr, 1};
+static volatile unsigned gave_up;
+static volatile unsigned *gave_up_here() { return &gave_up; }
+/* Every look at the clock is a millisecond later. */
+static uint64_t clock_ns;
+static uint64_t now_ns() { return clock_ns += 1000000; }
+static uint64_t load_host(const uint64_t *at) { return *at; }
+static void store_release(uint64_t *at, uint64_t value) { *at = value; }
 static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
 static uint8_t load_tag(const char *at) { return static_cast<uint8_t>(*at); }
 static void store_tag(char *at, uint8_t tag) { *at = static_cast<char>(tag); }
@@ -129,16 +127,16 @@ template <typename F> static void each_thread(const program &all, const F &run) 
     }
 }
 
-static lines_run lines_run_of(const program &all, const patience &own) {
+static lines_run lines_run_of(const program &all) {
     static line_operand operands[OPERANDS_NEAR];
     for (unsigned i = 0; i < all.operand_count; i++)
         operands[i] = line_operand_of(all.operands[i], gridDim.x * all.slices);
-    return {operands, RUN, gridDim.x * all.slices, own};
+    return {operands, RUN, gridDim.x * all.slices, all};
 }
 
 /* `run` by every thread of every block for each of its parts, of a program with lines. */
-template <typename F> static void each_line_thread(const program &all, const patience &own, const F &run) {
-    const lines_run now = lines_run_of(all, own);
+template <typename F> static void each_line_thread(const program &all, const F &run) {
+    const lines_run now = lines_run_of(all);
     loads = 0;
     blockDim.x = 32 * (1 + random_below(THREADS / 32));
     for (unsigned number = 0; number < now.parts; number++)
@@ -410,7 +408,7 @@ struct in_kernel {
     bool lines, simple;
     template <typename T, typename Op> void of() const {
         if (lines)
-            each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+            each_line_thread(all, [&](unsigned number, const lines_run &run) {
                 if (simple)
                     reduce_lines<LINES_SIMPLE, T>(now, number, run, operation<Op>(all.by));
                 else
@@ -524,7 +522,7 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
     const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1 + random_below(3));
     const op now = make_op(PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), 2 * pairs);
     const bool simple = pairs <= 2 && bytes % UNIT_BYTES == 0 && shift == 0;
-    each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+    each_line_thread(all, [&](unsigned number, const lines_run &run) {
         simple ? copy_lines<LINES_SIMPLE>(now, number, run) : copy_lines<LINES_ANY_FORM>(now, number, run);
     });
     for (unsigned pair = 0; pair < pairs; pair++) {
@@ -545,11 +543,16 @@ static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **)
     for (unsigned i = 0; i < all.operand_count; i++)
         all.operands[i] = translate(&whole[i], 1);
     const op copies = make_op(PTO_KERNEL_MOVE, PTO_LINE_BYTES, 2);
-    looks = 0;
-    each_line_thread(all, short_lived, [&](unsigned number, const lines_run &run) {
-        copy_lines<LINES_ANY_FORM>(copies, number, run);
-    });
-    assert_int_equal(looks, 16);
+    uint64_t told[2] = {};
+    block_state state = {};
+    all.ended = told;
+    all.states = &state;
+    all.patience_ms = 3;
+    clock_ns = gave_up = 0;
+    each_line_thread(
+        all, [&](unsigned number, const lines_run &run) { copy_lines<LINES_ANY_FORM>(copies, number, run); });
+    assert_int_equal(clock_ns / 1000000, 4 + 15); /* the other lines' waits find out at their first look */
+    assert_true(told[0] == 0 && told[1] == 1 && gave_up == 1 && state.gave_up_in == RUN);
 }
 
 /* Any one of a line's halves or its tag of the run before the last is not there yet. */
@@ -583,7 +586,7 @@ static void runs_take_turns_with_the_copies_of_lines(void **) {
     gridDim.x = 3;
     for (uint64_t run = 6; run < 8; run++)
         for (unsigned number = 0; number < 6; number++) {
-            lines_run now = {nullptr, run, 6, endless};
+            lines_run now = {nullptr, run, 6, program()};
             const pto_part_t part = pto_part(bytes, PART_BYTES, 6, static_cast<int>(number));
             const line_operand lines = line_operand_of(translate(&whole[0], 6), 6);
             const line_operand data = line_operand_of(translate(&whole[1], 6), 6);
@@ -649,12 +652,12 @@ static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
                 sum.kind = PTO_KERNEL_REDUCE;
                 const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
                 const std::vector<char> vector = data_in(pieces, 0);
-                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                each_line_thread(all, [&](unsigned number, const lines_run &run) {
                     copy_lines<LINES_ANY_FORM>(out, number, run);
                 });
                 for (unsigned k = 1; k < count; k++)
                     assert_true(data_in(pieces, k) == vector);
-                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                each_line_thread(all, [&](unsigned number, const lines_run &run) {
                     reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
                 });
                 assert_true(data_in(pieces, 0) == sums_of(std::vector<std::vector<char>>(members, vector)));
@@ -676,7 +679,7 @@ static void a_sum_beside_lines_may_overwrite_any_source(void **) {
                 program all = program_of(pieces, 1 + members, 1 + random_below(4), 1 + random_below(3));
                 all.operands[own] = all.operands[0];
                 const op sum = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), 1 + members);
-                each_line_thread(all, endless, [&](unsigned number, const lines_run &run) {
+                each_line_thread(all, [&](unsigned number, const lines_run &run) {
                     reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
                 });
                 assert_true(data_in(pieces, 0) == sums_of(values));
@@ -715,8 +718,8 @@ static void slices_are_sent_one_ahead(void **) {
     for (unsigned slices = 1; slices <= 6; slices++) {
         std::vector<unsigned> done(slices, 0);
         all.slices = static_cast<uint16_t>(slices);
-        for (unsigned turn = 0; turn < turns_of(all); turn++) {
-            const share now = share_of(all, turn);
+        for (unsigned turn = 0; turn < pto_turn_count(all.slices); turn++) {
+            const pto_turn_t now = turn_of(all, turn);
             if (now.slice == slices)
                 continue;
             assert_true(now.slice < slices);
@@ -759,6 +762,47 @@ static void a_program_is_cut_at_its_waits(void **) {
     }
 }
 
+/* In a program with lines, after the first op that reads some. */
+static void a_program_with_lines_is_cut_behind_the_first_that_reads_some(void **) {
+    static const struct {
+        const char *ops; /* s: a spread to lines; m, r: a move out of lines, a reduction of some; c: a copy */
+        int sends;
+    } cases[] = {{"sr", 2}, {"sm", 2}, {"ms", 1}, {"csrc", 3}, {"sc", 2}, {"c", 1}, {"srsr", 2}};
+    static char memory[ROOM];
+    for (const auto &one : cases) {
+        std::vector<pto_kernel_op_t> ops;
+        std::vector<pto_operand_t> operands;
+        for (const char *c = one.ops; *c != '\0'; c++) {
+            const pto_kernel_kind_t kind = *c == 's'   ? PTO_KERNEL_SPREAD
+                                           : *c == 'r' ? PTO_KERNEL_REDUCE
+                                                       : PTO_KERNEL_MOVE;
+            ops.push_back({kind, static_cast<int>(operands.size()), 2, 0});
+            operands.push_back({{memory, 0, *c == 'm'}, 64, pto_rows_of(64)});
+            operands.push_back({{memory, 0, *c == 's' || *c == 'r'}, 64, pto_rows_of(64)});
+        }
+        operands.push_back({{memory, 0, true}, 64, pto_rows_of(64)});
+        pto_kernel_program_t from = {};
+        from.ops = ops.data();
+        from.op_count = static_cast<int>(ops.size());
+        from.operands = operands.data();
+        from.operand_count = static_cast<int>(operands.size());
+        program all = {};
+        find_waits(&from, &all);
+        assert_int_equal(all.sends, one.sends);
+    }
+}
+
+static void a_limit_in_ms_is_never_rounded_to_none(void **) {
+    pto_kernel_program_t program = {};
+    assert_int_equal(patience_ms_of(&program), 0);
+    for (double patience_s : {1e-9, 1e-4, 9.99e-4, 1e-3})
+        assert_int_equal((program.patience_s = patience_s, patience_ms_of(&program)), 1);
+    program.patience_s = 20;
+    assert_int_equal(patience_ms_of(&program), 20000);
+    program.patience_s = 30 * 24 * 3600;
+    assert_int_equal(patience_ms_of(&program), UINT64_C(2592000000));
+}
+
 static void lines_are_beside_nothing_that_another_kernel_runs(void **) {
     static char memory[ROOM];
     const pto_rows_t rows = {10, 100, 16};
@@ -797,6 +841,8 @@ int main() {
         cmocka_unit_test(parts_are_those_of_the_common_rule),
         cmocka_unit_test(slices_are_sent_one_ahead),
         cmocka_unit_test(a_program_is_cut_at_its_waits),
+        cmocka_unit_test(a_program_with_lines_is_cut_behind_the_first_that_reads_some),
+        cmocka_unit_test(a_limit_in_ms_is_never_rounded_to_none),
         cmocka_unit_test(lines_are_beside_nothing_that_another_kernel_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ typedef struct {
     void *host_out;
     double delay_max_s; /* for tests: upper bound of a random delay before each step */
     uint64_t delay_seed;
+    int64_t slice_bytes; /* for tests: a kernel's data per thread block and slice; 0: the device's choice */
 } pto_exec_options_t;
 
 /* Collective. Yields the calling process's logical rank. `options` may be NULL. */

@@ -95,14 +95,27 @@ void pto_check_forget_pieces(pto_checker_t *checker) {
     }
 }
 
+static bool add_use(pto_checker_t *checker, pto_piece_use_t **first, int64_t begin, pto_rows_t rows,
+                    bool written) {
+    pto_piece_use_t *made = malloc(sizeof *made);
+    if (!made)
+        return pto_check_out_of_memory(checker);
+    *made = (pto_piece_use_t){*first, begin, rows, written};
+    *first = made;
+    return true;
+}
+
+/* Pieces that are only read may overlap. So the first write to a known piece is compared with all others. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
-    pto_piece_use_t **first = &checker->piece[touch->holder * checker->buffers + touch->buffer];
+    pto_piece_use_t **first = &checker->piece[touch->holder * checker->buffers + touch->buffer], *same = NULL;
     rows = pto_rows_joined(rows);
     for (pto_piece_use_t *use = *first; use; use = use->next) {
         if (use->begin == begin && memcmp(&use->rows, &rows, sizeof rows) == 0) {
-            use->written = use->written || touch->write;
-            return true;
+            same = use;
+            if (use->written || !touch->write)
+                return true;
+            continue;
         }
         if (!(use->written || touch->write) || !pto_rows_overlap(&use->rows, &rows, begin - use->begin))
             continue;
@@ -113,12 +126,9 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
                               pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
                               (long long)use->begin, (long long)(use->begin + pto_rows_span(&use->rows)) - 1);
     }
-    pto_piece_use_t *made = malloc(sizeof *made);
-    if (!made)
-        return pto_check_out_of_memory(checker);
-    *made = (pto_piece_use_t){*first, begin, rows, touch->write};
-    *first = made;
-    return true;
+    if (same)
+        same->written = true;
+    return same || add_use(checker, first, begin, rows, touch->write);
 }
 
 /* One side of a copy or reduction: the touch and the byte in it that come next, and the rows so far. */

@@ -1,0 +1,104 @@
+/* What a launch does on each block: begin a run, execute the program for the block's parts, end the run.
+ * kernel_cuda.cu launches it; the unit tests compile it for the host. */
+#ifndef PTO_KERNEL_RUN_CUH
+#define PTO_KERNEL_RUN_CUH
+
+#include "kernel_flags.cuh"
+#include "kernel_lines.cuh"
+
+static __device__ void end(const program &all, uint64_t run) {
+    if (threadIdx.x != 0)
+        return;
+    all.states[blockIdx.x].last_run = run;
+    if (all.tells && (gridDim.x == 1 || last_through(all.through)))
+        store_release(all.ended, run);
+}
+
+/* What a launch without a number (all.run is 0) finds: the run's number, and whether this block gave up in an
+ * earlier run. The previous run of this program has stored the state, however it was launched, so it must not
+ * be read earlier. All threads of a block find the same: the number is only stored at the end of a run, after
+ * a barrier, and a thread that gives up in this run stores this run's number. */
+static __device__ uint64_t find_run(const program &all, bool &idle) {
+    const block_state state = load_state(&all.states[blockIdx.x]);
+    const uint64_t run = state.last_run + 1;
+    idle = state.gave_up_in != 0 && state.gave_up_in < run;
+    return run;
+}
+
+/* --- flags ---------------------------------------------------------------------------------------------- */
+
+/* In shared memory. */
+struct parts_tables {
+    enum { COUNT = 3 };
+    part at[COUNT][OPERANDS_MAX];
+};
+
+/* Returns the run's number. What is known before the previous run ends is computed before. */
+static __device__ uint64_t begin(const program &all, part *parts, bool &idle) {
+    if (threadIdx.x == 0)
+        *gave_up_here() = 0;
+    find_parts(all, blockIdx.x, all.run, parts);
+    __syncthreads();
+    wait_for_run_before();
+    if (all.run != 0)
+        return all.run;
+    const uint64_t run = find_run(all, idle);
+    if (run % 2 != 0)
+        use_odd_copies(all, parts);
+    return run;
+}
+
+/* Each part is found before the one before it is sent, so that the barriers of the ops in between do for it
+ * as well. A block that gave up in an earlier run leaves the others' memory alone. */
+template <typename T, typename Op>
+static __device__ void run_with_flags(const program &all, parts_tables &parts) {
+    bool idle = false;
+    const uint64_t run = begin(all, parts.at[0], idle);
+    const unsigned turns = idle ? 0 : pto_turn_count(all.slices);
+#pragma unroll 1
+    for (unsigned turn = 0; turn < turns; turn++) {
+        const pto_turn_t now = turn_of(all, turn);
+        if (now.slice == all.slices)
+            continue;
+        const unsigned number = blockIdx.x + now.slice * gridDim.x;
+        if (now.begins && now.slice + 1 < all.slices)
+            find_parts(all, number + gridDim.x, run, parts.at[(now.slice + 1) % parts_tables::COUNT]);
+        do_ops<T, Op>(all, now.first, now.end, parts.at[now.slice % parts_tables::COUNT], number, run, idle);
+    }
+    __syncthreads();
+    end(all, run);
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+/* Of a program with lines, which has no flags, each op is done for all parts, so that what others wait for is
+ * on its way before this block waits. What is sent after that may come from data that never arrived: then it
+ * stays here. */
+template <lines_form FORM, typename T, typename Op>
+static __device__ void run_with_lines(const program &all, line_operand *operands) {
+    bool idle = false;
+    lines_run now = {operands, all.run, gridDim.x * all.slices, all};
+    if (threadIdx.x == 0)
+        *gave_up_here() = 0;
+    for (unsigned i = threadIdx.x; i < all.operand_count; i += blockDim.x)
+        operands[i] = line_operand_of(operand_of(all, i), now.parts);
+    __syncthreads();
+    wait_for_run_before();
+    if (all.run == 0)
+        now.run = find_run(all, idle);
+#pragma unroll 1
+    for (unsigned i = 0; i < all.op_count; i++) {
+        idle = idle || (i >= all.sends && *gave_up_here() != 0);
+        const unsigned parts = idle ? 0 : now.parts;
+#pragma unroll 1
+        for (unsigned number = blockIdx.x; number < parts; number += gridDim.x)
+            if (all.ops[i].kind == PTO_KERNEL_REDUCE)
+                reduce_lines<FORM, T>(all.ops[i], number, now, operation<Op>(all.by));
+            else
+                copy_lines<FORM>(all.ops[i], number, now);
+        __syncthreads();
+    }
+    end(all, now.run);
+}
+
+#endif
