@@ -321,6 +321,9 @@ $(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB)
 $(BUILD)/tests/test_memory: $(call object,tests/mpi/test_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+$(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 

@@ -1,21 +1,25 @@
-/* Kernels of plans on NVIDIA GPUs: one kernel that goes through a program (kernel.h), the same for all plans.
+/* Kernels of plans on NVIDIA GPUs: one kernel that executes a program (kernel.h), the same for all plans.
  *
- * Why a waiting block sees the data. The threads of a block that stored (weak stores, to
- * the own GPU's memory or through a link to another's) meet at a barrier, which orders their stores before
- * what any of them does next. One thread then does st.release.sys, which by the PTX memory model makes all
- * that is ordered before it, other threads' stores too, seen by whoever reads its value with ld.acquire.sys:
- * both have the scope of the system, so on whatever GPU. Every warp waits for itself, and its threads meet
- * before their plain loads. No data is loaded through the path for constants (`ld.global.nc`), which is not
- * ordered: so no pointer here is `__restrict__`. The same holds the other way round, where a signal says that
- * memory was read: loads before a release are done before it.
+ * Why a waiting block sees the data. The threads that stored (weak stores, to their own GPU's memory or
+ * through a link to another's) meet at a barrier, which orders their stores before what any thread of the
+ * block does next. One thread then does st.release.sys. By the PTX memory model, a thread on any GPU that
+ * reads the released value with ld.acquire.sys sees everything that is ordered before the release, including
+ * the other threads' stores. Each warp waits for itself; the lanes that poll meet the others (__syncwarp)
+ * before any of them loads data. No data is loaded as constant (`ld.global.nc`), which is not ordered, so no
+ * pointer here is `__restrict__`. The same holds where a signal says that memory was read: loads before a
+ * release are complete before it.
  *
- * Why waiting ends. A block waits for what the same block of other GPUs does, all go through their slices in
- * an order without deadlock (turns.h; or, of lines, store all before they wait), all blocks of a GPU are at
- * work at the same time (there are no more than multiprocessors, each with room for one), and every plan's
- * signals and waits are proved free of deadlock by `check`.
+ * Why waiting ends. A block waits for the same block of other GPUs; all blocks go through their slices in an
+ * order without deadlock (turns.h; with lines, they store everything before they wait); all blocks of a GPU
+ * are resident (there are no more than multiprocessors, each with room for one); and `check` proves that a
+ * plan's signals and waits are free of deadlock.
  *
- * Why runs don't mix. A launch begins its work after the one before it in its stream has ended and all it did
- * is done, overlapped or not; what others may still read or write of an earlier run is the plan's affair.
+ * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
+ * or not they overlap. What other GPUs may still read or write of an earlier run, the plan orders by flags or
+ * by alternating buffers. Run numbers only grow, so a flag of an earlier run is never taken for one of this
+ * run.
+ *
+ * Why a run that gave up does no harm. See decision 27: its block no longer stores to others or signals.
  *
  * Loads dominate the time, so every thread has several under way: of consecutive vectors, and of up to four
  * pairs of an op at the same time. */
@@ -215,8 +219,7 @@ static bool is_simple(const pto_kernel_program_t *program) {
     return simple;
 }
 
-/* Threads of a block: with flags always as many; with lines one for each line of a part, as far as there are.
- */
+/* Threads of a block: a fixed number with flags; with lines, one for each line of a part, within limits. */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
     int64_t most = 0;
     for (int i = 0; i < program->operand_count; i++)

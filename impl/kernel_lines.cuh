@@ -135,7 +135,7 @@ static __device__ void send(const line_part &target, unsigned i, uint4 data, uin
     store_tag(target.tags + i, pto_line_tag(half[0], half[1], run));
 }
 
-/* What is there now. */
+/* The line as it is now. */
 static __device__ tagged peek(const line_part &source, unsigned i) {
     return {load_line(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES), load_tag(source.tags + i)};
 }
@@ -144,7 +144,7 @@ static __device__ bool there(const tagged &now, uint64_t run) {
     return pto_line_of_run(now.read.half[0], now.read.half[1], now.tag, run);
 }
 
-/* Once for the whole kernel, which has to be short. */
+/* Not inlined, to keep the kernel short. */
 static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
                                            const program &all) {
     uint64_t began_ns = 0;

@@ -62,7 +62,9 @@ static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
 }
 
 /* All GPUs need the same number of blocks, because a block's peers are the same blocks on other GPUs. They
- * must also agree on the line format, which both sides of a store must use. */
+ * must also agree on the buffer in line format, since both sides of a store must use it and there are no
+ * flags then: if some rank needs another buffer, or none, there is none. How large the buffer is follows from
+ * the plan. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_kernels_t *kernels = exec->device->kernels;

@@ -74,8 +74,8 @@ static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
 
 /* --- one part --------------------------------------------------------------------------------------------
  *
- * All of the kernel's code is met anew by every launch, and fetching it takes longer than a short vector's
- * run. So what is fast is written once, for 16 bytes at a time, and what is rare is short. */
+ * Each launch fetches the kernel's code anew, which takes longer than the run of a short vector. So the fast
+ * path exists once, for 16 bytes at a time, and the code for rare cases is short. */
 
 /* A part of one operand. */
 struct part {

@@ -15,7 +15,7 @@
 enum { PTO_LINE_SHIFT = 63, PTO_TAG_SHIFT = 2, PTO_TAG_RUNS = 64 };
 
 /* A copy of double-buffered memory is written in every second run, and each time with the other mark: 1
- * first, since the memory is zero before. One bit is enough because whoever reads a line reads it in every
+ * first, since the memory is zero before. One bit is enough because each reader of a line reads it in every
  * run that writes it, and a reader that has seen a run's value cannot see an older one afterwards. */
 static inline PTO_ANYWHERE uint64_t pto_line_mark(uint64_t run) { return (run + 1) / 2 % 2; }
 

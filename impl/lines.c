@@ -133,6 +133,15 @@ static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) 
     return allows;
 }
 
+/* Of a rank that stores to no other: whether its own use of each buffer that others may choose is that of
+ * lines, too. */
+static bool allows_any_lines(const look_t *look) {
+    bool allows = true;
+    for (int buffer = 0; buffer < pto_plan_buffer_count(look->plan) && allows; buffer++)
+        allows = !can_be_lines(look, buffer) || plan_allows_lines(look->plan, look->rank, buffer);
+    return allows;
+}
+
 int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     look_t look = {.plan = plan, .rank = rank, .bytes_max = bytes_max, .buffer = PTO_LINES_ANY};
     int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
@@ -147,7 +156,8 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     for (int64_t peer = 0; peer < ranks; peer++)
         look.refused |= look.peers[peer] != 0 && look.peers[peer] != ALL;
     free(look.peers);
-    bool refused =
-        look.refused || (look.buffer != PTO_LINES_ANY && !plan_allows_lines(plan, rank, look.buffer));
-    return refused ? PTO_LINES_NONE : look.buffer;
+    bool allows =
+        !look.refused &&
+        (look.buffer == PTO_LINES_ANY ? allows_any_lines(&look) : plan_allows_lines(plan, rank, look.buffer));
+    return allows ? look.buffer : PTO_LINES_NONE;
 }

@@ -314,7 +314,7 @@ pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err
         status = pto_agree(exec->job.comm, may_unregister(exec, registration, err), err);
     if (status == PTO_OK)
         remove_registration(exec, registration);
-    /* Whoever returns may free its memory, so all have closed it. */
+    /* A process that returns may free its memory, so all others have closed it. */
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Barrier(exec->job.comm), err);
     pto_watchdog_watch(exec, false);

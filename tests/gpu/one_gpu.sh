@@ -18,7 +18,7 @@ skip() {
     echo "one_gpu: skipped: $*"
     exit 77
 }
-for program in test_streams test_stale test_register test_memory; do
+for program in test_streams test_stale test_register test_open test_memory; do
     [ -x "$tests/$program" ] || skip "$tests/$program is not built"
 done
 
@@ -61,6 +61,7 @@ for processes in 2 6; do
     check 60 $processes test_stale "$RUNS" "$DEVICE" kernels
 done
 check 30 2 test_register "$DEVICE"
+check 30 3 test_open "$DEVICE"
 stop
 mps=$(mktemp -d) log=$(mktemp)
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY

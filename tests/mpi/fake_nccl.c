@@ -84,7 +84,7 @@ int ncclGetUniqueId(id_t_ *id) {
     return SUCCESS;
 }
 
-/* Everybody tells the maker who it is, and hears who all are. */
+/* Each member tells the maker who it is, and hears who all are. */
 static void meet(int ranks, int maker, int rank, int *members) {
     int world = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &world);

@@ -77,7 +77,7 @@ static void note_met(const pto_request_t *request) {
                 *met_at(s, a) = 1;
 }
 
-/* Strategies and algorithms that go together and that nobody ran, from a pair on. */
+/* Strategies and algorithms that go together and have not been run, from a pair on. */
 static bool next_unmet(int *s, int *a) {
     for (; *s < pto_strategy_count(); (*s)++, *a = 0)
         for (; *a < pto_algorithm_count(); (*a)++)
@@ -429,7 +429,7 @@ static void refuse_long_counts(const job_t *job) {
     }
 }
 
-/* One process has buffers that the others cannot reach, so its runs copy them. Then nobody may queue. */
+/* One process has buffers that the others cannot reach, so its runs copy them. Then no process may queue. */
 static void refuse_queueing(const job_t *job) {
     trial_t trial;
     ask_for_a_gpu_each(&trial.test, job->size);
@@ -474,7 +474,7 @@ static void run_absent(const job_t *job) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* With PTO_TIMEOUT_RETURN the others get an error, and everybody goes on. */
+/* With PTO_TIMEOUT_RETURN the others get an error, and all go on. */
 static void run_timeout(const job_t *job) {
     trial_t trial;
     trial.plan = plan_of_messages(job, &trial.test);

@@ -11,8 +11,9 @@ validate=$build/portolan-validate
 test_streams=$build/tests/test_streams
 test_register=$build/tests/test_register
 test_memory=$build/tests/test_memory
+test_open=$build/tests/test_open
 example=$build/tests/example_allreduce
-built "$test_exec" "$test_streams" "$test_register" "$test_memory" "$validate" "$example"
+built "$test_exec" "$test_streams" "$test_register" "$test_memory" "$test_open" "$validate" "$example"
 
 run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
 # Under SECONDS, and not with success: within LIMIT COMMAND...
@@ -50,6 +51,9 @@ for processes in 2 3; do
 done
 for processes in 2 3; do
     check "enqueued runs that wait in vain end with an error on $processes" run $processes "$test_streams" absent
+done
+for processes in 2 3; do
+    check "executors that allocate the buffers of two patterns are right on $processes" run $processes "$test_open"
 done
 check "executors that get no memory fail on all processes, and later ones do not" run 3 "$test_memory"
 check "different plans are noticed before data moves" run 2 "$test_exec" different

@@ -2,11 +2,19 @@
  *
  * N is even.
  *
- *   mpirun -n N test_resources exhausted          any request for memory, a stream, an event or a handle may
- * fail, at any place of a creation, on any process: all get an error, nothing is left, and the next creation
- * and its run are right mpirun -n N test_resources creations COUNT    COUNT creations, runs and destructions
- * of each of several plans leave no file, thread, mapping or byte mpirun -n N test_resources large a message
- * and a reduction of more than INT_MAX bytes are right */
+ *   mpirun -n N test_resources exhausted
+ *       any request for memory, a stream, an event or a handle may fail, at any place of a creation, on any
+ *       process: all get an error, nothing is left, and the next creation and its run are right
+ *
+ *   mpirun -n N test_resources creations COUNT
+ *       COUNT creations, runs and destructions of each of several plans leave no file, thread, mapping or
+ *       byte
+ *
+ *   mpirun -n N test_resources rebinds COUNT
+ *       nor do COUNT enqueued runs with other buffers each
+ *
+ *   mpirun -n N test_resources large
+ *       a message and a reduction of more than INT_MAX bytes are right */
 #define _DEFAULT_SOURCE /* mallinfo2 */
 #include <dirent.h>
 #include <limits.h>
@@ -218,6 +226,39 @@ static void create_often(const kind_t *kind, int64_t count) {
     pto_plan_destroy(plan);
 }
 
+/* --- other buffers in each run ----------------------------------------------------------------------------
+ */
+
+/* Two pairs of buffers in turn, of enqueued runs: what a run needs is freed once it has ended. */
+static void rebind_often(int64_t count) {
+    static const kind_t kind = {"gas_allgather", "direct", 1, 0, false};
+    case_t test;
+    pto_plan_t *plan = plan_of(&kind, &test);
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    case_user_t user[2] = {case_user(&test, plan, &real, rank), case_user(&test, plan, &real, rank)};
+    int64_t before = 0;
+    pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, &real, user[0].in, user[0].out, test.op,
+                                          &test.options, &exec, &err);
+    for (int64_t i = 0; i < 2 * count && status == PTO_OK; i++) {
+        if (i == count)
+            before = heap_bytes();
+        status = pto_exec_enqueue_on(exec, user[i % 2].in, user[i % 2].out, user[0].stream, &err);
+        if (status == PTO_OK && i % 3 == 2)
+            status = real.finish(user[0].stream, &err);
+    }
+    if (status == PTO_OK)
+        status = real.finish(user[0].stream, &err);
+    if (status != PTO_OK)
+        die("", err.message);
+    if (heap_bytes() - before > MPI_KEEPS_BYTES)
+        die("other buffers in each run take more and more memory", "");
+    pto_exec_destroy(exec);
+    for (int i = 0; i < 2; i++)
+        case_user_free(&test, &real, &user[i]);
+    pto_plan_destroy(plan);
+}
+
 /* --- more than INT_MAX bytes ------------------------------------------------------------------------------
  */
 
@@ -270,11 +311,13 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "creations") == 0 && argc > 2)
         for (int i = 0; i < KINDS; i++)
             create_often(&kinds[i], atoll(argv[2]));
+    else if (strcmp(what, "rebinds") == 0 && argc > 2)
+        rebind_often(atoll(argv[2]));
     else if (strcmp(what, "large") == 0 && size == 2) {
         pass_large("cuda_aware", "point_to_point", 1);
         pass_large("shm_ring", "direct", 64);
     } else
-        die("do what? exhausted, creations COUNT, or large (on two processes)", "");
+        die("do what? exhausted, creations COUNT, rebinds COUNT, or large (on two processes)", "");
     MPI_Finalize();
     return 0;
 }

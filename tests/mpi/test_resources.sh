@@ -18,6 +18,7 @@ for processes in 2 4; do
 done
 check "${CREATIONS:-200} executors of each kind leave nothing on 2 processes" run 600 -n 2 "$program" creations "${CREATIONS:-200}"
 check "nor do fewer on 4" run 600 -n 4 "$program" creations $((${CREATIONS:-200} / 4))
+check "nor do 10000 runs with other buffers each" run 100 -n 2 "$program" rebinds 10000
 check "no shared memory is left over" test "$(segments)" -eq 0
 
 # Two buffers in shared memory, and what the message takes there.

@@ -638,7 +638,7 @@ static void what_goes_into_lines_and_out_of_them_is_right(void **) {
             }
 }
 
-static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
+static void a_vector_into_all_lines_and_their_sum_are_right(void **) {
     for (unsigned members = 2; members <= 9; members++)
         for (unsigned shift : {0u, 4u})
             for (int i = 0; i < 4; i++) {
@@ -836,7 +836,7 @@ int main() {
         cmocka_unit_test(runs_take_turns_with_the_copies_of_lines),
         cmocka_unit_test(parts_of_an_even_run_become_those_of_an_odd_one),
         cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),
-        cmocka_unit_test(a_vector_into_everybodys_lines_and_their_sum_are_right),
+        cmocka_unit_test(a_vector_into_all_lines_and_their_sum_are_right),
         cmocka_unit_test(a_sum_beside_lines_may_overwrite_any_source),
         cmocka_unit_test(parts_are_those_of_the_common_rule),
         cmocka_unit_test(slices_are_sent_one_ahead),

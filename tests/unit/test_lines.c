@@ -96,6 +96,28 @@ static void pieces_of_blocks_are_rejected(void **state) {
     assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 
+/* Without stores to others, a rank leaves the choice to them, but not if it uses a buffer in pieces itself.
+ */
+static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
+    (void)state;
+    for (int parts = 0; parts <= 2; parts += 2) {
+        pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+        int gathered = buffer_named(plan, "gathered"), own = 0;
+        for (int s = 0; s < plan->steps.count; s++) {
+            pto_step_t *step = (pto_step_t *)plan->steps.item + s;
+            if (step->peers.kind != PTO_PEERS_NONE) {
+                step->core_count = 0;
+            } else if (step->kind == PTO_STEP_COPY && step->target.buffer == gathered) {
+                step->source.parts = step->target.parts = parts;
+                own++;
+            }
+        }
+        assert_int_equal(own, 1);
+        assert_int_equal(pto_lines(plan, 1, BYTES_MAX), parts == 0 ? PTO_LINES_ANY : PTO_LINES_NONE);
+        pto_plan_destroy(plan);
+    }
+}
+
 /* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
 static void flags_that_order_more_than_lines_stay(void **state) {
     (void)state;
@@ -158,6 +180,7 @@ int main(void) {
         cmocka_unit_test(any_size_up_to_a_limit_can_be_lines),
         cmocka_unit_test(other_double_buffered_memory_is_rejected),
         cmocka_unit_test(pieces_of_blocks_are_rejected),
+        cmocka_unit_test(a_rank_that_does_not_mind_must_use_whole_blocks_too),
         cmocka_unit_test(flags_that_order_more_than_lines_stay),
         cmocka_unit_test(single_buffers_are_rejected),
         cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),

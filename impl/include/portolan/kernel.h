@@ -113,7 +113,8 @@ struct pto_kernels {
      * are counted where they execute and have no number of the host's; `start` and `poll` number the others
      * as before. The caller orders all runs of a kernel one after another. */
     pto_status_t (*enqueue)(void *kernel, void *stream, pto_error_t *err);
-    /* Whether an enqueued run has lost its patience. It and all later runs then end without right results.
+    /* Whether an enqueued run has lost its patience. It and all later runs then end without right results,
+     * and without further stores or signals to others where their results would depend on what never came.
      * Callable by any thread. */
     bool (*gave_up)(const void *kernel);
     /* Number of the last run known to have ended, 0 before the first. Does not block. The end of the last
