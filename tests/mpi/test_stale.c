@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exec_strategies.h"
+#include "portolan/bench.h"
 #include "portolan/exec.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
@@ -235,6 +236,13 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_plan_destroy(made);
 }
 
+/* NCCL itself takes one process a GPU. */
+static bool takes_nccl(const pto_device_t *device, int size) {
+    int gpus = 0;
+    return device->nccl && device->nccl->available(NULL) == PTO_OK &&
+           (device->nccl->waits || (device->bench->count(&gpus, NULL) == PTO_OK && gpus >= size));
+}
+
 int main(int argc, char **argv) {
     int given, rank, size;
     const pto_device_t *device = NULL;
@@ -251,8 +259,7 @@ int main(int argc, char **argv) {
             continue;
         if (plans[i].nodes > 1 && !device->mpi_reaches())
             continue; /* their leaders send from the device's memory */
-        if (strcmp(plans[i].strategy, "nccl") == 0 &&
-            (!device->nccl || device->nccl->available(NULL) != PTO_OK))
+        if (strcmp(plans[i].strategy, "nccl") == 0 && !takes_nccl(device, size))
             continue;
         run_plan(&plans[i], device, size, count, 0);
         if (kernels) /* many slices, which are sent ahead */

@@ -501,8 +501,10 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
     MUST(NULL, device->stream_create(&stream, &err));
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         run_replays_of(device, &kinds[k], runs, stream);
-    /* MPI, which emulates NCCL on the host, cannot be captured. */
-    if (device->nccl && !device->nccl->waits && device->nccl->available(&err) == PTO_OK)
+    /* MPI, which emulates NCCL on the host, cannot be captured; NCCL takes one process a GPU. */
+    int gpus = 0;
+    MUST(NULL, device->bench->count(&gpus, &err));
+    if (gpus >= size && device->nccl && !device->nccl->waits && device->nccl->available(&err) == PTO_OK)
         run_replays_of(device, &by_nccl, runs, stream);
     MUST(NULL, device->stream_destroy(stream, &err));
 }
@@ -533,11 +535,12 @@ static lonely_t make_impatient(const pto_device_t *device, const kind_t *kind, d
     const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = timeout_s};
     pto_plan_t *plan = plan_of(kind, 300, NULL);
     lonely_t made = {0};
-    void *data = NULL;
+    void *in = NULL, *out = NULL;
     MUST(NULL, device->stream_create(&made.stream, &err));
-    MUST(NULL, device->allocate(300 * sizeof(uint32_t), &data, &err));
+    MUST(NULL, device->allocate((size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN), &in, &err));
+    MUST(NULL, device->allocate((size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT), &out, &err));
     MUST(NULL,
-         pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &impatient, &made.exec, &err));
+         pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &impatient, &made.exec, &err));
     return made;
 }
 
