@@ -64,7 +64,7 @@ static const pto_option_t own_options[] = {
     {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
      STORE(TEXT, generic)},
     {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
-    {"out", "FILE", "write there instead of to standard output", STORE(TEXT, out)},
+    {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
@@ -342,8 +342,9 @@ static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
     export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
     pto_status_t status = decide(export, err);
     if (status == PTO_OK)
-        status = export->options.out ? pto_options_write(&export->options, write_file, export, err)
-                                     : print_file(export, err);
+        status = pto_options_name_file(&export->options)
+                     ? pto_options_write(&export->options, write_file, export, err)
+                     : print_file(export, err);
     if (export->shown)
         pto_progress_end();
     return status;

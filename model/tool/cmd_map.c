@@ -226,7 +226,22 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
+/* Before any work: files that cannot be where the table is. */
+static int check(const pto_options_t *options) {
+    const struct {
+        const char *option, *path;
+    } file[] = {{"out", options->out},
+                {"rankfile", options->rankfile},
+                {"slurm-hosts", options->slurm_hosts},
+                {"cuda-devices", options->cuda_devices}};
+    int code = -1;
+    for (size_t i = 0; i < sizeof file / sizeof *file && code < 0; i++)
+        code = pto_refuse_standard_output(&syntax, file[i].option, file[i].path);
+    return code;
+}
+
 const pto_command_t pto_command_map = {.name = "map",
                                        .summary = "propose places for processes, and price them",
                                        .syntax = &syntax,
-                                       .on_scenario = run};
+                                       .on_scenario = run,
+                                       .check = check};

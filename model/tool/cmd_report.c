@@ -53,7 +53,8 @@ static pto_status_t apply_rows(void *target, const char *text, pto_error_t *err)
 }
 
 static const pto_option_t report_options[] = {
-    {"out", "FILE.html", "the page to write; -o for short, as wherever --out is", STORE(TEXT, shared.out)},
+    {"out", "FILE.html", "the page to write, - for standard output; -o for short, as wherever --out is",
+     STORE(TEXT, shared.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
     {"rows", "FROM:TO[:FACTOR]|N", "numbers of nodes to compare", .apply = apply_rows},
     {"sliders", "N", "how many parameters have a slider: those that matter most", STORE(INT, sliders),

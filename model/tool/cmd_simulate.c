@@ -161,6 +161,8 @@ static int check_options(const pto_options_t *options) {
     int strategies;
     pto_error_t err = {0};
     int code = pto_check_bandwidth(&syntax, options);
+    if (code < 0)
+        code = pto_refuse_standard_output(&syntax, "trace", options->trace);
     if (code >= 0 || !options->trace)
         return code;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)

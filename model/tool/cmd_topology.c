@@ -58,7 +58,7 @@ static const pto_syntax_t syntax = {
 /* --- finding it ----------------------------------------------------------------------------------------- */
 
 static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
-    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64], near[PTO_FILE_NAME_MAX];
     if (strchr(name, '/') || strchr(name, '.'))
         return pto_topology_open(name, topology, err);
     for (int i = 0; pto_topology_folder(i, folder); i++) {
@@ -67,6 +67,8 @@ static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_
         if (status != PTO_ERR_IO)
             return status;
     }
+    if (pto_folders_suggest(pto_topology_folder, name, near))
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; did you mean '%s'?", name, near);
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; `portolan list topologies` shows all",
                          name);
 }

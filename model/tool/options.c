@@ -80,6 +80,8 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     else if (scenario->bytes.count == 0 && pto_counts_scale(&scenario->counts) &&
              scenario->collective != PTO_COLLECTIVE_HALO)
         missing = "--bytes";
+    else if (scenario->collective == PTO_COLLECTIVE_HALO && scenario->halo.extent[0] == 0)
+        missing = "--extent";
     else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0) {
         pto_status_t status = pto_scenario_check(scenario, err);
         if (status != PTO_OK)
@@ -149,11 +151,21 @@ int pto_options_apply(const pto_arguments_t *arguments, void *target) {
     return status == PTO_OK ? -1 : pto_usage_error(arguments->syntax, "%s", err.message);
 }
 
+bool pto_options_name_file(const pto_options_t *options) {
+    return options->out && strcmp(options->out, "-") != 0;
+}
+
+int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path) {
+    return path && strcmp(path, "-") == 0
+               ? pto_usage_error(syntax, "--%s: standard output has the table; name a file", option)
+               : -1;
+}
+
 pto_status_t pto_options_write(const pto_options_t *options,
                                pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
                                void *context, pto_error_t *err) {
     pto_output_t *output = NULL;
-    if (!options->out)
+    if (!pto_options_name_file(options))
         return write(context, stdout, err);
     pto_status_t status = pto_output_open(options->out, options->force, &output, err);
     if (status != PTO_OK)

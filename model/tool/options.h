@@ -36,7 +36,7 @@ struct pto_options {
     const char **what_if;    /* --what-if, each borrowed from argv */
     const char *plot;        /* NULL: not requested; both borrowed from argv */
     const char *measured;
-    const char *out;   /* NULL: standard output, or no file; borrowed from argv */
+    const char *out;   /* NULL, "-": standard output, or no file; borrowed from argv */
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
     pto_format_t format;
@@ -105,6 +105,13 @@ int pto_options_apply(const pto_arguments_t *arguments, void *target);
 /* Of a command whose output, `what`, is that of one strategy. Returns -1, or the exit code after printing the
  * error: the scenario has several. */
 int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what);
+
+/* Whether --out names a file: without it, and with -, the output goes to standard output. */
+bool pto_options_name_file(const pto_options_t *options);
+
+/* Of a command that prints a table besides the file of this option: `path` must not be -, standard output.
+ * Returns -1, or the exit code after printing the error. */
+int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path);
 
 /* Call `write` with the stream of --out, or with standard output. What fails leaves no file. */
 pto_status_t pto_options_write(const pto_options_t *options,

@@ -76,7 +76,7 @@ static double least_ratio(const columns_t *columns, int strategy) {
         pto_cost_t cost, best;
         int winner = pto_pick_at(columns->predictions, point);
         if (winner >= 0 && cost_at(columns, point, strategy, &cost) && cost_at(columns, point, winner, &best))
-            least = fmin(least, cost.value / best.value);
+            least = fmin(least, cost.value > best.value ? cost.value / best.value : 1); /* both may be 0 */
     }
     return least;
 }
@@ -140,6 +140,8 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
         return pto_usage_error(syntax, "--bandwidth: a halo's bytes differ between neighbors");
     if (options->by != PTO_BY_TIME)
         return pto_usage_error(syntax, "--bandwidth and --energy exclude each other");
+    if (options->explain)
+        return pto_usage_error(syntax, "--bandwidth and --explain exclude each other: terms are times");
     return -1;
 }
 
@@ -176,7 +178,7 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
 
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
-    if (has_bandwidths(columns)) {
+    if (has_bandwidths(columns) && value > 0) {
         double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
         int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
         snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);

@@ -327,8 +327,20 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
     return !reason_to_hide(predictions, strategy);
 }
 
+/* A price of 0 looks like a fault unless it is explained. */
+static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
+    bool is_free = false;
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        is_free = is_free || (prediction->applicable && !(prediction->price.seconds > 0));
+    }
+    if (is_free && predictions->scenario->bytes.count > 0 && predictions->scenario->bytes.value[0] == 0)
+        pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
+    print_empty(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);
