@@ -149,6 +149,8 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
+    if (options->check && !export->target->read)
+        return pto_usage_error(&syntax, "--check cannot read files for %s", options->target);
     if (take_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
@@ -305,9 +307,6 @@ static void print_losses(const losses_t *losses) {
 
 static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     losses_t losses = {0};
-    if (!export->target->read)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "--check cannot read files for %s",
-                             export->target->name);
     pto_status_t status = export->target->read(export->options.check, export, err);
     if (status != PTO_OK)
         return status;

@@ -90,6 +90,9 @@ static pto_status_t list_topology(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* A file that cannot be read is named on standard error, and the others are listed. */
+static bool any_unreadable;
+
 static void list_files(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
     glob_t found;
     char pattern[PTO_FOLDER_MAX + 16];
@@ -98,8 +101,10 @@ static void list_files(const char *folder, pto_status_t (*list_file)(const char 
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        if (list_file(found.gl_pathv[i], &err) != PTO_OK)
+        if (list_file(found.gl_pathv[i], &err) != PTO_OK) {
             pto_report_error(&err);
+            any_unreadable = true;
+        }
     globfree(&found);
 }
 
@@ -148,7 +153,8 @@ static int list(const pto_arguments_t *arguments) {
             print_kind(kind);
     for (int i = 0; arguments->operand_count == 0 && kind_at(i); i++)
         print_kind(i);
-    return pto_flush_output();
+    int code = pto_flush_output();
+    return any_unreadable ? PTO_EXIT_ERROR : code;
 }
 
 const pto_command_t pto_command_list = {

@@ -74,11 +74,12 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
 }
 
 /* `mapper` has room for all. */
-static pto_status_t read_request(const pto_options_t *options, const pto_mapper_t **mapper,
+static pto_status_t read_request(pto_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *asked, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
     if (status == PTO_OK)
         status = check_names(options->phases, find_phase, err);
+    options->by_option = status != PTO_OK;
     *asked = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
                                  .mapper = mapper,
                                  .seeds = options->seeds,
@@ -182,7 +183,7 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
     }
 }
 
-static pto_status_t answer(const pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+static pto_status_t answer(pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
     pto_mapping_t mapping;
     pto_layout_t layout = options->scenario.layout;
     pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
@@ -204,6 +205,7 @@ static pto_status_t answer(const pto_options_t *options, const pto_map_result_t 
     for (size_t i = 0; i < sizeof file / sizeof *file && status == PTO_OK; i++)
         if (file[i].path)
             status = pto_placement_export(&export, file[i].form, file[i].path, err);
+    options->by_option = status == PTO_ERR_RANGE; /* --hosts */
     pto_mapping_fini(&mapping);
     return status;
 }

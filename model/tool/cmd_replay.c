@@ -429,7 +429,8 @@ static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
         status = pto_machine_get(replay->options.machine, "node.cores", &cores, err);
     if (status != PTO_OK)
         return status;
-    if (memory == PTO_MEMORY_GPU && gpus < 1)
+    replay->options.by_option = memory == PTO_MEMORY_GPU && gpus < 1;
+    if (replay->options.by_option)
         return pto_error_set(err, PTO_ERR_RANGE, "--memory gpu: nodes of %s have no GPUs",
                              pto_machine_name(replay->options.machine));
     replay->in_host = memory == PTO_MEMORY_HOST || gpus < 1;
@@ -517,8 +518,9 @@ static int run(const pto_arguments_t *given) {
         code = pto_usage_error(&syntax, "no machine given (--machine)");
     replay.trace.rank = replay.options.rank;
     if (code < 0)
-        code = replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output()
-                                                                      : pto_report_error(&err);
+        code = replay_all(&replay, given->operand[0], &err) == PTO_OK
+                   ? pto_flush_output()
+                   : pto_options_fail(&replay.options, &err);
     pto_options_fini(&replay.options);
     return code;
 }

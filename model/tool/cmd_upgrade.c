@@ -313,18 +313,21 @@ static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades
     return status;
 }
 
-static pto_status_t print_upgrades(const pto_arguments_t *given, const pto_options_t *options,
-                                   pto_error_t *err) {
+static pto_status_t print_upgrades(const pto_arguments_t *given, pto_options_t *options, pto_error_t *err) {
     pto_upgrades_t upgrades = {0};
     pto_status_t status = options->upgrades ? pto_upgrades_read(options->upgrades, &upgrades, err)
                                             : pto_upgrades_standard(&upgrades, err);
-    if (status == PTO_OK && options->only)
+    if (status == PTO_OK && options->only) {
         status = pto_upgrades_keep(&upgrades, options->only, err);
+        options->by_option = status != PTO_OK;
+    }
     int count = upgrades.count + 1;
     pto_outcome_t *outcome = status == PTO_OK ? calloc((size_t)count, sizeof *outcome) : NULL;
     if (status == PTO_OK)
         status = outcome ? predict_all(given, &upgrades, outcome, err)
                          : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
+    if (outcome && status != PTO_OK)
+        options->by_option = outcome[0].options.by_option;
     if (status == PTO_OK && outcome) {
         qsort(outcome + 1, (size_t)count - 1, sizeof *outcome, by_worth);
         void (*const print[])(const pto_outcome_t *, int) = {
@@ -370,7 +373,8 @@ static int run(const pto_arguments_t *given) {
     pto_scenario_init(&options.scenario);
     int code = pto_options_apply(given, &options);
     if (code < 0)
-        code = print_upgrades(given, &options, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        code = print_upgrades(given, &options, &err) == PTO_OK ? pto_flush_output()
+                                                               : pto_options_fail(&options, &err);
     pto_options_fini(&options);
     return code;
 }

@@ -46,12 +46,14 @@ struct pto_options {
     int what_if_count;
     int metric, seeds; /* map */
     bool force;
+    bool by_option;      /* what failed is wrong usage of an option: see pto_options_fail */
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
     bool explain;
     bool ci;
     bool all;
-    bool compare;  /* predict, pick: before and after --what-if */
+    bool compare; /* predict, pick: before and after --what-if */
+    bool two_sweeps;
     bool simulate; /* step: besides prices */
     bool unroll;
     bool commutative;     /* export */
@@ -120,6 +122,10 @@ pto_status_t pto_options_write(const pto_options_t *options,
 
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
+
+/* Print an error of a command that has these options. Returns PTO_EXIT_USAGE if an option is at fault
+ * (`by_option`), else PTO_EXIT_ERROR: a file is, or what was asked cannot be done or priced. */
+int pto_options_fail(const pto_options_t *options, const pto_error_t *err);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */
 int pto_report_error(const pto_error_t *err);

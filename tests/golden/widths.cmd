@@ -5,7 +5,7 @@ alltoall="--collective alltoall --nodes 2 --bytes 1KiB:1MiB:32"
 summit="--machine summit-spectrum $alltoall"
 wide portolan help
 for command in $(portolan help | sed -n '/^commands:/,/^$/p' | awk '/^  [a-z]/ { print $1 }'); do wide portolan help "$command"; done
-for topic in words strategies gpu-aware nic open-mpi machines units; do wide portolan help $topic; done
+for topic in words strategies gpu-aware nic open-mpi machines units exit-codes; do wide portolan help $topic; done
 wide portolan predict $summit --ci
 wide portolan predict $summit --explain --strategy three_step
 wide portolan predict $summit --what-if 'injection.*=/1:/8'
