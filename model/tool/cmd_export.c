@@ -310,8 +310,8 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     pto_status_t status = export->target->read(export->options.check, export, err);
     if (status != PTO_OK)
         return status;
-    printf("# portolan export --check: %s, on %s\n", export->options.check,
-           pto_machine_name(export->options.machine));
+    pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
+                   pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
     printf("# predicted times of the library's call\n# %-6s %-*s %8s  %-*s %8s %7s\n", "Bytes", RULE_WIDTH,
            "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");

@@ -16,7 +16,7 @@ static const char usage[] =
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
     "units and terms.\n";
 
-enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
+enum { NAME_COLUMNS = 20, WHAT_COLUMN = 6, LINE_COLUMNS = 80 };
 
 /* Wraps for a terminal of 80 columns. An item without a summary is only indented. */
 static void print_item(const char *name, const char *summary) {
@@ -64,8 +64,9 @@ static void list_terms(void) {
 static void list_parameters(void) {
     for (int i = 0; i < pto_parameter_count(); i++) {
         pto_parameter_t parameter = pto_parameter_at(i);
-        printf("  %s (%s%s%s%s)\n      %s\n", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
-               parameter.term, parameter.priced ? "" : "; measured, not priced", parameter.what);
+        printf("  %s (%s%s%s%s)\n%*s", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
+               parameter.term, parameter.priced ? "" : "; measured, not priced", WHAT_COLUMN, "");
+        pto_print_wrapped(stdout, parameter.what, WHAT_COLUMN, LINE_COLUMNS);
     }
 }
 

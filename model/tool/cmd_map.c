@@ -102,7 +102,7 @@ static void print_head(const pto_options_t *options, const pto_map_result_t *res
     pto_bytes_format(scenario->bytes.value[0], bytes, sizeof bytes);
     printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective), bytes);
     if (*pto_counts_describe(&scenario->counts, text, sizeof text))
-        printf("# counts     %s\n", text);
+        pto_print_head(stdout, "counts", "%s", text);
     printf("# machine    %s\n# layout     %lld nodes x %lld GPUs x %lld owners\n",
            pto_machine_name(options->machine), (long long)result->places.nodes,
            (long long)result->places.gpus, (long long)result->places.cores);

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "portolan/print.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
@@ -38,7 +39,8 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
         pto_plan_choose(&options->scenario, options->machine, 0, strategy, &plan, &price, NULL, &reason);
     const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
-        printf("%s%s does not apply: %s\n", gap, strategy->name, reason.message);
+        fputs(gap, stdout);
+        pto_print_text(stdout, "%s does not apply: %s", strategy->name, reason.message);
         *applies = false;
         return PTO_OK;
     }

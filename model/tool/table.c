@@ -118,7 +118,7 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
 
 void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
     char text[PTO_LAYOUT_TEXT_MAX];
-    fprintf(stream, "# layout     %s\n", pto_layout_text(layout, text));
+    pto_print_head(stream, "layout", "%s", pto_layout_text(layout, text));
 }
 
 void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
@@ -138,7 +138,7 @@ void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsi
     const pto_layout_t *layout = &predictions->scenario->layout;
     char text[PTO_LAYOUT_TEXT_MAX];
     if (varies & 1u << PTO_SWEEP_NODES)
-        fprintf(stream, "# layout     %s\n", pto_node_text(layout, text));
+        pto_print_head(stream, "layout", "%s", pto_node_text(layout, text));
     else
         pto_print_layout(stream, layout);
     print_size(stream, predictions, varies);
