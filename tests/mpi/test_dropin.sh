@@ -47,6 +47,16 @@ check "PORTOLAN_DROPIN=0 is off" takes_none under 2 PORTOLAN_DROPIN=0 "$program"
 check "without a word" lacks portolan
 check "without a machine file MPI does all" takes_none under 2 PORTOLAN_MACHINE= "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'names no machine file' "$work/stderr")" = 1 ]
+said() { [ "$(grep -c "$1" "$work/stderr")" = 1 ]; }
+check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots PORTOLAN_PLANS=abc PORTOLAN_MEMORY=1GB \
+    PORTOLAN_THREADS=1 "$program" random 50 "$seed"
+check "and process 0 says so once: a word" said "^portolan: PORTOLAN_ASSUME=hots is ignored: known are device and host$"
+check "another" said "^portolan: PORTOLAN_THREADS=1 is ignored: known is serial$"
+check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number of 1 to "
+check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored"
+check "others are taken without a word" under 2 PORTOLAN_ASSUME=device PORTOLAN_PLANS=8 PORTOLAN_MEMORY=1GiB \
+    PORTOLAN_REPEATS=0 PORTOLAN_THREADS= "$program" random 50 "$seed"
+check "as they mean something" lacks "is ignored"
 check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 
