@@ -47,6 +47,9 @@ check "PORTOLAN_DROPIN=0 is off" takes_none under 2 PORTOLAN_DROPIN=0 "$program"
 check "without a word" lacks portolan
 check "without a machine file MPI does all" takes_none under 2 PORTOLAN_MACHINE= "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'names no machine file' "$work/stderr")" = 1 ]
+check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
+check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
+
 said() { [ "$(grep -c "$1" "$work/stderr")" = 1 ]; }
 check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots PORTOLAN_PLANS=abc PORTOLAN_MEMORY=1GB \
     PORTOLAN_THREADS=1 "$program" random 50 "$seed"
@@ -57,8 +60,6 @@ check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored"
 check "others are taken without a word" under 2 PORTOLAN_ASSUME=device PORTOLAN_PLANS=8 PORTOLAN_MEMORY=1GiB \
     PORTOLAN_REPEATS=0 PORTOLAN_THREADS= "$program" random 50 "$seed"
 check "as they mean something" lacks "is ignored"
-check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
-check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 
 check "the summary names the routes" takes 10 under 2 "$program" repeat 10 4096
 check "and why a call stays with MPI" has "mpi (buffers in host memory)"
