@@ -12,7 +12,7 @@
 
 static bool is_folder(const char *path) {
     struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+    return path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
 /* A folder can be opened, but is no machine file: a machine of that name may be elsewhere. */

@@ -302,7 +302,7 @@ static pto_status_t add_strategy(pto_scenario_t *scenario, const char *text, siz
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     else
         status = pto_strategy_find(name, &found, err);
-    if (status != PTO_OK || has_strategy(scenario, name)) {
+    if (status != PTO_OK || !name || has_strategy(scenario, name)) {
         free(name);
         return status;
     }
