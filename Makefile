@@ -46,7 +46,7 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L

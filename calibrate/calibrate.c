@@ -97,6 +97,13 @@ static bool print_asked(int code, const pto_calibrate_options_t *options) {
     return true;
 }
 
+static int finish_output(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return PTO_EXIT_OK;
+    perror("portolan-calibrate: cannot write standard output");
+    return PTO_EXIT_ERROR;
+}
+
 static int write_topology(const pto_calibrate_options_t *options) {
     pto_error_t err = {0};
     char message[PTO_ERROR_MESSAGE_MAX + PTO_ERROR_FILE_MAX];
@@ -190,7 +197,7 @@ int main(int argc, char **argv) {
     pto_error_t err = {0};
     int code = read_options(argc, argv, &options, &err);
     if (print_asked(code, &options))
-        return 0;
+        return finish_output();
     if (code < 0 && options.topology)
         return write_topology(&options);
     guard_begin(pto_calibrate_syntax.program, options.timeout_s);

@@ -1,5 +1,6 @@
 /* What a process can tell of a call by itself. Arguments that MPI ignores are not looked at, and wrong ones
  * are MPI's to report. */
+#include "base/hash.h"
 #include "dropin.h"
 #include "spaces.h"
 
@@ -174,11 +175,11 @@ bool drop_call_packed(const drop_call_t *call, int side, int size) {
 }
 
 static uint64_t counts_digest(const drop_call_t *call, int size) {
-    uint64_t digest = drop_digest;
+    uint64_t digest = PTO_HASH_START;
     for (int i = 0; i < size; i++) {
         if (drop_has_rows(&call->in_rows) && call->in != MPI_IN_PLACE)
-            digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->in_rows, call->in_type, i));
-        digest = drop_mix(digest, (uint64_t)drop_row_bytes(&call->out_rows, call->out_type, i));
+            digest = pto_hash_add(digest, (uint64_t)drop_row_bytes(&call->in_rows, call->in_type, i));
+        digest = pto_hash_add(digest, (uint64_t)drop_row_bytes(&call->out_rows, call->out_type, i));
     }
     return digest | 1;
 }
@@ -205,10 +206,6 @@ static bool equal_counts(const drop_call_t *call, int size) {
 
 static bool plain_types(const drop_call_t *call, int rank) {
     return (!has_in(call, rank) || plain_bytes(call->in_type) > 0) && plain_bytes(call->out_type) > 0;
-}
-
-static bool has_root(pto_collective_t collective) {
-    return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
 }
 
 static bool has_no_data(const drop_call_t *call, const drop_cell_t *cell, int size) {
@@ -241,7 +238,7 @@ bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_
     int rank = comm->rank, size = comm->size;
     *cell = (drop_cell_t){
         .collective = call->collective, .datatype = PTO_DATATYPE_BYTE, .op = PTO_OP_SUM, .root = call->root};
-    if (has_root(call->collective) && (call->root < 0 || call->root >= size))
+    if (drop_has_root(call->collective) && (call->root < 0 || call->root >= size))
         *why = "a root that does not exist";
     else
         *why = why_not_here(comm, call, &cell->in_host);

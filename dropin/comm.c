@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "dropin.h"
 #include "job.h"
 #include "ranks.h"
@@ -127,10 +128,10 @@ static bool read_members(drop_comm_t *comm, bool *inside) {
     MPI_Comm_group(comm->comm, &group);
     bool found = preload_world_ranks(group, comm->size, comm->node);
     MPI_Group_free(&group);
-    comm->id = drop_digest;
+    comm->id = PTO_HASH_START;
     for (int i = 0; i < comm->size && found && *inside; i++) {
         *inside = comm->node[i] != MPI_UNDEFINED;
-        comm->id = drop_mix(comm->id, (uint64_t)comm->node[i]);
+        comm->id = pto_hash_add(comm->id, (uint64_t)comm->node[i]);
         comm->node[i] = *inside ? drop.node_of[comm->node[i]] : 0;
     }
     return found;

@@ -59,12 +59,8 @@ void drop_begin(void);
 
 double drop_now_s(void);
 
-/* A digest of what processes compare begins with this number, and takes up one after another. */
-static const uint64_t drop_digest = 0xcbf29ce484222325u;
-static inline uint64_t drop_mix(uint64_t digest, uint64_t number) {
-    return (digest ^ number) * 0x9e3779b97f4a7c15u ^ digest >> 31;
-}
-uint64_t drop_mix_text(uint64_t digest, const char *text);
+/* Whether a variable is set to anything but 0. */
+bool drop_is_set(const char *name);
 
 /* Print a line to standard error, once for the job. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -112,6 +108,9 @@ typedef struct {
                         an allgatherv: of all counts; else 0 */
 } drop_cell_t;
 
+static inline bool drop_has_root(pto_collective_t collective) {
+    return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
+}
 /* Whether this process can take the call: buffers in one kind of memory, plain datatypes, a known operation.
  * `*why` says why not. */
 bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);

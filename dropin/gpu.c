@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "dropin.h"
 #include "spaces.h"
 
@@ -57,7 +58,7 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     if (device != last_device && get_bus_id(bus, BUS_ID_MAX, device) != 0)
         return false;
     if (device != last_device)
-        last_gpu = drop_mix_text(drop_digest, bus);
+        last_gpu = pto_hash_bytes(PTO_HASH_START, bus, strlen(bus));
     last_device = device;
     *gpu = last_gpu;
     return push(context) == 0;

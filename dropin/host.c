@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "dropin.h"
 
 enum {
@@ -75,8 +76,7 @@ static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is 
 static bool is_forced(void) { return drop.strategy != NULL; }
 
 bool drop_host_begin(void) {
-    const char *text = getenv("PORTOLAN_HOST");
-    if (drop.assumes_gpu || !text || strcmp(text, "1") != 0)
+    if (drop.assumes_gpu || !drop_is_set("PORTOLAN_HOST"))
         return false;
     if (is_forced())
         return strcmp(drop.strategy, "own_algorithm") == 0;
@@ -145,21 +145,18 @@ static double agreement_s(const drop_comm_t *comm) {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_cost_t *cost, int *index) {
+static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_cost_t *cost) {
     for (int i = 0; i < predictions->strategy_count; i++)
-        if (strcmp(predictions->strategy[i]->name, name) == 0) {
-            *index = i;
+        if (strcmp(predictions->strategy[i]->name, name) == 0)
             return pto_prediction_cost(pto_prediction_at(predictions, 0, i), PTO_BY_TIME, cost);
-        }
     return false;
 }
 
 /* What a call gains at least, by one of portolan's algorithms; negative: it may lose. */
 static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
-    int index;
-    bool has_library = cost_of(predictions, "mpi", &library, &index);
-    bool has_own = cost_of(predictions, "own_algorithm", &own, &index);
+    bool has_library = cost_of(predictions, "mpi", &library);
+    bool has_own = cost_of(predictions, "own_algorithm", &own);
     if (!has_own || !has_library)
         return has_own && is_forced() ? INFINITY : -1;
     double gain_s = library.low - own.high - agreement_s(comm);
@@ -172,11 +169,10 @@ bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictio
 
 /* Prices of bytes do not depend on what they mean, nor on the root. */
 static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int64_t bytes, double *gain_s) {
-    bool has_root = pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
     const drop_cell_t cell = {.collective = collective,
                               .datatype = PTO_DATATYPE_BYTE,
                               .op = PTO_OP_SUM,
-                              .root = has_root ? 0 : -1,
+                              .root = drop_has_root(collective) ? 0 : -1,
                               .in_host = true,
                               .bytes = bytes};
     pto_scenario_t scenario;
@@ -259,8 +255,8 @@ static int class_of(int64_t bytes) { return CLASSES - 1 - __builtin_clzll((unsig
 /* --- kinds of calls ------------------------------------------------------------------------------------- */
 
 static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
-    uint64_t kind = drop_mix(drop_mix(drop_digest, (uint64_t)call->collective), (uint64_t)bytes);
-    return drop_mix(kind, (uint64_t)call->root);
+    uint64_t kind = pto_hash_add(pto_hash_add(PTO_HASH_START, (uint64_t)call->collective), (uint64_t)bytes);
+    return pto_hash_add(kind, (uint64_t)call->root);
 }
 
 /* The call's kind; one that is new takes the place of the one unused for longest. */

@@ -1,19 +1,22 @@
 /* The start: what the environment asks for, and the agreement of all processes on whether to be on. */
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "dropin.h"
 #include "find_machine.h"
 #include "job.h"
 #include "next.h"
+#include "portolan/units.h"
 #include "portolan/version.h"
 #include "spaces.h"
 
-enum { PLANS_DEFAULT = 64 };
+enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1 };
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
@@ -22,13 +25,6 @@ double drop_now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-uint64_t drop_mix_text(uint64_t digest, const char *text) {
-    do
-        digest = drop_mix(digest, (unsigned char)*text);
-    while (*text++);
-    return digest;
 }
 
 void drop_say(const char *format, ...) {
@@ -42,21 +38,42 @@ void drop_say(const char *format, ...) {
     va_end(arguments);
 }
 
-static bool is_set(const char *name) {
+bool drop_is_set(const char *name) {
     const char *text = getenv(name);
     return text && *text && strcmp(text, "0") != 0;
 }
 
-static int64_t number_of(const char *name, int64_t otherwise) {
+/* A number of 1 or more; process 0 says where it is none. */
+static int64_t number_of(const char *name, int64_t most, int64_t otherwise) {
     const char *text = getenv(name);
-    char *end = NULL;
-    long long value = text ? strtoll(text, &end, 10) : 0;
-    return text && end != text && value > 0 ? value : otherwise;
+    int64_t value = 0;
+    if (!text || !*text)
+        return otherwise;
+    if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
+        return value;
+    drop_say("%s=%.40s is ignored: it is not a whole number of 1 to %lld", name, text, (long long)most);
+    return otherwise;
 }
 
 static bool is_word(const char *name, const char *word) {
     const char *text = getenv(name);
     return text && strcmp(text, word) == 0;
+}
+
+/* Process 0 says which words mean nothing, as a promise that is misspelled costs the time that it was to
+ * save. */
+static void check_words(void) {
+    static const struct {
+        const char *name, *word, *other;
+    } known[] = {{"PORTOLAN_ASSUME", "device", "host"},
+                 {"PORTOLAN_THREADS", "serial", NULL},
+                 {"PORTOLAN_AGREE", "messages", NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *text = getenv(known[i].name), *other = known[i].other;
+        if (text && *text && strcmp(text, known[i].word) != 0 && (!other || strcmp(text, other) != 0))
+            drop_say("%s=%.40s is ignored: known %s %s%s%s", known[i].name, text, other ? "are" : "is",
+                     known[i].word, other ? " and " : "", other ? other : "");
+    }
 }
 
 enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
@@ -123,16 +140,25 @@ static pto_status_t agree_on_threads(pto_error_t *err) {
                          "(PORTOLAN_THREADS=serial promises that one thread at a time calls them)");
 }
 
+static void read_numbers(void) {
+    const char *misprice = getenv("PORTOLAN_MISPRICE");
+    drop.misprices = misprice && strtoll(misprice, NULL, 10) == drop.rank;
+    drop.plans_max = (int)number_of("PORTOLAN_PLANS", INT_MAX, PLANS_DEFAULT);
+    drop.repeats =
+        is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", INT64_MAX, REPEATS_TO_PAY);
+    drop.bytes_max = number_of("PORTOLAN_MEMORY", INT64_MAX, memory_default_bytes);
+}
+
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
     drop.assumes_host = is_word("PORTOLAN_ASSUME", "host");
     drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
-    drop.misprices = number_of("PORTOLAN_MISPRICE", 0) == drop.rank && getenv("PORTOLAN_MISPRICE");
-    drop.explains = is_set("PORTOLAN_EXPLAIN");
-    drop.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_DEFAULT);
-    drop.repeats = is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", -1);
-    drop.bytes_max = number_of("PORTOLAN_MEMORY", memory_default_bytes);
+    drop.explains = drop_is_set("PORTOLAN_EXPLAIN");
     pto_status_t status = read_machine(err);
+    if (status == PTO_OK) {
+        check_words();
+        read_numbers();
+    }
     if (status == PTO_OK)
         status = read_strategy(err);
     if (status == PTO_OK)
@@ -147,9 +173,9 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
 static uint64_t file_digest(void) {
     const char *path = drop.machine ? pto_machine_path(drop.machine) : NULL;
     FILE *file = path ? fopen(path, "r") : NULL;
-    uint64_t digest = drop_digest;
+    uint64_t digest = PTO_HASH_START;
     for (int byte; file && (byte = getc(file)) != EOF;)
-        digest = drop_mix(digest, (uint64_t)byte);
+        digest = pto_hash_add(digest, (uint64_t)byte);
     if (file)
         fclose(file);
     return digest;
@@ -164,11 +190,11 @@ static uint64_t settings_digest(void) {
                                (uint64_t)drop.repeats,   drop.assumes_gpu,
                                drop.assumes_host,        drop.by_messages,
                                drop.takes_host,          drop.takes_host ? file_digest() : 0};
-    uint64_t all = drop_digest;
+    uint64_t all = PTO_HASH_START;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        all = drop_mix(all, number[i]);
+        all = pto_hash_add(all, number[i]);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
-        all = drop_mix_text(all, text[i] ? text[i] : "");
+        all = pto_hash_bytes(all, text[i] ? text[i] : "", text[i] ? strlen(text[i]) + 1 : 1);
     return all;
 }
 

@@ -1,6 +1,7 @@
 /* A call from beginning to end. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "dropin.h"
 
 /* --- routes that a communicator keeps ------------------------------------------------------------------- */
@@ -9,11 +10,11 @@ static uint64_t cell_digest(const drop_cell_t *cell) {
     const uint64_t fields[] = {
         (uint64_t)cell->collective, (uint64_t)cell->datatype, (uint64_t)cell->op, (uint64_t)cell->root,
         (uint64_t)cell->bytes,      cell->in_place,           cell->in_host};
-    uint64_t digest = drop_digest;
+    uint64_t digest = PTO_HASH_START;
     if (cell->collective == PTO_COLLECTIVE_ALLGATHERV)
-        digest = drop_mix(digest, cell->counts);
+        digest = pto_hash_add(digest, cell->counts);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        digest = drop_mix(digest, fields[i]);
+        digest = pto_hash_add(digest, fields[i]);
     return digest | 1;
 }
 

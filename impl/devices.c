@@ -15,13 +15,11 @@ static const pto_device_t *const devices[] = {
 #endif
 };
 
-int pto_device_count(void) { return (int)(sizeof devices / sizeof *devices); }
-
-const pto_device_t *pto_device_at(int index) { return devices[index]; }
+enum { DEVICE_COUNT = (int)(sizeof devices / sizeof *devices) };
 
 pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err) {
     char known[128] = "";
-    for (int i = 0; i < pto_device_count(); i++) {
+    for (int i = 0; i < DEVICE_COUNT; i++) {
         if (strcmp(name, devices[i]->name) == 0) {
             *device = devices[i];
             return PTO_OK;

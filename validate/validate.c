@@ -32,10 +32,12 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
                                           .timeout_s = options->timeout_s,
                                           .on_timeout = PTO_TIMEOUT_ABORT,
                                           .wait = (pto_wait_t)options->wait};
-    if (pto_device_find(options->device, &settings->device, &err) == PTO_OK)
+    code = pto_refuse_standard_output(arguments->syntax, "out", options->out_path);
+    if (code < 0 && pto_device_find(options->device, &settings->device, &err) == PTO_OK)
         return -1;
     pto_options_fini(&settings->options.shared);
-    pto_report_error(&err);
+    if (code < 0)
+        pto_report_error(&err);
     return PTO_EXIT_USAGE;
 }
 

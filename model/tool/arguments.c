@@ -26,13 +26,25 @@ const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at) {
 
 /* --- errors -------------------------------------------------------------------------------------------- */
 
+/* "PROGRAM: TEXT; `PROGRAM --help` explains". A suggestion at the end of the text explains enough. */
+static void explain(const pto_syntax_t *syntax, const char *text, char *line, size_t line_size) {
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '?')
+        snprintf(line, line_size, "%s: %s", syntax->program, text);
+    else
+        snprintf(line, line_size, "%s: %s; `%s --help` explains", syntax->program, text, syntax->program);
+}
+
+enum { LINE_MAX_BYTES = PTO_ERROR_MESSAGE_MAX + 128 };
+
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
+    char text[PTO_ERROR_MESSAGE_MAX], line[LINE_MAX_BYTES];
     va_list arguments;
-    fprintf(stderr, "%s: ", syntax->program);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "; `%s --help` explains\n", syntax->program);
+    explain(syntax, text, line, sizeof line);
+    fprintf(stderr, "%s\n", line);
     return PTO_EXIT_USAGE;
 }
 
@@ -40,12 +52,13 @@ static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *form
     PTO_PRINTF_LIKE(3, 4);
 
 static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *format, ...) {
-    char text[PTO_ERROR_MESSAGE_MAX];
+    char text[PTO_ERROR_MESSAGE_MAX], line[LINE_MAX_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    pto_error_set(err, PTO_ERR_RANGE, "%s: %s; `%s --help` explains", syntax->program, text, syntax->program);
+    explain(syntax, text, line, sizeof line);
+    pto_error_set(err, PTO_ERR_RANGE, "%s", line);
     return PTO_EXIT_USAGE;
 }
 
@@ -55,11 +68,8 @@ static int unknown_option(const pto_syntax_t *syntax, const char *name, pto_erro
     for (const pto_option_t *option; count < NAMES_MAX && (option = pto_syntax_option(syntax, count - 1));)
         known[count++] = option->name;
     const char *near = pto_suggest(name, known, count);
-    if (!near)
-        return refuse(syntax, err, "unknown option '--%s'", name);
-    pto_error_set(err, PTO_ERR_NOT_FOUND, "%s: unknown option '--%s'; did you mean '--%s'?", syntax->program,
-                  name, near);
-    return PTO_EXIT_USAGE;
+    return near ? refuse(syntax, err, "unknown option '--%s'; did you mean '--%s'?", name, near)
+                : refuse(syntax, err, "unknown option '--%s'", name);
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -88,18 +98,50 @@ pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err)
     return status;
 }
 
-pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
-                            pto_error_t *err) {
+/* Numbers without a unit are often meant in a larger one: 80 of GPU memory is 80GiB. */
+static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, pto_error_t *err) {
+    enum { GIB_MOST = 4096 };
+    char least_text[PTO_BYTES_TEXT_MAX];
+    int64_t parsed = 0;
+    pto_status_t status = pto_bytes_parse(text, &parsed, err);
+    if (status == PTO_OK && (double)parsed < least) {
+        pto_bytes_format((int64_t)least, least_text, sizeof least_text);
+        if (parsed > 0 && text[strspn(text, "0123456789")] == '\0')
+            return pto_error_set(err, PTO_ERR_RANGE, "%s bytes is less than %s; did you mean %s%s?", text,
+                                 least_text, text, parsed < GIB_MOST ? "GiB" : "MiB");
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is less than %s", text, least_text);
+    }
+    if (status == PTO_OK)
+        *bytes = parsed;
+    return status;
+}
+
+pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*word_at)(int i),
+                              pto_error_t *err) {
     char known[256] = "";
     for (int i = 0; word_at(i); i++) {
-        if (strcmp(text, word_at(i)) == 0) {
-            *found = i;
-            return PTO_OK;
-        }
         strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
         strncat(known, word_at(i), sizeof known - strlen(known) - 1);
     }
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
+}
+
+pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
+                            pto_error_t *err) {
+    enum { FEW = 6 }; /* words, which are best listed */
+    const char *word[NAMES_MAX] = {NULL};
+    int count = 0;
+    for (; count < NAMES_MAX && word_at(count); count++) {
+        word[count] = word_at(count);
+        if (strcmp(text, word[count]) == 0) {
+            *found = count;
+            return PTO_OK;
+        }
+    }
+    const char *near = count > FEW ? pto_suggest(text, word, count) : NULL;
+    if (near)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; did you mean '%s'?", what, text, near);
+    return pto_word_unknown(text, what, word_at, err);
 }
 
 /* --- help ---------------------------------------------------------------------------------------------- */
@@ -263,6 +305,9 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     const char *value = NULL;
     if (option->argument)
         value = equals ? equals + 1 : argv[++*index];
+    if (value && !*value) /* a script's variable that is not set */
+        return refuse(syntax, err, "--%s needs a value (%s), and this one is empty", option->name,
+                      option->argument);
     arguments->given[arguments->given_count++] = (pto_given_t){option, value};
     return -1;
 }
@@ -353,7 +398,7 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
     case PTO_VALUE_COUNT:
         return pto_count_parse(text, at, err);
     case PTO_VALUE_BYTES:
-        return pto_bytes_parse(text, at, err);
+        return parse_bytes(text, option->least, at, err);
     case PTO_VALUE_NUMBER:
         return pto_number_parse(text, option->least, option->most, at, err);
     case PTO_VALUE_OWN:

@@ -20,7 +20,7 @@ typedef enum {
     PTO_VALUE_WORD,   /* an enum or an int: the index among the words */
     PTO_VALUE_INT,    /* int, 1 to `most` */
     PTO_VALUE_COUNT,  /* int64_t, 1 or more */
-    PTO_VALUE_BYTES,  /* int64_t, 0 or more, as in 64KiB */
+    PTO_VALUE_BYTES,  /* int64_t, `least` or more, as in 64KiB */
     PTO_VALUE_NUMBER, /* double, `least` to `most` */
 } pto_value_form_t;
 
@@ -90,7 +90,8 @@ void pto_arguments_fini(pto_arguments_t *arguments);
 /* Apply the default values, then the options in the order given. Errors name the option. */
 pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target, pto_error_t *err);
 
-/* "PROGRAM: ...; `PROGRAM --help` explains" to standard error; returns PTO_EXIT_USAGE. */
+/* "PROGRAM: ...; `PROGRAM --help` explains" to standard error, without the hint where the text ends with a
+ * suggestion ("?"); returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 /* Print words in lines of at most `width` columns. The first line continues at column `indent`; the others
@@ -99,10 +100,14 @@ void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 
-/* For `apply`: the index of `text` among the words. The error calls it a `what` and lists the known
- * words. */
+/* For `apply`: the index of `text` among the words. The error calls it a `what` and suggests the nearest of
+ * many words, or lists them. */
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err);
+
+/* The error that lists the words: PTO_ERR_NOT_FOUND. */
+pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*word_at)(int i),
+                              pto_error_t *err);
 
 /* For apply: a number within these bounds, or a count of at least 1. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);

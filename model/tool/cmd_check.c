@@ -60,6 +60,25 @@ static void note_reason(run_t *run, const pto_error_t *reason) {
         run->reason = *reason;
 }
 
+/* What is special about a plan stands behind it where the line has room, else below it. */
+static void print_proved(const pto_request_t *request, const pto_check_report_t *report) {
+    bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
+    char more[64] = "", bytes[PTO_BYTES_TEXT_MAX], moved[PTO_BYTES_TEXT_MAX];
+    const char *before = staged ? "  staged" : "";
+    if (request->chunks > 1)
+        snprintf(more, sizeof more, "%s  %lld chunks", before, (long long)request->chunks);
+    else if (report->assignments > 1)
+        snprintf(more, sizeof more, "%s  %d choices", before, report->assignments);
+    else
+        snprintf(more, sizeof more, "%s", before);
+    int used = printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld", pto_size_text(request->bytes, bytes),
+                      request->strategy->name, request->algorithm->name, (long long)report->ranks,
+                      (long long)report->stages, (long long)report->messages,
+                      pto_size_short(report->moved_bytes, moved), (long long)report->accesses);
+    bool fits = used + (int)strlen(more) <= pto_terminal_width(stdout);
+    printf("%s%s\n", fits || !*more ? "" : "\n#       ", more);
+}
+
 static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t point, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_error_t reason = {0};
@@ -86,16 +105,7 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
         return pto_error_set(err, status, "%s by %s with %s, %lld bytes: %.380s",
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
-    bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[32] = "", bytes[PTO_BYTES_TEXT_MAX], moved[PTO_BYTES_TEXT_MAX];
-    if (request->chunks > 1)
-        snprintf(more, sizeof more, "  %lld chunks", (long long)request->chunks);
-    else if (report.assignments > 1)
-        snprintf(more, sizeof more, "  %d choices", report.assignments);
-    printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld%s%s\n", pto_size_text(request->bytes, bytes),
-           request->strategy->name, request->algorithm->name, (long long)report.ranks,
-           (long long)report.stages, (long long)report.messages, pto_size_short(report.moved_bytes, moved),
-           (long long)report.accesses, staged ? "  staged" : "", more);
+    print_proved(request, &report);
     run->proved++;
     return PTO_OK;
 }

@@ -64,7 +64,7 @@ static const pto_option_t own_options[] = {
     {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
      STORE(TEXT, generic)},
     {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
-    {"out", "FILE", "write there instead of to standard output", STORE(TEXT, out)},
+    {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
 
@@ -149,6 +149,8 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
+    if (options->check && !export->target->read)
+        return pto_usage_error(&syntax, "--check cannot read files for %s", options->target);
     if (take_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
@@ -305,14 +307,11 @@ static void print_losses(const losses_t *losses) {
 
 static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     losses_t losses = {0};
-    if (!export->target->read)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "--check cannot read files for %s",
-                             export->target->name);
     pto_status_t status = export->target->read(export->options.check, export, err);
     if (status != PTO_OK)
         return status;
-    printf("# portolan export --check: %s, on %s\n", export->options.check,
-           pto_machine_name(export->options.machine));
+    pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
+                   pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
     printf("# predicted times of the library's call\n# %-6s %-*s %8s  %-*s %8s %7s\n", "Bytes", RULE_WIDTH,
            "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
@@ -342,8 +341,9 @@ static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
     export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
     pto_status_t status = decide(export, err);
     if (status == PTO_OK)
-        status = export->options.out ? pto_options_write(&export->options, write_file, export, err)
-                                     : print_file(export, err);
+        status = pto_options_name_file(&export->options)
+                     ? pto_options_write(&export->options, write_file, export, err)
+                     : print_file(export, err);
     if (export->shown)
         pto_progress_end();
     return status;

@@ -83,7 +83,8 @@ static pto_status_t apply_train(void *target, const char *text, pto_error_t *err
 
 static const pto_option_t fit_options[] = {
     {"name", "NAME", "the machine's name in the file", STORE(TEXT, name)},
-    {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
+    {"out", "FILE.yaml",
+     "the machine file to write, - for standard output; one that exists is replaced only with --force",
      STORE(TEXT, out)},
     {"force", NULL, "replace that file, as a whole", STORE(FLAG, force)},
     {"report", NULL, "print the fitted parameters with intervals and residuals", STORE(FLAG, report)},
@@ -127,7 +128,7 @@ static int check_arguments(const arguments_t *arguments) {
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
     if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
-    return -1;
+    return arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : -1;
 }
 
 static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
@@ -253,6 +254,18 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     }
 }
 
+static pto_status_t write_to(const pto_machine_t *machine, const char *comment, const arguments_t *arguments,
+                             pto_error_t *err) {
+    char *text = NULL;
+    if (strcmp(arguments->out, "-") != 0)
+        return pto_machine_write(machine, comment, arguments->out, arguments->force, err);
+    pto_status_t status = pto_machine_format(machine, comment, &text, err);
+    if (status == PTO_OK)
+        fputs(text, stdout);
+    free(text);
+    return status;
+}
+
 static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t *fit,
                                   const pto_fit_collectives_t *collectives, const arguments_t *arguments,
                                   pto_error_t *err) {
@@ -262,9 +275,9 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     if (stream == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     write_comment(stream, samples, fit, collectives, arguments);
-    pto_status_t status =
-        fclose(stream) == 0 ? pto_machine_write(fit->machine, comment, arguments->out, arguments->force, err)
-                            : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    pto_status_t status = fclose(stream) == 0
+                              ? write_to(fit->machine, comment, arguments, err)
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     free(comment);
     return status;
 }

@@ -16,7 +16,7 @@ static const char usage[] =
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
     "units and terms.\n";
 
-enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
+enum { NAME_COLUMNS = 20, WHAT_COLUMN = 6, LINE_COLUMNS = 80 };
 
 /* Wraps for a terminal of 80 columns. An item without a summary is only indented. */
 static void print_item(const char *name, const char *summary) {
@@ -64,8 +64,9 @@ static void list_terms(void) {
 static void list_parameters(void) {
     for (int i = 0; i < pto_parameter_count(); i++) {
         pto_parameter_t parameter = pto_parameter_at(i);
-        printf("  %s (%s%s%s%s)\n      %s\n", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
-               parameter.term, parameter.priced ? "" : "; measured, not priced", parameter.what);
+        printf("  %s (%s%s%s%s)\n%*s", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
+               parameter.term, parameter.priced ? "" : "; measured, not priced", WHAT_COLUMN, "");
+        pto_print_wrapped(stdout, parameter.what, WHAT_COLUMN, LINE_COLUMNS);
     }
 }
 
@@ -90,6 +91,9 @@ static pto_status_t list_topology(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* A file that cannot be read is named on standard error, and the others are listed. */
+static bool any_unreadable;
+
 static void list_files(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
     glob_t found;
     char pattern[PTO_FOLDER_MAX + 16];
@@ -98,8 +102,10 @@ static void list_files(const char *folder, pto_status_t (*list_file)(const char 
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        if (list_file(found.gl_pathv[i], &err) != PTO_OK)
+        if (list_file(found.gl_pathv[i], &err) != PTO_OK) {
             pto_report_error(&err);
+            any_unreadable = true;
+        }
     globfree(&found);
 }
 
@@ -148,7 +154,8 @@ static int list(const pto_arguments_t *arguments) {
             print_kind(kind);
     for (int i = 0; arguments->operand_count == 0 && kind_at(i); i++)
         print_kind(i);
-    return pto_flush_output();
+    int code = pto_flush_output();
+    return any_unreadable ? PTO_EXIT_ERROR : code;
 }
 
 const pto_command_t pto_command_list = {

@@ -1,6 +1,7 @@
 /* portolan machine new: a machine file from datasheets, for a machine that cannot be measured yet. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "command.h"
 #include "portolan/units.h"
@@ -68,23 +69,60 @@ static pto_status_t read_link(const char *text, link_t *link, pto_error_t *err) 
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
-    if (status == PTO_OK && !(link->s_per_byte > 0 && link->s_per_byte < 1e-3)) /* a rate without a unit */
-        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a rate with a unit, such as '200 Gbit/s'",
-                             text);
+    if (status == PTO_ERR_RANGE || (status == PTO_OK && link->s_per_byte > 0 && link->s_per_byte < 1e-3))
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'",
+                         text); /* a number of SI is none: 400 would be 400 s per byte */
+}
+
+/* What a NIC is sold as: the generation of its InfiniBand, or "400G". NULL: neither. */
+static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
+    static const char *const generations[][2] = {
+        {"FDR", "56"}, {"EDR", "100"}, {"HDR", "200"}, {"NDR", "400"}, {"XDR", "800"}};
+    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbps", "Gb/s", "Gbit"};
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits + (text[digits] == ' ');
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
+        if (strcasecmp(text, generations[i][0]) == 0) {
+            snprintf(rate, rate_size, "%s Gbit/s", generations[i][1]);
+            return rate;
+        }
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings && digits > 0; i++)
+        if (strcmp(unit, spellings[i]) == 0) { /* GB are bytes */
+            snprintf(rate, rate_size, "%.*s Gbit/s", (int)digits, text);
+            return rate;
+        }
+    return NULL;
+}
+
+/* A link's name is expected unless the text begins as a number does. */
+static pto_status_t read_named_link(const char *text, link_t *link, pto_error_t *err) {
+    pto_status_t status = read_link(text, link, err);
+    if (status != PTO_OK && strspn(text, "0123456789.-") == 0)
+        return pto_word_unknown(text, "link", link_at, err);
     return status;
 }
 
 static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
-    return read_link(text, &((machine_t *)target)->gpu, err);
+    return read_named_link(text, &((machine_t *)target)->gpu, err);
 }
 
 static pto_status_t apply_host_link(void *target, const char *text, pto_error_t *err) {
-    return read_link(text, &((machine_t *)target)->host, err);
+    return read_named_link(text, &((machine_t *)target)->host, err);
 }
 
 static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) {
-    return read_link(text, &((machine_t *)target)->nic, err);
+    char rate[64];
+    pto_status_t status = read_link(text, &((machine_t *)target)->nic, err);
+    if (status != PTO_OK && nic_rate(text, rate, sizeof rate))
+        return pto_error_set(err, status, "'%.40s' is not a rate with a unit; did you mean '%s'?", text,
+                             rate);
+    return status;
 }
+
+/* 16 MiB: no GPU and no node has less, and who gives less has left out the unit. */
+#define MEMORY_LEAST_BYTES 0x1p24
 
 static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
@@ -101,10 +139,12 @@ static const pto_option_t machine_options[] = {
     {"nics", "N", "NICs of a node", STORE(COUNT, nics), .standard = "1"},
     {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", .apply = apply_nic},
     {"no-gpudirect", NULL, "NICs cannot read the memory of GPUs", STORE(FLAG, without_gpudirect)},
-    {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory)},
-    {"host-memory", "BYTES", "memory of a node's host (default: no limit)", STORE(BYTES, host_memory)},
+    {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory),
+     .least = MEMORY_LEAST_BYTES},
+    {"host-memory", "BYTES", "memory of a node's host (default: no limit)", STORE(BYTES, host_memory),
+     .least = MEMORY_LEAST_BYTES},
     {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},
-    {"out", "FILE.yaml", "write the file there instead of to standard output", STORE(TEXT, files.out)},
+    {"out", "FILE.yaml", "write the file there instead of to standard output (-)", STORE(TEXT, files.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, files.force)},
     {.name = NULL}};
 

@@ -74,11 +74,12 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
 }
 
 /* `mapper` has room for all. */
-static pto_status_t read_request(const pto_options_t *options, const pto_mapper_t **mapper,
+static pto_status_t read_request(pto_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *asked, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
     if (status == PTO_OK)
         status = check_names(options->phases, find_phase, err);
+    options->by_option = status != PTO_OK;
     *asked = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
                                  .mapper = mapper,
                                  .seeds = options->seeds,
@@ -101,7 +102,7 @@ static void print_head(const pto_options_t *options, const pto_map_result_t *res
     pto_bytes_format(scenario->bytes.value[0], bytes, sizeof bytes);
     printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective), bytes);
     if (*pto_counts_describe(&scenario->counts, text, sizeof text))
-        printf("# counts     %s\n", text);
+        pto_print_head(stdout, "counts", "%s", text);
     printf("# machine    %s\n# layout     %lld nodes x %lld GPUs x %lld owners\n",
            pto_machine_name(options->machine), (long long)result->places.nodes,
            (long long)result->places.gpus, (long long)result->places.cores);
@@ -182,7 +183,7 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
     }
 }
 
-static pto_status_t answer(const pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+static pto_status_t answer(pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
     pto_mapping_t mapping;
     pto_layout_t layout = options->scenario.layout;
     pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
@@ -204,6 +205,7 @@ static pto_status_t answer(const pto_options_t *options, const pto_map_result_t 
     for (size_t i = 0; i < sizeof file / sizeof *file && status == PTO_OK; i++)
         if (file[i].path)
             status = pto_placement_export(&export, file[i].form, file[i].path, err);
+    options->by_option = status == PTO_ERR_RANGE; /* --hosts */
     pto_mapping_fini(&mapping);
     return status;
 }
@@ -226,7 +228,22 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
+/* Before any work: files that cannot be where the table is. */
+static int check(const pto_options_t *options) {
+    const struct {
+        const char *option, *path;
+    } file[] = {{"out", options->out},
+                {"rankfile", options->rankfile},
+                {"slurm-hosts", options->slurm_hosts},
+                {"cuda-devices", options->cuda_devices}};
+    int code = -1;
+    for (size_t i = 0; i < sizeof file / sizeof *file && code < 0; i++)
+        code = pto_refuse_standard_output(&syntax, file[i].option, file[i].path);
+    return code;
+}
+
 const pto_command_t pto_command_map = {.name = "map",
                                        .summary = "propose places for processes, and price them",
                                        .syntax = &syntax,
-                                       .on_scenario = run};
+                                       .on_scenario = run,
+                                       .check = check};

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "portolan/print.h"
 #include "table.h"
+#include "terminal.h"
 
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
@@ -38,7 +39,8 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
         pto_plan_choose(&options->scenario, options->machine, 0, strategy, &plan, &price, NULL, &reason);
     const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
-        printf("%s%s does not apply: %s\n", gap, strategy->name, reason.message);
+        fputs(gap, stdout);
+        pto_print_text(stdout, "%s does not apply: %s", strategy->name, reason.message);
         *applies = false;
         return PTO_OK;
     }
@@ -56,12 +58,13 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
 }
 
 /* Check the rank before printing anything. */
-static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
+static pto_status_t check_rank(pto_options_t *options, pto_error_t *err) {
     pto_layout_t layout = options->scenario.layout;
     if (options->scenario.nodes.count > 0)
         layout.nodes = options->scenario.nodes.value[0];
     if (options->rank < pto_layout_rank_count(&layout))
         return PTO_OK;
+    options->by_option = true;
     return pto_error_set(err, PTO_ERR_RANGE, "--rank: there is no rank %" PRId64 ", only 0 to %" PRId64,
                          options->rank, pto_layout_rank_count(&layout) - 1);
 }

@@ -212,6 +212,11 @@ static int check_options(const pto_options_t *options) {
     pto_error_t err = {0};
     if (options->measured && !options->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
+    if (options->two_sweeps && options->format == PTO_FORMAT_TABLE &&
+        (options->explain || options->ci || options->bandwidth))
+        return pto_usage_error(
+            &syntax, "--explain, --ci and --bandwidth are for tables of one sweep; csv and json have "
+                     "the intervals and terms of two");
     int code = pto_check_bandwidth(&syntax, options);
     if (code >= 0)
         return code;
@@ -270,10 +275,6 @@ static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *s
     if (status != PTO_OK)
         return status;
     const pto_options_t *options = &sweeps->run[0].options;
-    if (options->format == PTO_FORMAT_TABLE && (options->explain || options->ci || options->bandwidth))
-        return pto_error_set(err, PTO_ERR_KEY,
-                             "--explain, --ci and --bandwidth are for tables of one sweep; csv and json have "
-                             "the intervals and terms of two");
     if (options->plot) {
         pto_plot_t plot = pto_sweeps_plot(sweeps);
         status = pto_plot_draw(&plot, options->plot, err);

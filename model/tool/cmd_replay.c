@@ -330,9 +330,37 @@ static const char *find_only_route(const replayed_t *replayed) {
     return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
 }
 
-static void print_kind(const replayed_t *replayed, const char *only_route, int i) {
+/* "mpi -> gas_split", or what was taken in a line below where that is too wide. */
+static void print_route(const char *taken, const char *cheapest, bool names_taken, int width) {
+    bool differs = strcmp(taken, cheapest) != 0;
+    if (differs && names_taken && (int)(strlen(taken) + strlen(" -> ") + strlen(cheapest)) > width)
+        printf("-> %s\n#   it took %s\n", cheapest, taken);
+    else if (differs)
+        printf("%s%s-> %s\n", names_taken ? taken : "", names_taken ? " " : "", cheapest);
+    else
+        printf("%s\n", cheapest);
+}
+
+enum { NAME_LEAST = 11, NAME_MAX = 40 };
+
+static const char *kind_name(const pto_recording_call_t *call, char name[NAME_MAX]) {
+    snprintf(name, NAME_MAX, "%s%s%s", pto_collective_name(call->collective), *distance_text(call) ? " " : "",
+             distance_text(call));
+    return name;
+}
+
+static int name_width(const replayed_t *replayed) {
+    int width = NAME_LEAST;
+    char name[NAME_MAX];
+    for (int i = 0; i < replayed->trace.count; i++)
+        if ((int)strlen(kind_name(&replayed->trace.call[i], name)) > width)
+            width = (int)strlen(name);
+    return width;
+}
+
+static void print_kind(const replayed_t *replayed, const char *only_route, int width, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
-    char name[40], shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
+    char name[NAME_MAX], shape[48], size[PTO_BYTES_TEXT_MAX], cheapest[PTO_SECONDS_TEXT_MAX];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX] = "-";
     double taken_s;
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
@@ -341,13 +369,9 @@ static void print_kind(const replayed_t *replayed, const char *only_route, int i
     if (taken_seconds(replayed, i, &taken_s))
         pto_seconds_format(taken_s, taken, sizeof taken);
     pto_seconds_format(cheapest_seconds(replayed, i), cheapest, sizeof cheapest);
-    snprintf(name, sizeof name, "%s%s%s", pto_collective_name(call->collective),
-             *distance_text(call) ? " " : "", distance_text(call));
-    printf("%-14s %5s %8s %5lld %8s %8s %8s  ", name, shape, pto_size_text(call->bytes, size),
-           (long long)call->times, measured, taken, cheapest);
-    if (strcmp(cheapest_name(replayed, i), call->route) != 0)
-        printf("%s%s-> ", *only_route ? "" : call->route, *only_route ? "" : " ");
-    printf("%s\n", cheapest_name(replayed, i));
+    int used = printf("%-*s %5s %8s %5lld %8s %7s %7s ", width, kind_name(call, name), shape,
+                      pto_size_text(call->bytes, size), (long long)call->times, measured, taken, cheapest);
+    print_route(call->route, cheapest_name(replayed, i), !*only_route, pto_terminal_width(stdout) - used);
 }
 
 /* What orders the kinds: what they would save, or, if no route that was taken is priced, what they take. */
@@ -389,6 +413,7 @@ static void print_kinds(const replayed_t *replayed) {
     double below = HUGE_VAL;
     bool none_priced;
     const char *only_route = find_only_route(replayed);
+    const int width = name_width(replayed);
     int64_t unpriced = unpriced_calls(replayed, &none_priced);
     if (unpriced > 0)
         pto_print_note(stdout, "%lld calls took a route that is not priced on this machine",
@@ -397,10 +422,10 @@ static void print_kinds(const replayed_t *replayed) {
     if (kind >= 0 && *only_route)
         pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
     if (kind >= 0)
-        printf("# %-12s %5s %8s %5s %8s %8s %8s  Route\n", none_priced ? "Most time" : "To change", "Shape",
-               "Size", "Times", "Measured", "Predict.", "Cheapest");
+        printf("# %-*s %5s %8s %5s %8s %7s %7s Route\n", width - 2, none_priced ? "Most time" : "To change",
+               "Shape", "Size", "Times", "Measured", "Predict", "Best");
     for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
-        print_kind(replayed, only_route, kind);
+        print_kind(replayed, only_route, width, kind);
         below = weight_of(replayed, kind, !none_priced);
         kind = next_kind(replayed, !none_priced, below, kind);
     }
@@ -429,7 +454,8 @@ static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
         status = pto_machine_get(replay->options.machine, "node.cores", &cores, err);
     if (status != PTO_OK)
         return status;
-    if (memory == PTO_MEMORY_GPU && gpus < 1)
+    replay->options.by_option = memory == PTO_MEMORY_GPU && gpus < 1;
+    if (replay->options.by_option)
         return pto_error_set(err, PTO_ERR_RANGE, "--memory gpu: nodes of %s have no GPUs",
                              pto_machine_name(replay->options.machine));
     replay->in_host = memory == PTO_MEMORY_HOST || gpus < 1;
@@ -517,8 +543,9 @@ static int run(const pto_arguments_t *given) {
         code = pto_usage_error(&syntax, "no machine given (--machine)");
     replay.trace.rank = replay.options.rank;
     if (code < 0)
-        code = replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output()
-                                                                      : pto_report_error(&err);
+        code = replay_all(&replay, given->operand[0], &err) == PTO_OK
+                   ? pto_flush_output()
+                   : pto_options_fail(&replay.options, &err);
     pto_options_fini(&replay.options);
     return code;
 }

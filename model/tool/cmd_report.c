@@ -53,7 +53,8 @@ static pto_status_t apply_rows(void *target, const char *text, pto_error_t *err)
 }
 
 static const pto_option_t report_options[] = {
-    {"out", "FILE.html", "the page to write; -o for short, as wherever --out is", STORE(TEXT, shared.out)},
+    {"out", "FILE.html", "the page to write, - for standard output; -o for short, as wherever --out is",
+     STORE(TEXT, shared.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
     {"rows", "FROM:TO[:FACTOR]|N", "numbers of nodes to compare", .apply = apply_rows},
     {"sliders", "N", "how many parameters have a slider: those that matter most", STORE(INT, sliders),
@@ -187,6 +188,7 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
     bool of_scenario = !arguments->collectives && !arguments->step;
     if (of_scenario)
         status = pto_report_rows(&options->scenario, &arguments->rows, err);
+    options->by_option = status == PTO_ERR_RANGE; /* --rows */
     if (status == PTO_OK && of_scenario)
         status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
     if (status == PTO_OK)
@@ -214,7 +216,7 @@ static int read_files(arguments_t *arguments, pto_collectives_t *collectives) {
 
 static int make_page(arguments_t *arguments) {
     pto_error_t err = {0};
-    return make(arguments, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    return make(arguments, &err) == PTO_OK ? pto_flush_output() : pto_options_fail(&arguments->shared, &err);
 }
 
 static int report_measured(arguments_t *arguments) {
@@ -243,7 +245,7 @@ static int report_step(arguments_t *arguments) {
         arguments->step = NULL;
         pto_step_fini(&step);
     } else {
-        code = pto_report_error(&err);
+        code = pto_options_fail(&arguments->shared, &err);
     }
     pto_workload_fini(&workload);
     return code;

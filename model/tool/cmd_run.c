@@ -9,6 +9,8 @@
 #include "command.h"
 #include "find_machine.h"
 #include "machine_folders.h"
+#include "option_apply.h"
+#include "portolan/strategy.h"
 
 static const char usage[] =
     "usage: portolan run --machine FILE|NAME [OPTIONS] -- mpirun ... PROGRAM ...\n"
@@ -33,7 +35,8 @@ typedef struct {
 static const pto_option_t options[] = {
     {"machine", "FILE|NAME", "machine file, or the name of one in the machines folders",
      STORE(TEXT, machine)},
-    {"strategy", "NAME", "use this strategy alone, wherever it applies", STORE(TEXT, strategy)},
+    {"strategy", "NAME", "use this strategy alone, wherever it applies", STORE(TEXT, strategy),
+     .word_at = pto_option_strategy_at},
     {"summary", NULL, "at the end, print what was done with the calls", STORE(FLAG, summary)},
     {"report", "FILE", "write a line for each call of process 0; of every process if FILE contains %r",
      STORE(TEXT, report)},
@@ -137,10 +140,19 @@ static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%s: %s", command[0], strerror(errno));
 }
 
+/* The processes would say so only once they run, each of them. */
+static pto_status_t check_strategy(const char *name, pto_error_t *err) {
+    const pto_strategy_t *found;
+    pto_error_t cause = {0};
+    if (!name || pto_strategy_find(name, &found, &cause) == PTO_OK)
+        return PTO_OK;
+    return pto_error_set(err, cause.status, "--strategy: %s", cause.message);
+}
+
 static int run_program(const pto_arguments_t *arguments) {
     run_t run = {.machine = getenv("PORTOLAN_MACHINE")};
     pto_error_t err = {0};
-    if (pto_arguments_apply(arguments, &run, &err) != PTO_OK)
+    if (pto_arguments_apply(arguments, &run, &err) != PTO_OK || check_strategy(run.strategy, &err) != PTO_OK)
         return pto_usage_error(&syntax, "%s", err.message);
     if (!run.machine)
         return pto_usage_error(&syntax, "--machine is missing");

@@ -332,6 +332,14 @@ static pto_status_t print_model_error(const pto_machine_t *machine, const pto_co
     return status;
 }
 
+/* The table says what each cell lacks; a script that reads no table must not take it for a score. */
+static pto_status_t check_predicted(const pto_score_t *score, pto_error_t *err) {
+    bool any = score->is_cut;
+    for (int64_t i = 0; i < score->cell_count && !any; i++)
+        any = score->cell[i].picked >= 0;
+    return any ? PTO_OK : pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no cell could be predicted");
+}
+
 static pto_status_t score_and_print(arguments_t *arguments, const pto_collectives_t *collectives,
                                     pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
@@ -351,6 +359,8 @@ static pto_status_t score_and_print(arguments_t *arguments, const pto_collective
     print.all = options->all;
     if (status == PTO_OK)
         status = score_print(&score, collectives, options->machine, &print, err);
+    if (status == PTO_OK)
+        status = check_predicted(&score, err);
     pto_score_fini(&score);
     return status;
 }

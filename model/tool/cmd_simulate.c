@@ -69,16 +69,56 @@ static void find_widths(const pto_predictions_t *predictions, const pto_simulati
     }
 }
 
+enum { MESSAGES_WIDTH = 8 };
+
+/* Resources from `first` up to `end`; with the messages in the last part. */
+typedef struct {
+    const int *width; /* of each; 0: it has no column */
+    int first, end;
+    bool with_messages;
+} part_t;
+
 static void print_where_row(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
-                            int64_t cell, const int width[PTO_RESOURCE_COUNT]) {
+                            int64_t cell, const part_t *part) {
     char at[PTO_BYTES_TEXT_MAX], text[32];
     printf("# %-7s %-13s",
            pto_point_text(predictions, predictions->point[cell / predictions->strategy_count], at),
            predictions->strategy[cell % predictions->strategy_count]->name);
-    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-        if (width[i])
-            printf(" %*s", width[i], use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
-    printf(" %8lld\n", (long long)simulation[cell].messages);
+    for (int i = part->first; i < part->end; i++)
+        if (part->width[i])
+            printf(" %*s", part->width[i],
+                   use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
+    if (part->with_messages)
+        printf(" %*lld", MESSAGES_WIDTH, (long long)simulation[cell].messages);
+    putchar('\n');
+}
+
+static void print_part(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
+                       const part_t *part) {
+    printf("# %-7s %-13s", pto_sweep_heading(predictions->sweep), "Strategy");
+    for (int i = part->first; i < part->end; i++)
+        if (part->width[i])
+            printf(" %*s", part->width[i], pto_resource_short_name((pto_resource_t)i));
+    puts(part->with_messages ? " Messages" : "");
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
+        if (predictions->prediction[cell].applicable)
+            print_where_row(predictions, simulation, cell, part);
+}
+
+/* The columns from `first` on that fit into a line, one at least; the messages have the room that is left. */
+static part_t choose_part(const int width[PTO_RESOURCE_COUNT], int first) {
+    enum { NAMES_WIDTH = 2 + 7 + 1 + 13 };
+    part_t part = {.width = width, .first = first, .end = first};
+    int used = NAMES_WIDTH, columns = 0;
+    for (; part.end < PTO_RESOURCE_COUNT; part.end++) {
+        int more = width[part.end] ? 1 + width[part.end] : 0;
+        if (columns > 0 && used + more > pto_terminal_width(stdout))
+            return part;
+        used += more;
+        columns += more > 0;
+    }
+    part.with_messages = columns == 0 || used + 1 + MESSAGES_WIDTH <= pto_terminal_width(stdout);
+    return part;
 }
 
 static void print_where(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
@@ -91,14 +131,10 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
                    "routes: of a node; fabric: of the machine; the others: of a %s.",
                    in_host ? "process" : "GPU");
     find_widths(predictions, simulation, width);
-    printf("# %-7s %-13s", pto_sweep_heading(predictions->sweep), "Strategy");
-    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-        if (width[i])
-            printf(" %*s", width[i], pto_resource_short_name((pto_resource_t)i));
-    printf(" Messages\n");
-    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
-        if (predictions->prediction[cell].applicable)
-            print_where_row(predictions, simulation, cell, width);
+    for (part_t part = {.with_messages = false}; !part.with_messages;) {
+        part = choose_part(width, part.end);
+        print_part(predictions, simulation, &part);
+    }
 }
 
 /* --- for programs -------------------------------------------------------------------------------------- */
@@ -161,6 +197,8 @@ static int check_options(const pto_options_t *options) {
     int strategies;
     pto_error_t err = {0};
     int code = pto_check_bandwidth(&syntax, options);
+    if (code < 0)
+        code = pto_refuse_standard_output(&syntax, "trace", options->trace);
     if (code >= 0 || !options->trace)
         return code;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)

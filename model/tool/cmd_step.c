@@ -296,7 +296,8 @@ static int run(const pto_arguments_t *given) {
     if (code < 0 && pto_workload_read(given->operand[0], &workload, &err) != PTO_OK)
         code = pto_report_error(&err);
     if (code < 0) {
-        code = predict(&options, &workload, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        code = predict(&options, &workload, &err) == PTO_OK ? pto_flush_output()
+                                                            : pto_options_fail(&options, &err);
         pto_workload_fini(&workload);
     }
     pto_options_fini(&options);

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "plot.h"
 #include "portolan/topology.h"
+#include "terminal.h"
 #include "topology_plot.h"
 
 static const char usage[] =
@@ -58,7 +59,7 @@ static const pto_syntax_t syntax = {
 /* --- finding it ----------------------------------------------------------------------------------------- */
 
 static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
-    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64], near[PTO_FILE_NAME_MAX];
     if (strchr(name, '/') || strchr(name, '.'))
         return pto_topology_open(name, topology, err);
     for (int i = 0; pto_topology_folder(i, folder); i++) {
@@ -67,6 +68,8 @@ static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_
         if (status != PTO_ERR_IO)
             return status;
     }
+    if (pto_folders_suggest(pto_topology_folder, name, near))
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; did you mean '%s'?", name, near);
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; `portolan list topologies` shows all",
                          name);
 }
@@ -105,6 +108,8 @@ static void print_links(const pto_topology_t *topology) {
     }
 }
 
+enum { FROM_WIDTH = 11, ROUTE_WIDTH = 10 };
+
 static void print_pair(const pto_topology_t *topology, int from, int to) {
     char text[32] = "-";
     const int *link;
@@ -112,20 +117,29 @@ static void print_pair(const pto_topology_t *topology, int from, int to) {
     if (count > 0)
         snprintf(text, sizeof text, "%.3g/%d", gb_per_s(pto_topology_route_s_per_byte(topology, from, to)),
                  count);
-    printf(" %9s", text);
+    printf(" %*s", ROUTE_WIDTH - 1, text);
 }
 
-static void print_routes(const pto_topology_t *topology) {
-    int devices = device_total(topology);
-    printf("# %-9s", "routes");
-    for (int to = 0; to < devices; to++)
-        printf(" %9s", pto_topology_vertex_name(topology, to));
-    for (int from = 0; from < devices; from++) {
-        printf("\n%-11s", pto_topology_vertex_name(topology, from));
-        for (int to = 0; to < devices; to++)
+/* The columns of the devices from `first` up to `end`. */
+static void print_routes_to(const pto_topology_t *topology, int first, int end) {
+    printf("# %-*s", FROM_WIDTH - 2, "routes");
+    for (int to = first; to < end; to++)
+        printf(" %*s", ROUTE_WIDTH - 1, pto_topology_vertex_name(topology, to));
+    for (int from = 0; from < device_total(topology); from++) {
+        printf("\n%-*s", FROM_WIDTH, pto_topology_vertex_name(topology, from));
+        for (int to = first; to < end; to++)
             print_pair(topology, from, to);
     }
     printf("\n");
+}
+
+/* As many columns side by side as fit. */
+static void print_routes(const pto_topology_t *topology) {
+    int devices = device_total(topology);
+    int most = (pto_terminal_width(stdout) - FROM_WIDTH) / ROUTE_WIDTH;
+    most = most > 0 ? most : 1;
+    for (int first = 0; first < devices; first += most)
+        print_routes_to(topology, first, first + most < devices ? first + most : devices);
 }
 
 static void print_text(const pto_topology_t *topology) {
@@ -135,7 +149,7 @@ static void print_text(const pto_topology_t *topology) {
            pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
            pto_topology_device_count(topology, PTO_DEVICE_NIC));
     if (source)
-        printf("# source: %s\n", source);
+        pto_print_note(stdout, "source: %s", source);
     print_links(topology);
     print_routes(topology);
 }

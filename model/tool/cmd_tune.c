@@ -249,9 +249,17 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     if (!is_tuned(scenario->collective))
         return pto_usage_error(&syntax, "--collective: no strategy stages in %s",
                                pto_collective_name(scenario->collective));
+    if (scenario->layout.procs_per_gpu == 1)
+        return pto_usage_error(&syntax, "--procs-per-gpu: mix is for 2 or more processes of a GPU");
     if (check_gpus(scenario->machine_path, &err) != PTO_OK)
         return pto_report_error(&err);
-    return pto_options_bind(options);
+    code = pto_options_bind(options);
+    if (code >= 0 || scenario->layout.procs_per_gpu > 1)
+        return code;
+    pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
+                  "%s has one core for each GPU, and mix is for 2 or more processes of a GPU",
+                  pto_machine_name(options->machine));
+    return pto_report_error(&err);
 }
 
 static int run(const pto_arguments_t *given) {

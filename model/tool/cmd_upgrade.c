@@ -167,25 +167,47 @@ static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
 
 /* --- one upgrade, call by call -------------------------------------------------------------------------- */
 
-enum { CALL_WIDTH = 24, ROUTE_WIDTH = 13 };
+enum { CALL_LEAST = 12, CALL_MOST = 24, COST_WIDTH = 8, GAINS_WIDTH = 8 };
 
-static double print_call_route(const pto_step_prediction_t *step, int call) {
+/* Widths of the columns of calls and routes. */
+typedef struct {
+    int call, route;
+} widths_t;
+
+static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *after) {
+    const pto_outcome_t *const outcome[] = {before, after};
+    const pto_strategy_t *strategy;
+    widths_t width = {.route = 0};
+    for (int i = 0; i < before->workload.call_count; i++)
+        for (int o = 0; o < 2 && pto_workload_is_call(&before->workload.call[i]); o++) {
+            pto_step_best(&outcome[o]->step, i, &strategy);
+            if ((int)strlen(strategy->name) > width.route)
+                width.route = (int)strlen(strategy->name);
+        }
+    width.call = pto_terminal_width(stdout) - 2 * (2 + COST_WIDTH + 2 + width.route) - GAINS_WIDTH;
+    width.call = width.call < CALL_LEAST ? CALL_LEAST : width.call > CALL_MOST ? CALL_MOST : width.call;
+    return width;
+}
+
+static double print_call_route(const pto_step_prediction_t *step, int call, int width) {
     const pto_strategy_t *strategy;
     char text[PTO_SECONDS_TEXT_MAX];
     double seconds = pto_step_best(step, call, &strategy)->price.seconds;
     pto_seconds_format(seconds, text, sizeof text);
-    printf("  %8s  %-*s", text, ROUTE_WIDTH, strategy->name);
+    printf("  %*s  %-*s", COST_WIDTH, text, width, strategy->name);
     return seconds;
 }
 
 static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after) {
-    printf("# %-*s  %-*s  %-*s   Saves\n", CALL_WIDTH - 2, "Call, once", ROUTE_WIDTH + 10, "As it is",
-           ROUTE_WIDTH + 10, "With it");
+    const widths_t width = find_widths(before, after);
+    const int both = COST_WIDTH + 2 + width.route;
+    printf("# %-*s  %-*s  %-*s   Saves\n", width.call - 2, "Call, once", both, "As it is", both, "With it");
     for (int i = 0; i < before->workload.call_count; i++) {
         if (!pto_workload_is_call(&before->workload.call[i]))
             continue;
-        printf("%-*.*s", CALL_WIDTH, CALL_WIDTH, pto_workload_call_name(&before->workload.call[i]));
-        double was = print_call_route(&before->step, i), is = print_call_route(&after->step, i);
+        printf("%-*.*s", width.call, width.call, pto_workload_call_name(&before->workload.call[i]));
+        double was = print_call_route(&before->step, i, width.route);
+        double is = print_call_route(&after->step, i, width.route);
         printf("  %5.1f%%\n", was > 0 ? 100 * (1 - is / was) : 0);
     }
 }
@@ -313,18 +335,21 @@ static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades
     return status;
 }
 
-static pto_status_t print_upgrades(const pto_arguments_t *given, const pto_options_t *options,
-                                   pto_error_t *err) {
+static pto_status_t print_upgrades(const pto_arguments_t *given, pto_options_t *options, pto_error_t *err) {
     pto_upgrades_t upgrades = {0};
     pto_status_t status = options->upgrades ? pto_upgrades_read(options->upgrades, &upgrades, err)
                                             : pto_upgrades_standard(&upgrades, err);
-    if (status == PTO_OK && options->only)
+    if (status == PTO_OK && options->only) {
         status = pto_upgrades_keep(&upgrades, options->only, err);
+        options->by_option = status != PTO_OK;
+    }
     int count = upgrades.count + 1;
     pto_outcome_t *outcome = status == PTO_OK ? calloc((size_t)count, sizeof *outcome) : NULL;
     if (status == PTO_OK)
         status = outcome ? predict_all(given, &upgrades, outcome, err)
                          : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
+    if (outcome && status != PTO_OK)
+        options->by_option = outcome[0].options.by_option;
     if (status == PTO_OK && outcome) {
         qsort(outcome + 1, (size_t)count - 1, sizeof *outcome, by_worth);
         void (*const print[])(const pto_outcome_t *, int) = {
@@ -370,7 +395,8 @@ static int run(const pto_arguments_t *given) {
     pto_scenario_init(&options.scenario);
     int code = pto_options_apply(given, &options);
     if (code < 0)
-        code = print_upgrades(given, &options, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        code = print_upgrades(given, &options, &err) == PTO_OK ? pto_flush_output()
+                                                               : pto_options_fail(&options, &err);
     pto_options_fini(&options);
     return code;
 }

@@ -33,9 +33,11 @@ static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *
     if (code < 0 && command->check)
         code = command->check(&options);
     if (code < 0) {
-        pto_status_t status = sweeps.row.kind == PTO_AXIS_NONE ? command->on_scenario(&options, &err)
-                                                               : command->on_sweeps(arguments, &sweeps, &err);
-        code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        pto_status_t status = options.two_sweeps && command->on_sweeps
+                                  ? command->on_sweeps(arguments, &sweeps, &err)
+                                  : command->on_scenario(&options, &err);
+        options.by_option = options.by_option || sweeps.by_option;
+        code = status == PTO_OK ? pto_flush_output() : pto_options_fail(&options, &err);
     }
     pto_sweeps_fini(&sweeps);
     pto_options_fini(&options);

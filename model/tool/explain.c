@@ -191,19 +191,23 @@ static void explain_missing_setup(const pto_setup_t *setup) {
 /* Compared with each strategy that needs less setup. */
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
                             const pto_prediction_t *own) {
+    char text[2048] = "";
     const char *opening = "paid back ";
     double calls;
     for (int i = 0; i < predictions->strategy_count; i++) {
+        size_t used = strlen(text);
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
             continue;
         if (isinf(calls))
-            printf("%snever against %s", opening, predictions->strategy[i]->name);
+            snprintf(text + used, sizeof text - used, "%snever against %s", opening,
+                     predictions->strategy[i]->name);
         else
-            printf("%sfrom %.0f %s on against %s", opening, calls, calls > 1 ? "calls" : "call",
-                   predictions->strategy[i]->name);
+            snprintf(text + used, sizeof text - used, "%sfrom %.0f %s on against %s", opening, calls,
+                     calls > 1 ? "calls" : "call", predictions->strategy[i]->name);
         opening = ", ";
     }
-    fputs(*opening == ',' ? "\n" : "", stdout);
+    if (*text)
+        pto_print_text(stdout, "%s", text);
 }
 
 static void explain_setup(const explained_t *explained, int64_t point, int strategy) {
@@ -239,7 +243,7 @@ static double stage_seconds(const pto_explanation_t *explanation, const char *st
 /* Equation (8h) from the path, which has the slowest stage of every chunk and the others of one: the bytes of
  * the others beside the start of the slowest. */
 static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
-                                int64_t bytes) {
+                                int64_t bytes, char *text, size_t text_size) {
     const char *slowest = NULL;
     double slowest_s = 0, bytes_s = 0;
     for (int t = 0; t < explanation->count; t++) {
@@ -253,9 +257,9 @@ static void explain_best_chunks(const pto_explanation_t *explanation, int64_t ch
     double starts_s = slowest ? stage_seconds(explanation, slowest, false) : 0;
     double best = (double)chunks * sqrt((bytes_s - slowest_s) / starts_s);
     if (starts_s > 0 && best > 0)
-        printf("; c* = sqrt(%.4g us / %.4g us) = %.3g, u* = %s = %.4g bytes",
-               1e6 * (bytes_s - slowest_s) * (double)chunks, 1e6 * starts_s / (double)chunks, best,
-               ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
+        snprintf(text, text_size, "; c* = sqrt(%.4g us / %.4g us) = %.3g, u* = %s = %.4g bytes",
+                 1e6 * (bytes_s - slowest_s) * (double)chunks, 1e6 * starts_s / (double)chunks, best,
+                 ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
 }
 
 /* How many chunks a message is cut into, and why. */
@@ -264,36 +268,36 @@ static void explain_chunks(const explained_t *explained, int64_t point, int stra
     const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);
     if (prediction->chunks == 0 || scenario->chunks == 1)
         return;
-    printf("chunks %lld, %s", (long long)prediction->chunks,
-           scenario->chunks > 0 ? "as asked for" : "the cheapest of 1, 2, 4, ...");
+    char best[160] = "";
     bool one_message =
         scenario->collective == PTO_COLLECTIVE_PAIR || scenario->collective == PTO_COLLECTIVE_MESSAGES;
     const pto_strategy_t *cut = explained->predictions->strategy[strategy];
     pto_request_t request = pto_scenario_request(scenario, point, cut, NULL);
     if (one_message)
-        explain_best_chunks(&prediction->explanation, prediction->chunks, cut->direct, request.bytes);
-    putchar('\n');
+        explain_best_chunks(&prediction->explanation, prediction->chunks, cut->direct, request.bytes, best,
+                            sizeof best);
+    pto_print_text(stdout, "chunks %lld, %s%s", (long long)prediction->chunks,
+                   scenario->chunks > 0 ? "as asked for" : "the cheapest of 1, 2, 4, ...", best);
 }
 
 static void explain_cell(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
     char at[PTO_BYTES_TEXT_MAX];
-    printf("\n%s: %s", pto_point_title(predictions, predictions->point[point], at),
-           predictions->strategy[strategy]->name);
+    const char *title = pto_point_title(predictions, predictions->point[point], at);
+    const char *name = predictions->strategy[strategy]->name;
+    putchar('\n');
     if (!prediction->applicable) {
-        printf(" does not apply: %s\n", prediction->reason);
+        pto_print_text(stdout, "%s: %s does not apply: %s", title, name, prediction->reason);
         return;
     }
     char choice[PTO_CHOICE_TEXT_MAX], seconds[PTO_SECONDS_TEXT_MAX];
     pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
-    printf(" (%s%s), %s\n", prediction->algorithm->name,
-           pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members,
-                           choice),
-           seconds);
+    pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members, choice);
+    pto_print_text(stdout, "%s: %s (%s%s), %s", title, name, prediction->algorithm->name, choice, seconds);
     char from[PTO_EXTRAPOLATED_MAX];
     if (pto_extrapolated_text(&prediction->price, from))
-        printf("extrapolated from %s\n", from);
+        pto_print_text(stdout, "extrapolated from %s", from);
     explain_chunks(explained, point, strategy);
     explain_terms(explained, prediction->explanation.term, prediction->explanation.count,
                   prediction->price.seconds);
@@ -305,8 +309,8 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     const explained_t explained = {predictions, flags, pto_file_name(pto_machine_path(predictions->machine))};
     pto_print_header(stdout, "predict --explain", predictions);
-    printf("# critical path, stage by stage:\n# Share     Time    Count   Parameter = value, line of %s\n",
-           explained.file);
+    pto_print_note(stdout, "critical path, stage by stage, with lines of %s:", explained.file);
+    puts("# Share     Time    Count   Parameter = value, line");
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++)
             explain_cell(&explained, point, i);

@@ -5,12 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/text_file.h"
 #include "machine_folders.h"
 
+static bool is_folder(const char *path) {
+    struct stat found;
+    return path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/* A folder can be opened, but is no machine file: a machine of that name may be elsewhere. */
 static bool can_open(const char *path) {
-    FILE *file = fopen(path, "r");
+    FILE *file = is_folder(path) ? NULL : fopen(path, "r");
     if (file)
         fclose(file);
     return file != NULL;
@@ -36,13 +43,18 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
 }
 
 static pto_status_t not_found(const char *name, char *const *path, int count, pto_error_t *err) {
-    char places[PTO_ERROR_MESSAGE_MAX / 2] = "";
+    char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
     for (int i = 0; i < count && path[i]; i++) {
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
         strncat(places, path[i], sizeof places - strlen(places) - 1);
+        strncat(places, is_folder(path[i]) ? " (a folder)" : "", sizeof places - strlen(places) - 1);
     }
+    if (count == 1 && is_folder(path[0]))
+        return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a machine file", path[0]);
     if (count == 1)
         return pto_error_set(err, PTO_ERR_IO, "no machine file '%s'", places);
+    if (pto_folders_suggest(pto_machine_folder, name, near))
+        return pto_error_set(err, PTO_ERR_IO, "no machine '%.40s'; did you mean '%s'?", name, near);
     return pto_error_set(err, PTO_ERR_IO,
                          "no machine '%.40s': looked for %s; `portolan list machines` shows all", name,
                          places);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { PTO_FOLDER_MAX = 1024 };
+enum { PTO_FOLDER_MAX = 1024, PTO_FILE_NAME_MAX = 64 };
 
 /* The index-th existing folder of machine files, in search order; false after the last. No folder appears
  * twice.
@@ -17,6 +17,10 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 /* The folder of topology files beside that folder, and the one of files of other libraries. */
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
 bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]);
+/* The name, without .yaml, of the file in these folders that is nearest to `name`; false if none is near. */
+bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,
+                         char near[PTO_FILE_NAME_MAX]);
+
 /* The folder of the running program; false if the system does not tell. */
 bool pto_program_folder(char folder[PTO_FOLDER_MAX]);
 

@@ -282,31 +282,48 @@ static void drop_strategies(pto_scenario_t *scenario) {
     scenario->strategy_count = 0;
 }
 
+static bool has_strategy(const pto_scenario_t *scenario, const char *name) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        if (strcmp(scenario->strategy[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A strategy that is named twice is listed once. */
+static pto_status_t add_strategy(pto_scenario_t *scenario, const char *text, size_t length,
+                                 pto_error_t *err) {
+    const pto_strategy_t *found;
+    char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
+    char *name = strndup(text, length);
+    pto_status_t status = PTO_OK;
+    if (grown)
+        scenario->strategy = grown;
+    if (!grown || !name)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    else
+        status = pto_strategy_find(name, &found, err);
+    if (status != PTO_OK || !name || has_strategy(scenario, name)) {
+        free(name);
+        return status;
+    }
+    scenario->strategy[scenario->strategy_count++] = name;
+    return PTO_OK;
+}
+
 /* One name, or several separated by commas. The first --strategy replaces the scenario's list. */
 pto_status_t pto_option_apply_strategy(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_scenario_t *scenario = &options->scenario;
+    pto_status_t status = PTO_OK;
     if (!options->has_strategies)
-        drop_strategies(scenario);
+        drop_strategies(&options->scenario);
     options->has_strategies = true;
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
-        char *name = strndup(text, length);
-        if (grown)
-            scenario->strategy = grown;
-        if (!grown || !name) {
-            free(name);
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-        }
-        scenario->strategy[scenario->strategy_count++] = name;
-        const pto_strategy_t *found;
-        pto_status_t status = pto_strategy_find(name, &found, err);
-        if (status != PTO_OK)
-            return status;
-        text += length + (text[length] == ',');
+    for (const char *name = text; name && status == PTO_OK;) {
+        size_t length = strcspn(name, ",");
+        status = length > 0 ? add_strategy(&options->scenario, name, length, err)
+                            : pto_error_set(err, PTO_ERR_RANGE, "a name in '%.80s' is empty", text);
+        name = name[length] ? name + length + 1 : NULL;
     }
-    return PTO_OK;
+    return status;
 }
 
 pto_status_t pto_option_apply_library(void *target, const char *text, pto_error_t *err) {

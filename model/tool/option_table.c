@@ -12,7 +12,8 @@
 
 /* clang-format off */
 #define MEMORY_OPTIONS                                                                                       \
-    {"memory", "gpu|host", "where the data are (default: GPU memory, if the machine has GPUs)",              \
+    {"memory", "auto|gpu|host",                                                                              \
+     "where the data are; auto (default): in GPU memory if the machine has GPUs, else in host memory",       \
      STORE(WORD, scenario.memory), .word_at = pto_option_memory_at, OVERRIDES(MEMORY)},                      \
     {"procs-per-node", "N", "host memory: processes per node (default: the machine's cores)",                \
      STORE(COUNT, scenario.procs_per_node), OVERRIDES(LAYOUT)}
@@ -163,7 +164,7 @@ const pto_option_t pto_simulate_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_traffic_options[] = {
-    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"out", "FILE.csv", "write the rows there instead of to standard output (-)", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
     {0},

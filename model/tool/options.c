@@ -8,6 +8,7 @@
 
 #include "find_machine.h"
 #include "portolan/output.h"
+#include "portolan/strategy.h"
 #include "portolan/what_if.h"
 
 int pto_report_error(const pto_error_t *err) {
@@ -80,6 +81,8 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     else if (scenario->bytes.count == 0 && pto_counts_scale(&scenario->counts) &&
              scenario->collective != PTO_COLLECTIVE_HALO)
         missing = "--bytes";
+    else if (scenario->collective == PTO_COLLECTIVE_HALO && scenario->halo.extent[0] == 0)
+        missing = "--extent";
     else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0) {
         pto_status_t status = pto_scenario_check(scenario, err);
         if (status != PTO_OK)
@@ -91,18 +94,11 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
 }
 
-/* Invalid options are usage errors; unreadable files are ordinary errors. */
-static int exit_code_of(const pto_error_t *err) {
+/* What options name, such as a machine file, may be unreadable; that is no wrong usage. */
+int pto_options_fail(const pto_options_t *options, const pto_error_t *err) {
     pto_report_error(err);
-    return err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY ? PTO_EXIT_ERROR
-                                                                                       : PTO_EXIT_USAGE;
-}
-
-static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
-    pto_status_t status = pto_scenario_check(&options->scenario, err);
-    if (status == PTO_OK)
-        status = pto_scenario_read_machine(&options->scenario, &options->machine, err);
-    return status;
+    bool by_file = err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY;
+    return options->by_option && !by_file ? PTO_EXIT_USAGE : PTO_EXIT_ERROR;
 }
 
 bool pto_what_if_is_range(const char *what_if) {
@@ -120,7 +116,7 @@ static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
                : PTO_OK;
 }
 
-pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err) {
+static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
     if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
@@ -131,6 +127,16 @@ pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err) {
             return pto_error_set(err, cause.status, "--what-if: %s", cause.message);
     }
     return options->variant.change ? options->variant.change(options->variant.context, options, err) : PTO_OK;
+}
+
+/* Note whether an option is at fault. Returns `status`. */
+static pto_status_t blame(pto_options_t *options, bool option, pto_status_t status) {
+    options->by_option = option && status != PTO_OK;
+    return status;
+}
+
+pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err) {
+    return blame(options, true, change(options, err));
 }
 
 static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
@@ -149,11 +155,21 @@ int pto_options_apply(const pto_arguments_t *arguments, void *target) {
     return status == PTO_OK ? -1 : pto_usage_error(arguments->syntax, "%s", err.message);
 }
 
+bool pto_options_name_file(const pto_options_t *options) {
+    return options->out && strcmp(options->out, "-") != 0;
+}
+
+int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path) {
+    return path && strcmp(path, "-") == 0
+               ? pto_usage_error(syntax, "--%s: standard output has the table; name a file", option)
+               : -1;
+}
+
 pto_status_t pto_options_write(const pto_options_t *options,
                                pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
                                void *context, pto_error_t *err) {
     pto_output_t *output = NULL;
-    if (!options->out)
+    if (!pto_options_name_file(options))
         return write(context, stdout, err);
     pto_status_t status = pto_output_open(options->out, options->force, &output, err);
     if (status != PTO_OK)
@@ -163,22 +179,20 @@ pto_status_t pto_options_write(const pto_options_t *options,
     return status == PTO_OK ? closed : status;
 }
 
-/* `*by_option` says whether an option is at fault, of which the machine had to know. */
-static pto_status_t open_machine(pto_options_t *options, bool *by_option, pto_error_t *err) {
-    pto_status_t status = read_machine(options, err);
-    if (status == PTO_OK) {
+/* `overridden`: what has no place in a file is what options have made of the scenario. */
+static pto_status_t open_machine(pto_options_t *options, bool overridden, pto_error_t *err) {
+    pto_status_t status = pto_scenario_check(&options->scenario, err);
+    if (status != PTO_OK)
+        return blame(options, overridden, status);
+    status = pto_scenario_read_machine(&options->scenario, &options->machine, err);
+    if (status == PTO_OK)
         status = pto_options_change(options, err);
-        *by_option = status != PTO_OK;
-    }
-    return status == PTO_OK ? bind(options, err) : status;
+    return status == PTO_OK ? blame(options, overridden, bind(options, err)) : status;
 }
 
 int pto_options_bind(pto_options_t *options) {
     pto_error_t err = {0};
-    bool by_option = false;
-    if (open_machine(options, &by_option, &err) == PTO_OK)
-        return -1;
-    return by_option ? exit_code_of(&err) : pto_report_error(&err);
+    return open_machine(options, true, &err) == PTO_OK ? -1 : pto_options_fail(options, &err);
 }
 
 /* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
@@ -211,29 +225,43 @@ int pto_options_machine(const pto_arguments_t *given, pto_options_t *options) {
     return code;
 }
 
+/* A name from a file has a place there, and is found out where it is used. */
+static pto_status_t check_library(const pto_scenario_t *scenario, pto_error_t *err) {
+    const pto_algorithm_t *found;
+    const char *name = scenario->library.name;
+    pto_error_t cause = {0};
+    if (!name || scenario->place[PTO_FIELD_LIBRARY].line > 0 ||
+        !pto_collective_is_in_mpi(scenario->collective) ||
+        pto_algorithm_find(name, scenario->collective, &found, &cause) == PTO_OK)
+        return PTO_OK;
+    return pto_error_set(err, cause.status, "--library: %s", cause.message);
+}
+
 static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
     forget_places(arguments, &options->scenario);
     pto_status_t status = pto_arguments_apply(arguments, options, err);
     if (status == PTO_OK && arguments->operand_count == 0)
         status = check_complete(&options->scenario, err);
+    if (status == PTO_OK)
+        status = check_library(&options->scenario, err);
     if (status == PTO_OK && options->variant.ask)
         status = options->variant.ask(options->variant.context, options, err);
     return status;
 }
 
-static pto_status_t open_all(const pto_arguments_t *arguments, pto_options_t *options, bool *by_option,
-                             pto_error_t *err) {
-    pto_status_t status = read_scenario(arguments, options, err);
-    if (status != PTO_OK)
-        return status;
-    status = apply(arguments, options, err);
-    *by_option = status != PTO_OK;
-    return status == PTO_OK ? open_machine(options, by_option, err) : status;
+static bool is_overridden(const pto_arguments_t *arguments) {
+    for (int i = 0; i < arguments->given_count; i++)
+        if (arguments->given[i].option->overrides > 0)
+            return true;
+    return false;
 }
 
 pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
-    bool by_option = false;
-    return open_all(arguments, options, &by_option, err);
+    pto_status_t status = read_scenario(arguments, options, err);
+    if (status != PTO_OK)
+        return status;
+    status = blame(options, true, apply(arguments, options, err));
+    return status == PTO_OK ? open_machine(options, is_overridden(arguments), err) : status;
 }
 
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
@@ -245,11 +273,11 @@ int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options)
     if (arguments->operand_count + arguments->given_count == 0)
         return pto_usage_error(syntax, "neither a scenario nor options are given");
     pto_error_t err = {0};
-    bool by_option = false;
-    if (open_all(arguments, options, &by_option, &err) == PTO_OK)
+    if (pto_options_open(arguments, options, &err) == PTO_OK)
         return -1;
+    int code = pto_options_fail(options, &err);
     pto_options_fini(options);
-    return by_option ? exit_code_of(&err) : pto_report_error(&err);
+    return code;
 }
 
 int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what) {

@@ -36,7 +36,7 @@ struct pto_options {
     const char **what_if;    /* --what-if, each borrowed from argv */
     const char *plot;        /* NULL: not requested; both borrowed from argv */
     const char *measured;
-    const char *out;   /* NULL: standard output, or no file; borrowed from argv */
+    const char *out;   /* NULL, "-": standard output, or no file; borrowed from argv */
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
     pto_format_t format;
@@ -46,12 +46,14 @@ struct pto_options {
     int what_if_count;
     int metric, seeds; /* map */
     bool force;
+    bool by_option;      /* what failed is wrong usage of an option: see pto_options_fail */
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
     bool explain;
     bool ci;
     bool all;
-    bool compare;  /* predict, pick: before and after --what-if */
+    bool compare; /* predict, pick: before and after --what-if */
+    bool two_sweeps;
     bool simulate; /* step: besides prices */
     bool unroll;
     bool commutative;     /* export */
@@ -106,6 +108,13 @@ int pto_options_apply(const pto_arguments_t *arguments, void *target);
  * error: the scenario has several. */
 int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what);
 
+/* Whether --out names a file: without it, and with -, the output goes to standard output. */
+bool pto_options_name_file(const pto_options_t *options);
+
+/* Of a command that prints a table besides the file of this option: `path` must not be -, standard output.
+ * Returns -1, or the exit code after printing the error. */
+int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path);
+
 /* Call `write` with the stream of --out, or with standard output. What fails leaves no file. */
 pto_status_t pto_options_write(const pto_options_t *options,
                                pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
@@ -113,6 +122,10 @@ pto_status_t pto_options_write(const pto_options_t *options,
 
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
+
+/* Print an error of a command that has these options. Returns PTO_EXIT_USAGE if an option is at fault
+ * (`by_option`), else PTO_EXIT_ERROR: a file is, or what was asked cannot be done or priced. */
+int pto_options_fail(const pto_options_t *options, const pto_error_t *err);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */
 int pto_report_error(const pto_error_t *err);

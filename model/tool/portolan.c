@@ -43,7 +43,7 @@ static void print_usage(FILE *stream) {
           "example:\n"
           "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
           "\n"
-          "exit codes: 0 done, 1 an error (file:line:column: message), 2 wrong usage.\n",
+          "exit codes: 0 done, 1 failed (file:line:column: message), 2 wrong usage.\n",
           stream);
 }
 

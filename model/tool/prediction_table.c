@@ -12,12 +12,14 @@ enum {
     RATE_WIDTH = 9,      /* "12.3 GB/s" */
     INTERVAL_WIDTH = 15, /* "12.3..14.5 us" */
     CHOICE_MAX = 160,
+    WIDE_GAP = 2,
 };
 
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_options_t *options;
     bool *is_shown; /* by strategy; NULL: all */
+    int gap;        /* blanks between columns: 2, or 1 where columns that were asked for fit only so */
 } columns_t;
 
 static bool has_bandwidths(const columns_t *columns) {
@@ -64,7 +66,7 @@ static int rest_width(const pto_predictions_t *predictions) {
         size_t length = strlen(choice_text(predictions, point, text));
         longest = length > longest ? length : longest;
     }
-    return POINT_WIDTH + 2 + (int)longest;
+    return POINT_WIDTH + WIDE_GAP + (int)longest;
 }
 
 /* --- which columns ------------------------------------------------------------------------------------- */
@@ -76,7 +78,7 @@ static double least_ratio(const columns_t *columns, int strategy) {
         pto_cost_t cost, best;
         int winner = pto_pick_at(columns->predictions, point);
         if (winner >= 0 && cost_at(columns, point, strategy, &cost) && cost_at(columns, point, winner, &best))
-            least = fmin(least, cost.value / best.value);
+            least = fmin(least, cost.value > best.value ? cost.value / best.value : 1); /* both may be 0 */
     }
     return least;
 }
@@ -96,7 +98,7 @@ static void show_best(columns_t *columns, double *ratio, int width) {
     for (int i = 0; i < count; i++)
         ratio[i] = pto_has_column(columns->predictions, i) ? least_ratio(columns, i) : INFINITY;
     for (int shown = 0, next; (next = next_best(ratio, count)) >= 0; shown++) {
-        used += 2 + column_width(columns, next);
+        used += WIDE_GAP + column_width(columns, next);
         if (used > width && shown >= 1)
             break;
         columns->is_shown[next] = true;
@@ -104,10 +106,23 @@ static void show_best(columns_t *columns, double *ratio, int width) {
     }
 }
 
+static int choose_gap(const columns_t *columns, int width) {
+    int used = rest_width(columns->predictions), gaps = 1;
+    for (int i = 0; i < columns->predictions->strategy_count; i++)
+        if (is_shown(columns, i)) {
+            used += WIDE_GAP + column_width(columns, i);
+            gaps++;
+        }
+    return used > width && used - gaps <= width ? 1 : WIDE_GAP;
+}
+
 static void choose_columns(columns_t *columns, int width) {
     size_t count = (size_t)columns->predictions->strategy_count;
-    if (columns->options->all || columns->predictions->scenario->strategy_count > 0)
+    columns->gap = WIDE_GAP;
+    if (columns->options->all || columns->predictions->scenario->strategy_count > 0) {
+        columns->gap = choose_gap(columns, width);
         return;
+    }
     double *ratio = calloc(count, sizeof *ratio);
     if (ratio)
         columns->is_shown = calloc(count, sizeof *columns->is_shown);
@@ -140,6 +155,8 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
         return pto_usage_error(syntax, "--bandwidth: a halo's bytes differ between neighbors");
     if (options->by != PTO_BY_TIME)
         return pto_usage_error(syntax, "--bandwidth and --energy exclude each other");
+    if (options->explain)
+        return pto_usage_error(syntax, "--bandwidth and --explain exclude each other: terms are times");
     return -1;
 }
 
@@ -176,7 +193,7 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
 
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
-    if (has_bandwidths(columns)) {
+    if (has_bandwidths(columns) && value > 0) {
         double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
         int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
         snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);
@@ -211,8 +228,8 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
             continue;
         if (cost_at(columns, point, i, &cost))
             cost_text(columns, point, cost.value, text);
-        fprintf(stream, "  %s%*s%s", i == winner ? pto_terminal_bold(stream) : "", column_width(columns, i),
-                text, i == winner ? pto_terminal_plain(stream) : "");
+        fprintf(stream, "%*s%s%*s%s", columns->gap, "", i == winner ? pto_terminal_bold(stream) : "",
+                column_width(columns, i), text, i == winner ? pto_terminal_plain(stream) : "");
     }
 }
 
@@ -225,7 +242,7 @@ static void print_intervals(FILE *stream, const columns_t *columns, int64_t poin
             continue;
         if (cost_at(columns, point, i, &cost))
             interval_text(columns, point, &cost, text, sizeof text);
-        fprintf(stream, "  %*s", column_width(columns, i), text);
+        fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i), text);
     }
     fputc('\n', stream);
 }
@@ -235,8 +252,9 @@ static void print_heading(FILE *stream, const columns_t *columns) {
     fprintf(stream, "# %-*s", POINT_WIDTH - 2, pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_shown(columns, i))
-            fprintf(stream, "  %*s", column_width(columns, i), predictions->strategy[i]->name);
-    fputs("  Cheapest\n", stream);
+            fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i),
+                    predictions->strategy[i]->name);
+    fprintf(stream, "%*sCheapest\n", columns->gap, "");
 }
 
 /* What the marks behind a choice mean. */
@@ -270,7 +288,7 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
         print_costs(stream, &columns, point);
-        fprintf(stream, "  %s\n", choice_text(predictions, point, text));
+        fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(predictions, point, text));
         if (options->ci)
             print_intervals(stream, &columns, point);
     }

@@ -29,7 +29,7 @@ static double estimate_left_s(const pto_progress_t *progress, double seconds) {
     double total = (double)progress->total, done = (double)progress->done;
     if (total > 0 && done > 0)
         return seconds * (total - done) / done;
-    return progress->second > 0 ? total / (double)progress->second - seconds : 0;
+    return progress->work_per_s > 0 ? total / (double)progress->work_per_s - seconds : 0;
 }
 
 /* "pricing: 35 %, 4 s, about 8 s left (dup_devptr by ring)" */

@@ -29,17 +29,26 @@ static void print_nodes(const pto_node_counts_t *nodes) {
     putchar('\n');
 }
 
+static void print_measured(const pto_collectives_t *collectives) {
+    const char *machine = pto_collectives_provenance(collectives, "machine");
+    char files[512] = "";
+    for (int i = 0; i < collectives->file_count; i++) {
+        size_t used = strlen(files);
+        snprintf(files + used, sizeof files - used, "%s%s", i ? ", " : "",
+                 pto_file_name(collectives->path[i]));
+    }
+    pto_print_head(stdout, "measured", "%s (%s)",
+                   machine ? machine : "on a machine that the files don't name", files);
+}
+
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
-    const char *measured = pto_collectives_provenance(printer->collectives, "machine");
     puts("# portolan score: what is predicted beside what was measured");
     pto_print_machine(stdout, printer->machine);
     pto_print_changes(stdout, printer->machine);
-    printf("# measured   %s (", measured ? measured : "on a machine that the files don't name");
-    for (int i = 0; i < printer->collectives->file_count; i++)
-        printf("%s%s", i ? ", " : "", pto_file_name(printer->collectives->path[i]));
+    print_measured(printer->collectives);
     char least[PTO_BYTES_TEXT_MAX];
-    printf(")\n# times      the %s over runs; %s and up\n",
+    printf("# times      the %s over runs; %s and up\n",
            options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median",
            pto_size_text(options->min_bytes, least));
     printf("# clear      cells in which the second takes at least %g%% longer than the best\n",

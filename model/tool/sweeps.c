@@ -239,6 +239,7 @@ static pto_status_t ask(void *context, pto_options_t *options, pto_error_t *err)
         sweeps->at_row = 1; /* a wrong what-if is an error, whatever it is compared with */
     if (status == PTO_OK)
         status = take_value(&sweeps->row, sweeps->at_row, options, err);
+    options->two_sweeps = sweeps->row.kind != PTO_AXIS_NONE;
     return status == PTO_OK ? take_value(&sweeps->column, sweeps->at_column, options, err) : status;
 }
 
@@ -292,11 +293,14 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
 }
 
 /* Keep why a run cannot be asked. Returns its status if that ends all of them. */
-static pto_status_t note_fault(pto_sweeps_run_t *run, const pto_error_t *fault, pto_error_t *first,
-                               pto_error_t *err) {
+static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, const pto_error_t *fault,
+                               pto_error_t *first, pto_error_t *err) {
+    const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;
     memcpy(run->reason, fault->message, sizeof run->reason);
+    if (first->status == PTO_OK || ends)
+        sweeps->by_option = run->options.by_option;
     *first = first->status == PTO_OK ? *fault : *first;
-    if (fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE)
+    if (ends)
         return pto_error_set(err, fault->status, "%s", fault->message);
     return PTO_OK;
 }
@@ -309,7 +313,7 @@ static pto_status_t predict_runs(pto_sweeps_t *sweeps, bool *any, pto_error_t *f
             continue;
         if (predict_run(&sweeps->run[i], &fault) == PTO_OK)
             *any = true;
-        else if (note_fault(&sweeps->run[i], &fault, first, err) != PTO_OK)
+        else if (note_fault(sweeps, &sweeps->run[i], &fault, first, err) != PTO_OK)
             return fault.status;
     }
     return PTO_OK;
@@ -325,7 +329,7 @@ pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arg
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
         pto_error_t fault = {.status = PTO_OK};
         if (open_run(sweeps, i, arguments, &work, &fault) != PTO_OK &&
-            note_fault(&sweeps->run[i], &fault, &first, err) != PTO_OK)
+            note_fault(sweeps, &sweeps->run[i], &fault, &first, err) != PTO_OK)
             return fault.status;
     }
     bool shown = pto_progress_begin_parts("pricing", work, PTO_WORK_PER_SECOND);

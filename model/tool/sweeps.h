@@ -38,6 +38,7 @@ typedef struct {
     pto_axis_t column;     /* a second range of --what-if; PTO_AXIS_NONE: the scenario's own sweep */
     int at_row, at_column; /* of the run that is being opened */
     pto_sweeps_run_t *run; /* by row, then by column of a second range */
+    bool by_option;        /* as pto_options_t's, of the first run that failed */
 } pto_sweeps_t;
 
 /* For pto_options_t: finds the axes among the options the first time, and leaves them the run at_row,

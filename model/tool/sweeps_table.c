@@ -36,8 +36,8 @@ static unsigned varying(const pto_sweeps_t *sweeps) {
 
 static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) {
     if (axis->kind == PTO_AXIS_WHAT_IF)
-        fprintf(stream, "# %-10s %s, %s to %s\n", title, axis->heading, axis->label[0],
-                axis->label[axis->count - 1]);
+        pto_print_head(stream, title, "%s, %s to %s", axis->heading, axis->label[0],
+                       axis->label[axis->count - 1]);
 }
 
 void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {

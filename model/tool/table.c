@@ -118,7 +118,7 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
 
 void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
     char text[PTO_LAYOUT_TEXT_MAX];
-    fprintf(stream, "# layout     %s\n", pto_layout_text(layout, text));
+    pto_print_head(stream, "layout", "%s", pto_layout_text(layout, text));
 }
 
 void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
@@ -138,7 +138,7 @@ void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsi
     const pto_layout_t *layout = &predictions->scenario->layout;
     char text[PTO_LAYOUT_TEXT_MAX];
     if (varies & 1u << PTO_SWEEP_NODES)
-        fprintf(stream, "# layout     %s\n", pto_node_text(layout, text));
+        pto_print_head(stream, "layout", "%s", pto_node_text(layout, text));
     else
         pto_print_layout(stream, layout);
     print_size(stream, predictions, varies);
@@ -327,8 +327,20 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
     return !reason_to_hide(predictions, strategy);
 }
 
+/* A price of 0 looks like a fault unless it is explained. */
+static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
+    bool is_free = false;
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        is_free = is_free || (prediction->applicable && !(prediction->price.seconds > 0));
+    }
+    if (is_free && predictions->scenario->bytes.count > 0 && predictions->scenario->bytes.value[0] == 0)
+        pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
+    print_empty(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);

@@ -37,36 +37,64 @@ const char *pto_terminal_bold(FILE *stream) { return has_emphasis(stream) ? "\03
 
 const char *pto_terminal_plain(FILE *stream) { return has_emphasis(stream) ? "\033[0m" : ""; }
 
-static void print_wrapped(FILE *stream, const char *text) {
-    size_t width = (size_t)pto_terminal_width(stream), used = 1;
-    fputc('#', stream);
+/* Words in lines of the terminal's width: the first line begins with `first`, the others with `others`. */
+static void print_wrapped(FILE *stream, const char *text, const char *first, const char *others) {
+    size_t width = (size_t)pto_terminal_width(stream), used = strlen(first);
+    bool has_word = false;
+    fputs(first, stream);
     for (size_t length; *(text += strspn(text, " ")) != '\0'; text += length) {
         length = strcspn(text, " ");
-        if (used > 4 && used + 1 + length > width) {
-            fputs("\n#  ", stream);
-            used = 3;
+        if (has_word && used + 1 + length > width) {
+            fprintf(stream, "\n%s", others);
+            used = strlen(others);
+            has_word = false;
         }
-        fprintf(stream, " %.*s", (int)length, text);
-        used += 1 + length;
+        fprintf(stream, "%s%.*s", has_word ? " " : "", (int)length, text);
+        used += has_word + length;
+        has_word = true;
     }
     fputc('\n', stream);
 }
 
-void pto_print_note(FILE *stream, const char *format, ...) {
-    va_list given, again;
-    va_start(given, format);
+static void print_formatted(FILE *stream, const char *first, const char *others, const char *format,
+                            va_list given) {
+    va_list again;
     va_copy(again, given);
     int length = vsnprintf(NULL, 0, format, given);
     char *text = length < 0 ? NULL : malloc((size_t)length + 1);
     if (text) {
         vsnprintf(text, (size_t)length + 1, format, again);
-        print_wrapped(stream, text);
+        print_wrapped(stream, text, first, others);
     } else {
-        fputs("# ", stream);
+        fputs(first, stream);
         vfprintf(stream, format, again);
         fputc('\n', stream);
     }
     va_end(again);
-    va_end(given);
     free(text);
+}
+
+void pto_print_note(FILE *stream, const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    print_formatted(stream, "# ", "#   ", format, given);
+    va_end(given);
+}
+
+void pto_print_text(FILE *stream, const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    print_formatted(stream, "", "    ", format, given);
+    va_end(given);
+}
+
+void pto_print_head(FILE *stream, const char *name, const char *format, ...) {
+    enum { NAME_WIDTH = 10 };
+    static const char others[] = "#            ";
+    char first[sizeof others];
+    va_list given;
+    snprintf(first, sizeof first, "# %-*.*s ", NAME_WIDTH, NAME_WIDTH, name);
+    va_start(given, format);
+    print_formatted(stream, first, others, format, given);
+    va_end(given);
 }

@@ -15,4 +15,11 @@ const char *pto_terminal_plain(FILE *stream);
  * indented. */
 __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const char *format, ...);
 
+/* The same without "# ". */
+__attribute__((format(printf, 2, 3))) void pto_print_text(FILE *stream, const char *format, ...);
+
+/* A line above a table, "# layout     2 nodes", wrapped within its second column. */
+__attribute__((format(printf, 3, 4))) void pto_print_head(FILE *stream, const char *name, const char *format,
+                                                          ...);
+
 #endif

@@ -62,6 +62,15 @@ static const pto_topic_t topics[] = {
      "sizes   4096, 4KiB, 64MiB; ranges 64:64KiB (by factors of 2), 64:64KiB:4\n"
      "times   5 us, 2 ms; in machine files without a unit: seconds\n"
      "rates   50 GB/s, 400 Gbit/s, 20 ps/B; without a unit: seconds per byte\n"},
+    {"exit-codes", "what scripts can rely on",
+     "0  done\n"
+     "1  failed: a file is missing, unreadable or wrong (file:line:column: message),\n"
+     "   no strategy can be priced, a plan is wrong, or the output cannot be written\n"
+     "2  wrong usage: an option is unknown, lacks its value, or has one that is\n"
+     "   wrong or does not go with the others\n"
+     "\n"
+     "Errors go to standard error. Only a 0 means that standard output is complete.\n"
+     "Ctrl-C ends a command by the signal. `portolan run` ends as its program does.\n"},
 };
 
 const pto_topic_t *pto_topic_at(int i) {

@@ -11,7 +11,37 @@
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
 
-static const char gpu_off_node[] = "messages.gpu.off_node.";
+static const char gpu_off_node[] = "messages.gpu.off_node.", cpu_off_node[] = "messages.cpu.off_node.";
+
+/* The start of the smallest messages: that of the first protocol. */
+static bool find_start(const pto_machine_param_t *param, int count, const char *messages, double *start_s) {
+    for (int i = 0; i < count; i++)
+        if (strncmp(param[i].key, messages, strlen(messages)) == 0 && param[i].param &&
+            pto_param_known(param[i].param)) {
+            *start_s = param[i].param->value;
+            return true;
+        }
+    return false;
+}
+
+/* A message that starts sooner than the host's behind a copy to the host did not come through the host. */
+static pto_status_t check_staged(const pto_machine_t *machine, const pto_machine_param_t *param, int count,
+                                 pto_error_t *err) {
+    double gpus = 1, gpu_s = 0, cpu_s = 0, copy_s = 0;
+    if (pto_machine_get(machine, "node.gpus", &gpus, NULL) == PTO_OK && gpus < 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the nodes have no GPUs");
+    if (!find_start(param, count, gpu_off_node, &gpu_s))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the machine file has no messages.gpu.off_node that it could change");
+    if (find_start(param, count, cpu_off_node, &cpu_s) &&
+        pto_machine_get(machine, "copies.d2h.on_socket.alpha_s", &copy_s, NULL) == PTO_OK &&
+        gpu_s < cpu_s + copy_s)
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "the machine has it: a GPU's message to another node starts sooner than a copy to "
+            "the host and the host's message");
+    return PTO_OK;
+}
 
 /* GPU messages to other nodes cost what the host's of the same protocol do, where these are cheaper. */
 static pto_status_t use_gpudirect(pto_machine_t *machine, pto_error_t *err) {
@@ -20,13 +50,14 @@ static pto_status_t use_gpudirect(pto_machine_t *machine, pto_error_t *err) {
     pto_status_t status = pto_machine_params(machine, &param, &count, err);
     if (status != PTO_OK)
         return status;
+    status = check_staged(machine, param, count, err);
     for (int i = 0; i < count && status == PTO_OK; i++) {
         char host[PTO_PARAM_KEY_MAX];
         double value;
         if (strncmp(param[i].key, gpu_off_node, sizeof gpu_off_node - 1) != 0 || !param[i].param ||
             !pto_param_known(param[i].param))
             continue;
-        snprintf(host, sizeof host, "messages.cpu.off_node.%s", param[i].key + sizeof gpu_off_node - 1);
+        snprintf(host, sizeof host, "%s%s", cpu_off_node, param[i].key + sizeof gpu_off_node - 1);
         if (pto_machine_get(machine, host, &value, NULL) != PTO_OK || value >= param[i].param->value)
             continue;
         status = pto_machine_set(machine, param[i].key, value, err);

@@ -21,7 +21,8 @@ static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *wo
         scenario->procs_per_node = workload->procs_per_node;
     if (scenario->memory == PTO_MEMORY_AUTO)
         scenario->memory = workload->memory;
-    if (scenario->nodes.count > 1)
+    options->by_option = scenario->nodes.count > 1;
+    if (options->by_option)
         return pto_error_set(err, PTO_ERR_RANGE, "--nodes: a step has one number of nodes; ask for each");
     pto_status_t status = pto_series_one(1, &scenario->bytes, err);
     if (status != PTO_OK || scenario->nodes.count > 0)

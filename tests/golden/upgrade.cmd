@@ -10,3 +10,7 @@ portolan upgrade $summit --bytes 64KiB --only nic --format json
 portolan upgrade $summit --bytes 64KiB --only warp
 portolan upgrade scenarios/workloads/fft-3d.yaml --bytes 64
 portolan upgrade $summit
+# GPUDirect is for GPUs whose messages go through the host.
+for machine in h200-nodes-tcp dgx-h100 h200-x2 cpu-2x64-200g; do
+    portolan upgrade --machine $machine --collective alltoall --nodes 2 --bytes 64KiB --only gpudirect | sed -n '/^GPUD/p; /^# GPUD/,/^# Time/p' | grep -v '^# Time'
+done

@@ -5,7 +5,7 @@ alltoall="--collective alltoall --nodes 2 --bytes 1KiB:1MiB:32"
 summit="--machine summit-spectrum $alltoall"
 wide portolan help
 for command in $(portolan help | sed -n '/^commands:/,/^$/p' | awk '/^  [a-z]/ { print $1 }'); do wide portolan help "$command"; done
-for topic in words strategies gpu-aware nic open-mpi machines units; do wide portolan help $topic; done
+for topic in words strategies gpu-aware nic open-mpi machines units exit-codes; do wide portolan help $topic; done
 wide portolan predict $summit --ci
 wide portolan predict $summit --explain --strategy three_step
 wide portolan predict $summit --what-if 'injection.*=/1:/8'
@@ -27,4 +27,26 @@ wide portolan tune --machine h200-x2 --bytes 64KiB:1MiB:16 --procs-per-gpu 4
 wide portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --bytes 4:1KiB:16 --out "$dir/rules"
 wide portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --bytes 4:1KiB:16 --check "$dir/rules"
 for list in collectives strategies algorithms mappers machines topologies; do wide portolan list $list; done
+# What was wider once: long names of machines, strategies, calls and files, and columns of resources.
+long="--machine lassen-spectrum-2020-refit"
+wide portolan predict scenarios/problems/alltoall-summit.yaml
+wide portolan simulate scenarios/problems/alltoall-summit.yaml --bytes 64
+wide portolan predict $long $alltoall --explain --strategy gas_split,three_step
+wide portolan predict $long --collective pair --distance off_node --bytes 64MiB --strategy three_step,dup_devptr --explain
+wide portolan pick $long $alltoall
+wide portolan sensitivity $long $alltoall
+wide portolan upgrade scenarios/workloads/fft-3d.yaml --only NIC
+wide portolan upgrade scenarios/workloads/llm-training.yaml --only PCIe
+wide portolan upgrade $long $alltoall --only NIC
+wide portolan check $long --collective allreduce --nodes 2 --bytes 64MiB --library best --chunks 3
+wide portolan check --machine lassen-mvapich2 --collective allreduce --nodes 2 --gpus-per-node 2 --procs-per-gpu 1 --bytes 64 --strategy cuda_aware --library best
+wide portolan simulate $long --collective allreduce --nodes 4 --bytes 1MiB --strategy split_ring,three_step,gsb_gsb
+wide portolan simulate --machine h200-nodes-tcp --collective alltoall --nodes 2 --bytes 1MiB
+wide portolan plan $long --collective reduce_scatter --nodes 4 --bytes 1KiB --strategy cuda_aware,gas_split,three_step | grep -v '  in: ' | grep -vE ': +(send|recv|copy|reduce)'
+wide portolan replay tests/fixtures/report.csv --machine summit-spectrum --nodes 2 --gpus-per-node 4
+wide portolan score --machine h200-x2 tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2
+for topology in dgx-v100 k80-2-2-2-2 dgx-1; do wide portolan topology $topology; done
+wide portolan list parameters | grep -v '^  in: \|  nccl\.{'
+# Comments of tables in the outputs of all other tests, but those for wider terminals and those that are in files.
+awk 'length > 80 && /^# / { print FILENAME ": " length ": " $0 }' $(ls tests/golden/*.out | grep -vE '/(step|predict-columns|predict-hidden|export.*|machine-new|fit-report|widths)\.out$')
 echo done

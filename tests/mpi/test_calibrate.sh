@@ -35,8 +35,11 @@ for name in ping_pong ping_pong_strided exchange staged memcpy memcpy_shared mem
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 quietly "$calibrate" --help
+for asked in --help --list --version; do
+    check "$asked exits 1 where it cannot be written" exits 1 sh -c '"$1" "$2" >/dev/full 2>/dev/null' sh "$calibrate" $asked
+done
 for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--bytes 1:8:3" "--bytes 1:8:2:2" "--budget -1" "--repeats 0" \
-    "--out"; do
+    "--out" "--only="; do
     # shellcheck disable=SC2086
     check "'$wrong' is wrong usage" exits 2 quietly "$calibrate" $wrong
     check "'$wrong' is explained" has "^portolan-calibrate: " "$work/stderr"

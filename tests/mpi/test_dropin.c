@@ -9,12 +9,14 @@
  *   test_dropin kinds KINDS ONE     as often as not in memory that is none of the kinds that the program has
  *                                   asserted, in process 0 alone with ONE 1
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
- *   test_dropin load LIBRARY        allreduces of host memory, four before the last process loads it and four
- * after test_dropin plans COUNT         an allreduce of host memory of each of so many sizes test_dropin live
- * COUNT          an allreduce of host memory on each of so many communicators, freed at the end test_dropin
- * threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread test_dropin killed process 1 dies
- * between two calls test_dropin times BYTES         medians of calls of GPU memory, from 8 bytes up to these
- * a process; as CSV
+ *   test_dropin load LIBRARY        eight allreduces of host memory; the last process loads it after four
+ *   test_dropin alias               allgathers with one buffer for input and output in process 0
+ *   test_dropin plans COUNT         an allreduce of host memory of each of so many sizes
+ *   test_dropin live COUNT          an allreduce of host memory on each of so many communicators, kept till
+ *                                   the end
+ *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
+ *   test_dropin killed              process 1 dies between two calls
+ *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV
  *
  * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r (random, repeat,
  * comms, killed, times). */

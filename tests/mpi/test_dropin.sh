@@ -50,6 +50,17 @@ check "and process 0 says so once" [ "$(grep -c 'names no machine file' "$work/s
 check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 
+said() { [ "$(grep -c "$1" "$work/stderr")" = 1 ]; }
+check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots PORTOLAN_PLANS=abc PORTOLAN_MEMORY=1GB \
+    PORTOLAN_THREADS=1 "$program" random 50 "$seed"
+check "and process 0 says so once: a word" said "^portolan: PORTOLAN_ASSUME=hots is ignored: known are device and host$"
+check "another" said "^portolan: PORTOLAN_THREADS=1 is ignored: known is serial$"
+check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number of 1 to "
+check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored"
+check "others are taken without a word" under 2 PORTOLAN_ASSUME=device PORTOLAN_PLANS=8 PORTOLAN_MEMORY=1GiB \
+    PORTOLAN_REPEATS=0 PORTOLAN_THREADS= "$program" random 50 "$seed"
+check "as they mean something" lacks "is ignored"
+
 check "the summary names the routes" takes 10 under 2 "$program" repeat 10 4096
 check "and why a call stays with MPI" has "mpi (buffers in host memory)"
 check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"

@@ -49,6 +49,8 @@ for n in 2 3 4; do
         takes $((calls / 8)) as_host "$n" PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
 done
 check "where no call is one on GPUs" in_host
+check "PORTOLAN_HOST=yes is as good as 1" takes 10 as_host $last PORTOLAN_HOST=yes PORTOLAN_STRATEGY=own_algorithm \
+    "$program" random "$calls" "$seed"
 check "with few plans kept" takes 10 as_host $last PORTOLAN_PLANS=3 PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
 check "with little memory" as_host $last PORTOLAN_MEMORY=4000 PORTOLAN_STRATEGY=own_algorithm "$program" random "$calls" "$seed"
 check "the same calls each time" as_host $last "$program" random 200 1

@@ -193,6 +193,9 @@ check "its file says so" has "^# wait=sleep$" "$work/sleep.csv"
 check "a job that does not fit the layout is refused" fails run 3 "$validate" --machine summit-spectrum \
     --collective allreduce "${two_by_two[@]}" --bytes 4
 check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"
+check "rows on standard output, which has the table, are refused" fails run 1 "$validate" --machine summit-spectrum \
+    --collective allreduce --nodes 1 --gpus-per-node 1 --procs-per-gpu 1 --bytes 4 --out -
+check "and the option is named" has "^portolan-validate: --out: standard output has the table" "$work/stderr"
 check "an unknown device is wrong usage" fails run 1 "$validate" --device tpu
 check "and explained" has "unknown device 'tpu'" "$work/stderr"
 

@@ -7,6 +7,25 @@
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 
+/* Prices by hand: a GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10
+ * GB/s, a copy starts in 5 us and moves 10 GB/s. One message of s bytes to another node: cuda_aware 2 +
+ * s/1000 us, three_step 11 + 3 s/10000 us. `intervals` is of the GPU's messages to other nodes, "KEY: [LOW,
+ * HIGH], " or ""; `more` are lines of the file, or "". */
+#define SIMPLE_MACHINE(name, intervals, more)                                                                \
+    "machine: " name "\n"                                                                                    \
+    "source: made up\n"                                                                                      \
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"                                                                \
+    "messages:\n"                                                                                            \
+    "  cpu:\n"                                                                                               \
+    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"                        \
+    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"                         \
+    "  gpu:\n"                                                                                               \
+    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"                         \
+    "    off_node: [{protocol: eager, " intervals "alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"             \
+    "copies:\n"                                                                                              \
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n" more
+
 typedef struct {
     pto_machine_t machine;
     pto_scenario_t scenario;

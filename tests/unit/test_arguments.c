@@ -20,6 +20,7 @@ enum { SAID_MAX = 4096, NAMES_MAX = 128 };
 typedef struct {
     const char *text;
     int flags;
+    int64_t size;
     int order[4]; /* which was applied: 1 text, 2 flag */
     int count;
 } taken_t;
@@ -115,6 +116,43 @@ static void out_has_a_short_form(void **state) {
     assert_non_null(strstr(err.message, "unknown option '-o=f'"));
     assert_int_not_equal(pto_arguments_read(&syntax, 2, last, &arguments, &err), -1);
     assert_non_null(strstr(err.message, "--out needs a value"));
+}
+
+static void an_empty_value_is_refused(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    pto_error_t err = {0};
+    char *next[] = {WORD("program"), WORD("--text"), WORD(""), NULL},
+         *same[] = {WORD("program"), WORD("--text="), NULL};
+    assert_int_equal(pto_arguments_read(&syntax, 3, next, &arguments, &err), PTO_EXIT_USAGE);
+    assert_non_null(strstr(err.message, "--text needs a value (TEXT), and this one is empty"));
+    assert_int_equal(pto_arguments_read(&syntax, 2, same, &arguments, NULL), PTO_EXIT_USAGE);
+}
+
+static const pto_option_t size_options[] = {
+    {"size", "BYTES", "a size", PTO_STORE(BYTES, taken_t, size), .least = 1 << 20}, {.name = NULL}};
+static const pto_option_set_t size_sets[] = {{"options", size_options}, {NULL, NULL}};
+static const pto_syntax_t size_syntax = {.program = "program", .usage = "usage: program\n", .set = size_sets};
+
+/* What the value of --size is refused with; "" where it is taken. */
+static const char *size_fault(const char *text, pto_error_t *err) {
+    pto_given_t given = {.option = size_options, .text = text};
+    const pto_arguments_t arguments = {.syntax = &size_syntax, .given_count = 1, .given = &given};
+    taken_t taken = {0};
+    *err = (pto_error_t){0};
+    pto_arguments_apply(&arguments, &taken, err);
+    return err->message;
+}
+
+static void a_size_without_its_unit_is_refused_with_the_one_that_was_meant(void **state) {
+    (void)state;
+    pto_error_t err;
+    assert_string_equal(size_fault("1MiB", &err), "");
+    assert_string_equal(size_fault("80", &err), "--size: 80 bytes is less than 1 MiB; did you mean 80GiB?");
+    assert_string_equal(size_fault("81559", &err),
+                        "--size: 81559 bytes is less than 1 MiB; did you mean 81559MiB?");
+    assert_string_equal(size_fault("0", &err), "--size: '0' is less than 1 MiB");
+    assert_string_equal(size_fault("80KiB", &err), "--size: '80KiB' is less than 1 MiB");
 }
 
 static void an_invalid_value_names_its_option(void **state) {
@@ -288,6 +326,8 @@ int main(void) {
         cmocka_unit_test(standard_values_come_before_what_is_given),
         cmocka_unit_test(unambiguous_beginnings_are_names),
         cmocka_unit_test(out_has_a_short_form),
+        cmocka_unit_test(an_empty_value_is_refused),
+        cmocka_unit_test(a_size_without_its_unit_is_refused_with_the_one_that_was_meant),
         cmocka_unit_test(an_invalid_value_names_its_option),
         cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
         cmocka_unit_test(an_error_can_be_read_without_being_printed),

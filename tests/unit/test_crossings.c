@@ -11,22 +11,8 @@
 #include "asked.h"
 #include "portolan/pick.h"
 
-/* One message of s bytes: cuda_aware 2 + s/1000 us, three_step 11 + 3 s/10000 us. */
 static const char simple_machine[] =
-    "machine: simple\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 8}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "  gpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "memory: {gpu_bytes: 1000000000, host_bytes: 100000000000}\n";
+    SIMPLE_MACHINE("simple", "", "memory: {gpu_bytes: 1000000000, host_bytes: 100000000000}\n");
 
 static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
     pto_crossing_t *crossing = NULL;

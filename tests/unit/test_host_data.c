@@ -119,8 +119,10 @@ static void what_needs_gpus_is_refused_with_the_reason(void **state) {
     static const struct {
         const char *more, *message;
     } wrong[] = {
-        {"collective: allreduce\nlayout: {nodes: 2, gpus_per_node: 4}\nbytes: 8\n", "procs_per_node, not"},
-        {"collective: allreduce\nlayout: {nodes: 2, procs_per_gpu: 2}\nbytes: 8\n", "procs_per_node, not"},
+        {"collective: allreduce\nlayout: {nodes: 2, gpus_per_node: 4}\nbytes: 8\n",
+         "procs_per_node (--procs-per-node), not"},
+        {"collective: allreduce\nlayout: {nodes: 2, procs_per_gpu: 2}\nbytes: 8\n",
+         "procs_per_node (--procs-per-node), not"},
         {"collective: allreduce\nlayout: {nodes: 2}\nmemory: gpu\nbytes: 8\n", "have no GPUs"},
         {"collective: allreduce\nlayout: {nodes: 2, procs_per_node: 9}\nbytes: 8\n", "the 8 cores"},
         {"collective: pair\ndistance: on_gpu\nbytes: 8\n", "GPU memory"},

@@ -73,7 +73,8 @@ static void the_distance_gives_the_layout(void **state) {
 static void what_a_pair_cannot_have_is_refused(void **state) {
     (void)state;
     refused_for("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
-    refused_for("bytes: 8\nlayout: {nodes: 2}\n", "a pair on_socket has 1 nodes x 2 GPUs x 1 processes");
+    refused_for("bytes: 8\nlayout: {nodes: 2}\n",
+                "a pair on_socket has nodes: 1, gpus_per_node: 2 and procs_per_gpu: 1");
     refused_for("bytes: 8\nspaces: [gpu]\n", "expected 2 names, not 1");
     refused_for("bytes: 8\nspaces: [gpu, disk]\n", "disk");
     refused_for("bytes: 8\nmessages: 2\n", "messages is for messages only");

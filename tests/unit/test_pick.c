@@ -12,24 +12,8 @@
 #include "asked.h"
 #include "portolan/pick.h"
 
-/* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
- * starts in 5 us and moves 10 GB/s. One message of s bytes: direct 2 + s/1000 us, staged 11 + 3 s/10000 us.
- */
 static const char simple_machine[] =
-    "machine: simple\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 8}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "  gpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "memory: {gpu_bytes: 1000000, host_bytes: 100000000}\n";
+    SIMPLE_MACHINE("simple", "", "memory: {gpu_bytes: 1000000, host_bytes: 100000000}\n");
 
 typedef struct {
     int64_t from, below;

@@ -9,25 +9,11 @@
 
 #include <cmocka.h>
 
-#include "machine/machine_internal.h"
+#include "asked.h"
 #include "plot_points.h"
 #include "predict_plot.h"
 
-static const char machine_text[] =
-    "machine: it's made\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 8}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "  gpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], beta_s_per_byte: "
-    "1.0e-9}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n";
+static const char machine_text[] = SIMPLE_MACHINE("it's made", "alpha_s_95: [1.0e-6, 3.0e-6], ", "");
 
 static const char scenario_text[] = "scenario: asked\n"
                                     "machine: made.yaml\n"
@@ -50,41 +36,31 @@ static const char measured_text[] =
     "alltoall,library,dup_devptr,2,1,4,65536,1,2e-4\n";
 
 typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
+    asked_t of;
     pto_range_t *range;
     int64_t range_count;
-} asked_t;
+} drawn_t;
 
 static int set_up(void **state) {
-    asked_t *asked = calloc(1, sizeof *asked);
-    pto_error_t err = {0};
+    drawn_t *asked = calloc(1, sizeof *asked);
     assert_non_null(asked);
-    if (pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &asked->machine, &err) != PTO_OK ||
-        pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &asked->scenario, &err) !=
-            PTO_OK ||
-        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK ||
-        pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    ask(&asked->of, machine_text, scenario_text);
+    assert_int_equal(pto_pick(&asked->of.predictions, &asked->range, &asked->range_count, NULL), PTO_OK);
     *state = asked;
     return 0;
 }
 
 static int tear_down(void **state) {
-    asked_t *asked = *state;
+    drawn_t *asked = *state;
     free(asked->range);
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_fini(&asked->machine);
+    drop(&asked->of);
     free(asked);
     return 0;
 }
 
 /* The script for some points; the caller frees it. */
-static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size_t point_count) {
-    pto_predict_plot_t drawn = {.predictions = &asked->predictions,
+static char *script_of(const drawn_t *asked, const pto_plot_point_t *point, size_t point_count) {
+    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions,
                                 .range = asked->range,
                                 .range_count = asked->range_count,
                                 .point = point,
@@ -108,7 +84,7 @@ static int occurrences(const char *text, const char *word) {
 }
 
 static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0);
     assert_non_null(strstr(script, "set terminal svg"));
     assert_non_null(strstr(script, "set output 'a''b.svg'"));
@@ -122,7 +98,7 @@ static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
 }
 
 static void picks_are_bands_below(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0);
     assert_true(asked->range_count >= 2);
     assert_non_null(strstr(script, "rectangle from first 1, graph 0"));
@@ -131,10 +107,10 @@ static void picks_are_bands_below(void **state) {
 }
 
 static void bands_are_labelled_and_the_picks_have_the_first_colours(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0), wanted[128];
     for (int64_t i = 0; i < asked->range_count; i++) {
-        const char *name = asked->predictions.strategy[asked->range[i].winner]->name;
+        const char *name = asked->of.predictions.strategy[asked->range[i].winner]->name;
         snprintf(wanted, sizeof wanted, "set label '%s", name);
         if (asked->range[i].below > 1)
             assert_non_null(strstr(script, wanted));
@@ -148,9 +124,9 @@ static void bands_are_labelled_and_the_picks_have_the_first_colours(void **state
 /* Nine strategies: the ninth has the first one's colour and other dashes. What does not apply at any point
  * has neither a curve nor a line of the legend. */
 static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state) {
-    asked_t *asked = *state;
+    drawn_t *asked = *state;
     enum { COUNT = 10, NOT_APPLICABLE = 4 };
-    pto_predictions_t *own = &asked->predictions;
+    pto_predictions_t *own = &asked->of.predictions;
     pto_predictions_t many = *own;
     const pto_strategy_t *strategy[COUNT];
     pto_prediction_t *prediction = calloc(3 * COUNT, sizeof *prediction);
@@ -166,7 +142,7 @@ static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state
     many.strategy_count = COUNT;
     many.strategy = strategy;
     many.prediction = prediction;
-    const asked_t crowd = {.predictions = many};
+    const drawn_t crowd = {.of.predictions = many};
     char *script = script_of(&crowd, NULL, 0), title[64];
     assert_int_equal(occurrences(script, " dt 1 lc rgb"), 8);
     assert_int_equal(occurrences(script, " dt 2 lc rgb"), 1);
@@ -183,7 +159,7 @@ static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state
 
 /* No logarithm shows 0 bytes. */
 static void zero_is_left_out(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0);
     assert_int_equal(occurrences(script, "\n0 "), 0);
     assert_int_equal(occurrences(script, "\n16 "), 3);
@@ -194,7 +170,7 @@ static void zero_is_left_out(void **state) {
 }
 
 static void measurements_are_points_once_where_they_coincide(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     static const pto_plot_point_t point[] = {
         {0, 16, 1e-5}, {0, 16, 1.0001e-5}, {0, 16, 2e-5}, {2, 16, 1e-5}, {2, 0, 1e-5}};
     char *script = script_of(asked, point, sizeof point / sizeof *point);
@@ -208,8 +184,8 @@ static void measurements_are_points_once_where_they_coincide(void **state) {
 }
 
 static void only_drawings_have_a_terminal(void **state) {
-    const asked_t *asked = *state;
-    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    const drawn_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     static const char *const bad[] = {"a.pdf", "svg", "a.svg.gz", ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -220,8 +196,8 @@ static void only_drawings_have_a_terminal(void **state) {
 }
 
 static void a_file_that_cannot_be_written_is_named(void **state) {
-    const asked_t *asked = *state;
-    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    const drawn_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
     assert_int_equal(pto_plot_draw(&plot, "/no/such/folder/a.svg", &err), PTO_ERR_IO);
@@ -230,8 +206,8 @@ static void a_file_that_cannot_be_written_is_named(void **state) {
 }
 
 static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **state) {
-    const asked_t *asked = *state;
-    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    const drawn_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
     char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
@@ -250,20 +226,20 @@ static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **stat
 
 /* --- measurements --------------------------------------------------------------------------------------- */
 
-static pto_status_t read_points(const asked_t *asked, const char *text, pto_plot_point_t **point,
+static pto_status_t read_points(const drawn_t *asked, const char *text, pto_plot_point_t **point,
                                 size_t *count, pto_error_t *err) {
     char path[] = "/tmp/portolan-measured-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-    pto_status_t status = pto_plot_points_read(path, &asked->predictions, point, count, err);
+    pto_status_t status = pto_plot_points_read(path, &asked->of.predictions, point, count, err);
     unlink(path);
     return status;
 }
 
 static void only_measurements_of_the_same_question_are_taken(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     assert_int_equal(read_points(asked, measured_text, &point, &count, NULL), PTO_OK);
@@ -275,7 +251,7 @@ static void only_measurements_of_the_same_question_are_taken(void **state) {
 }
 
 static void split_rows_that_a_file_warns_of_are_left_out(void **state) {
-    const asked_t *asked = *state;
+    const drawn_t *asked = *state;
     char text[sizeof measured_text + 64];
     snprintf(text, sizeof text, "# caveat_library_split=no such collective\n%s", measured_text);
     pto_plot_point_t *point = NULL;
@@ -286,11 +262,11 @@ static void split_rows_that_a_file_warns_of_are_left_out(void **state) {
 }
 
 static void a_file_without_such_measurements_is_an_error(void **state) {
-    asked_t *asked = *state;
+    drawn_t *asked = *state;
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     pto_error_t err = {0};
-    asked->scenario.layout.nodes = 3;
+    asked->of.scenario.layout.nodes = 3;
     assert_int_equal(read_points(asked, measured_text, &point, &count, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "3 nodes x 1 GPUs"));
     assert_null(point);

@@ -26,7 +26,7 @@ static void the_outermost_call_is_shown(void **state) {
     assert_string_equal(progress.what, "outer");
     assert_int_equal(progress.done, 3);
     assert_int_equal(progress.total, 8);
-    assert_int_equal(progress.second, 3);
+    assert_int_equal(progress.work_per_s, 3);
     assert_int_equal(ends, 0);
     pto_progress_end();
     assert_int_equal(ends, 1);

@@ -9,27 +9,13 @@
 
 #include <cmocka.h>
 
-#include "machine/machine_internal.h"
+#include "asked.h"
 #include "portolan/sensitivity.h"
 
 /* One message of 10,000 bytes: direct 2 + 10 = 12 us; staged 5 + 1 (to the host) + 1 + 1 (message) + 5 + 1
  * = 14 us. */
 static const char machine_text[] =
-    "machine: simple\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 8}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
-    "  gpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], beta_s_per_byte: "
-    "1.0e-9, "
-    "beta_s_per_byte_95: [0.7e-9, 1.3e-9]}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
-    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n";
+    SIMPLE_MACHINE("simple", "alpha_s_95: [1.0e-6, 3.0e-6], beta_s_per_byte_95: [0.7e-9, 1.3e-9], ", "");
 
 static const char scenario_text[] = "scenario: asked\n"
                                     "machine: simple.yaml\n"
@@ -39,33 +25,11 @@ static const char scenario_text[] = "scenario: asked\n"
                                     "messages: 1\n"
                                     "strategies: [cuda_aware, three_step]\n";
 
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} asked_t;
-
 static void predict(asked_t *asked) {
     pto_error_t err = {0};
     if (pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
         pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
         fail_msg("%s", err.message);
-}
-
-static void ask(asked_t *asked) {
-    memset(asked, 0, sizeof *asked);
-    assert_int_equal(
-        pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &asked->machine, NULL), PTO_OK);
-    assert_int_equal(
-        pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &asked->scenario, NULL),
-        PTO_OK);
-    predict(asked);
-}
-
-static void drop(asked_t *asked) {
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_fini(&asked->machine);
 }
 
 static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const char *key) {
@@ -92,7 +56,7 @@ static void factors_are_those_worked_out_by_hand(void **state) {
     };
     asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked);
+    ask(&asked, machine_text, scenario_text);
     assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
     assert_int_equal(found.winner, 0);
     assert_int_equal(found.runner_up, 1);
@@ -112,7 +76,7 @@ static void the_nearest_comes_first_and_those_without_a_change_last(void **state
     (void)state;
     asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked);
+    ask(&asked, machine_text, scenario_text);
     assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
     assert_int_equal(found.count, 8);
     assert_string_equal(found.item[0].param.key, "messages.gpu.off_node.eager.beta_s_per_byte");
@@ -132,7 +96,7 @@ static void the_machine_is_left_as_it_was(void **state) {
     (void)state;
     asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked);
+    ask(&asked, machine_text, scenario_text);
     pto_machine_t before = asked.machine;
     assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
     assert_memory_equal(&before, &asked.machine, sizeof before);
@@ -189,7 +153,7 @@ static void where_nothing_applies_nothing_is_sensitive(void **state) {
     (void)state;
     asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked);
+    ask(&asked, machine_text, scenario_text);
     for (int i = 0; i < asked.predictions.strategy_count; i++)
         asked.predictions.prediction[i].applicable = false;
     assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);

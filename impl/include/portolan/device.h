@@ -114,9 +114,7 @@ typedef struct {
     const pto_device_bench_t *bench; /* NULL: portolan-calibrate can't measure it */
 } pto_device_t;
 
-/* The devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */
-int pto_device_count(void);
-const pto_device_t *pto_device_at(int index);
+/* One of the devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */
 pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err);
 
 /* Copy one run of bytes from or to the device, and wait for it. */

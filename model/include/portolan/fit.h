@@ -95,7 +95,8 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
 
 /* --- what only collectives show ------------------------------------------------------------------------- */
 
-/* About how often a fit to collectives, with those that leave a node count out each, prices every cell. */
+/* About how many prices of each measured cell a fit to collectives takes: the fit itself together with those
+ * that leave one number of nodes out, which share prices (pto_fit_prices_t). For estimates of work. */
 enum { PTO_FIT_PRICES = 500 };
 
 /* Maximum number of values fitted to collectives: five costs and seven switch points. */

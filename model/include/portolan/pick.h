@@ -174,16 +174,17 @@ typedef struct {
     int64_t bytes;               /* of each message or copy; 0: any */
 } pto_settle_t;
 
-/* A value between two points of a sweep from which on another strategy is the cheapest, found by bisection:
- * the pick is the earlier one just below it, to a 256th of the value. */
+/* A value of the swept quantity from which on another strategy is the cheapest, between two points of a sweep
+ * that have different picks. Bisection finds it: up to a 256th of the value below `at`, or up to one element
+ * of a reduction, the pick is the one before. Bisection may miss a pick that comes and goes in between. */
 typedef struct {
-    int64_t at;  /* of the swept quantity; as large as the next point at most */
-    int winner;  /* from `at` on; -1: none applies */
+    int64_t at;  /* above the point before and at most the next point */
+    int winner;  /* index of the strategy that is picked at `at`; -1: none applies there */
     int64_t gap; /* it lies between this point of the sweep and the next one */
 } pto_crossing_t;
 
-/* The crossings of a sweep in increasing order, at most 8 between two points. Between points that have the
- * same pick none is sought, so a pick that comes and goes between two points may be missed. The caller frees
+/* The crossings of a sweep in increasing order, at most 8 between two points; an eighth is not bisected, but
+ * is at the next point. Between points that have the same pick none is sought. The caller frees
  * `*crossing` with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if the prices that bisection needs
  * are above the limit. */
 pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,

@@ -10,12 +10,14 @@
 
 PTO_API_BEGIN
 
-/* What is under way. `second` is the work of about a second, as a first estimate; 0: unknown. */
+/* What is under way. `done` and `total` count work in a unit of the call's own: messages priced, parts of a
+ * file.
+ */
 typedef struct {
     const char *what; /* "pricing", "simulating", ...; static */
     int64_t done;
-    int64_t total; /* 0: unknown */
-    int64_t second;
+    int64_t total;      /* 0: unknown */
+    int64_t work_per_s; /* about what a second gets done, for a first estimate of the rest; 0: unknown */
 } pto_progress_t;
 
 /* False if no long call is under way. */
@@ -24,14 +26,15 @@ bool pto_progress_read(pto_progress_t *progress);
 /* Call `ended` whenever a long call has ended, in its thread; NULL: nothing. */
 void pto_progress_on_end(void (*ended)(void));
 
-/* For the library: a long call begins. Returns whether it is the outermost, whose progress is shown; only
+/* For the library: a long call begins, of `total` work (0: unknown), of which it does about `work_per_s` in a
+ * second (0: unknown). Returns whether it is the outermost, whose progress is shown; only
  * then may the others be called. */
-bool pto_progress_begin(const char *what, int64_t total, int64_t second);
+bool pto_progress_begin(const char *what, int64_t total, int64_t work_per_s);
 void pto_progress_add(int64_t done);
 
 /* The same for a call that makes many of one kind: those that begin with the same `what` count in its
  * progress, and their own totals are ignored. */
-bool pto_progress_begin_parts(const char *what, int64_t total, int64_t second);
+bool pto_progress_begin_parts(const char *what, int64_t total, int64_t work_per_s);
 void pto_progress_end(void);
 
 /* Ask long calls to end with what they have done so far; a signal handler may do so. Predictions and

@@ -77,8 +77,8 @@ typedef struct {
     pto_recording_call_t *call;
     pto_recording_skipped_t skipped;
     int64_t sizes_assumed; /* NCCL inspector: calls whose size is taken to be that of one block */
-    bool times_on_host;    /* OSU: of buffers in host memory; and in GPU memory */
-    bool times_on_gpu;
+    bool times_on_host;    /* OSU: some times are of buffers in host memory */
+    bool times_on_gpu;     /* OSU: some times are of buffers in GPU memory; both may be true */
 } pto_recording_t;
 
 /* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest

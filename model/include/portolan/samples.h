@@ -85,7 +85,6 @@ typedef enum {
 typedef enum { PTO_IN_NONE, PTO_IN_CPU, PTO_IN_GPU, PTO_IN_COUNT } pto_sample_space_t;
 
 const char *pto_benchmark_name(pto_benchmark_t benchmark);
-const char *pto_sample_level_name(pto_sample_level_t place);
 const char *pto_sample_space_name(pto_sample_space_t where);
 
 /* Identifies a pair of participants; only equality matters. FNV-1a, 64 bits. */

@@ -127,9 +127,11 @@ typedef struct {
  * Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err);
-/* Leave out all cells but the first ones, as where scoring was interrupted. */
+/* Keep the first `cell_count` cells, at most as many as there are, where scoring was interrupted behind them.
+ * The score is marked as cut (`is_cut`), so that nothing learns from it. */
 void pto_score_cut(pto_score_t *score, int64_t cell_count);
-/* Leave out those with as many nodes and more. */
+/* The same, but keep the cells on fewer than `nodes` nodes: those that were done, where node counts are
+ * scored in increasing order. */
 void pto_score_cut_nodes(pto_score_t *score, int64_t nodes);
 void pto_score_fini(pto_score_t *score);
 

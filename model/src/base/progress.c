@@ -6,7 +6,7 @@
 #include <string.h>
 
 static _Atomic(const char *) what_now;
-static _Atomic int64_t done_now, total_now, second_now;
+static _Atomic int64_t done_now, total_now, work_per_s_now;
 static _Atomic(void (*)(void)) end_hook;
 static atomic_bool has_parts;
 static atomic_int parts_begun;
@@ -21,18 +21,18 @@ static bool join(const char *what) {
     return true;
 }
 
-bool pto_progress_begin(const char *what, int64_t total, int64_t second) {
+bool pto_progress_begin(const char *what, int64_t total, int64_t work_per_s) {
     const char *none = NULL;
     if (!atomic_compare_exchange_strong(&what_now, &none, what))
         return join(what);
     atomic_store(&done_now, 0);
     atomic_store(&total_now, total);
-    atomic_store(&second_now, second);
+    atomic_store(&work_per_s_now, work_per_s);
     return true;
 }
 
-bool pto_progress_begin_parts(const char *what, int64_t total, int64_t second) {
-    bool begun = pto_progress_begin(what, total, second);
+bool pto_progress_begin_parts(const char *what, int64_t total, int64_t work_per_s) {
+    bool begun = pto_progress_begin(what, total, work_per_s);
     if (begun && atomic_load(&parts_begun) == 0)
         atomic_store(&has_parts, true);
     return begun;
@@ -58,7 +58,7 @@ bool pto_progress_read(pto_progress_t *progress) {
     *progress = (pto_progress_t){.what = atomic_load(&what_now),
                                  .done = atomic_load(&done_now),
                                  .total = atomic_load(&total_now),
-                                 .second = atomic_load(&second_now)};
+                                 .work_per_s = atomic_load(&work_per_s_now)};
     return progress->what != NULL;
 }
 

@@ -131,10 +131,6 @@ int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b) {
     return -1;
 }
 
-bool pto_sets_disjoint(const pto_sets_t *sets, int32_t a, int32_t b) {
-    return pto_sets_common(sets, a, b) < 0;
-}
-
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b) {
     int32_t left_a = sets->set[a].run_count, left_b = sets->set[b].run_count;
     if (sets->out_of_memory || !reserve_bounds(sets, 2 * (size_t)(left_a + left_b))) {

@@ -31,7 +31,6 @@ void pto_sets_fini(pto_sets_t *sets);
 
 /* The set of owners [first, until). */
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
-bool pto_sets_disjoint(const pto_sets_t *sets, int32_t a, int32_t b);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);

@@ -27,6 +27,14 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
                       const pto_strategy_t *const *strategy, int strategy_count, int64_t *each);
 
+/* What a sweep of this kind varies in the scenario; like strchr's, it may be changed if the scenario may. */
+static inline pto_series_t *pto_swept_series(const pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
+    const pto_series_t *series = sweep == PTO_SWEEP_NODES      ? &scenario->nodes
+                                 : sweep == PTO_SWEEP_MESSAGES ? &scenario->messages
+                                                               : &scenario->bytes;
+    return (pto_series_t *)series;
+}
+
 /* Leave out all points but the first ones. */
 void pto_predictions_cut(pto_predictions_t *predictions, int64_t point_count);
 

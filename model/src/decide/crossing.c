@@ -1,6 +1,7 @@
 /* Where picks change between the points of a sweep: bisection between two points with different picks. */
 #include <stdlib.h>
 
+#include "decide/candidates.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
 
@@ -14,19 +15,13 @@ typedef struct {
     int64_t value;
 } probe_t;
 
-static pto_series_t *series_of(pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
-    if (sweep == PTO_SWEEP_NODES)
-        return &scenario->nodes;
-    return sweep == PTO_SWEEP_MESSAGES ? &scenario->messages : &scenario->bytes;
-}
-
 /* The pick at a value; -1 if none applies there. */
 static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_error_t *err) {
     pto_predictions_t predictions;
     const pto_predictions_t *swept = probe->swept;
     probe->value = value;
     probe->scenario = *swept->scenario;
-    *series_of(&probe->scenario, swept->sweep) = (pto_series_t){.count = 1, .value = &probe->value};
+    *pto_swept_series(&probe->scenario, swept->sweep) = (pto_series_t){.count = 1, .value = &probe->value};
     if (swept->sweep == PTO_SWEEP_NODES)
         probe->scenario.layout.nodes = value;
     pto_error_t fault = {.status = PTO_OK};

@@ -12,21 +12,10 @@
 #include "portolan/progress.h"
 #include "scenario/check.h"
 
-#define GIBIBYTE 1073741824.0
-
 /* --- from a scenario to requests ------------------------------------------------------------------------ */
 
 static const pto_series_t *swept_series(const pto_scenario_t *scenario) {
-    switch (pto_scenario_sweep(scenario)) {
-    case PTO_SWEEP_NODES:
-        return &scenario->nodes;
-    case PTO_SWEEP_MESSAGES:
-        return &scenario->messages;
-    case PTO_SWEEP_BYTES:
-    case PTO_SWEEP_COUNT:
-        break;
-    }
-    return &scenario->bytes;
+    return pto_swept_series(scenario, pto_scenario_sweep(scenario));
 }
 
 int64_t pto_scenario_points(const pto_scenario_t *scenario) { return swept_series(scenario)->count; }

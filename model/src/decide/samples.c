@@ -92,10 +92,6 @@ const char *pto_benchmark_name(pto_benchmark_t benchmark) {
     return (unsigned)benchmark < PTO_BENCHMARK_COUNT ? benchmark_names[benchmark] : "?";
 }
 
-const char *pto_sample_level_name(pto_sample_level_t place) {
-    return (unsigned)place < PTO_AT_COUNT ? place_names[place] : "?";
-}
-
 const char *pto_sample_space_name(pto_sample_space_t where) {
     return (unsigned)where < PTO_IN_COUNT ? where_names[where] : "?";
 }

@@ -67,8 +67,10 @@ pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t 
                              interval_key);
     if (param->low <= param->value && param->value <= param->high)
         return PTO_OK;
-    return pto_read_fail(reader, interval, PTO_ERR_RANGE, "%s: [%g, %g] does not contain the value %g",
-                         interval_key, param->low, param->high, param->value);
+    return pto_read_fail(
+        reader, interval, PTO_ERR_RANGE,
+        "%s: [%g, %g] does not contain the value %g; a new value needs a new interval, or none", interval_key,
+        param->low, param->high, param->value);
 }
 
 /* --- postal costs --------------------------------------------------------------------------------------- */

@@ -402,7 +402,7 @@ static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
 static void print_collective(printer_t *printer, const pto_node_t *node) {
     static const char *const stands_for[PTO_DONE_BY_COUNT] = {
         [PTO_DONE_BY_US] = "",
-        [PTO_DONE_BY_LIBRARY] = ", which stands for the MPI library's own",
+        [PTO_DONE_BY_LIBRARY] = ", as the MPI library's own",
         [PTO_DONE_BY_NCCL] = ": one call, for which these stages stand",
     };
     const pto_group_t *group = pto_plan_group(printer->plan, node->group);

@@ -33,12 +33,13 @@ pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory,
         return pto_error_set(err, PTO_ERR_RANGE, "memory: nodes of %s have no GPUs", machine->name);
     if (in_host && names_gpus)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "layout: data in host memory%s have procs_per_node, not gpus_per_node, "
-                             "procs_per_gpu or owners_per_gpu",
+                             "layout: data in host memory%s have procs_per_node (--procs-per-node), not "
+                             "gpus_per_node, procs_per_gpu or owners_per_gpu",
                              machine->node.gpus == 0 ? " (the nodes have no GPUs)" : "");
     if (!in_host && procs_per_node > 0)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "procs_per_node is for data in host memory: give memory: host as well");
+                             "procs_per_node is for data in host memory: give memory: host (--memory host) "
+                             "as well");
     layout->in_host = in_host;
     fill_layout(layout, procs_per_node, machine);
     return PTO_OK;
@@ -92,11 +93,13 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
         differs(given.gpus_per_node, pair.gpus_per_node) ||
         differs(scenario->procs_per_node, pair.gpus_per_node) ||
         differs(given.procs_per_gpu, pair.procs_per_gpu))
-        return pto_scenario_refuse(
-            scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-            "layout: a pair %s has %lld nodes x %lld %s x %lld processes; leave it out",
-            pto_level_name(scenario->distance), (long long)pair.nodes, (long long)pair.gpus_per_node,
-            layout->in_host ? "places" : "GPUs", (long long)pair.procs_per_gpu);
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+                                   "layout: a pair %s has nodes: %lld, %s: %lld and procs_per_gpu: %lld by "
+                                   "itself; leave these out, or "
+                                   "name another distance (--distance)",
+                                   pto_level_name(scenario->distance), (long long)pair.nodes,
+                                   layout->in_host ? "procs_per_node" : "gpus_per_node",
+                                   (long long)pair.gpus_per_node, (long long)pair.procs_per_gpu);
     if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
         (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
         return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,

@@ -29,6 +29,12 @@ static pto_status_t check_use(const pto_scenario_t *scenario, bool used, pto_sce
                                pto_collective_name(only), pto_collective_name(scenario->collective));
 }
 
+static bool has_grid(const pto_scenario_t *scenario) {
+    const pto_halo_t *grid = &scenario->halo;
+    return grid->dim_count > 0 || grid->width != 1 || grid->corners != PTO_CORNERS_TWO_PHASE ||
+           scenario->place[PTO_FIELD_HALO].line > 0;
+}
+
 static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err) {
     const struct {
         bool used;
@@ -45,7 +51,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
         {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
          "both_ways", PTO_COLLECTIVE_PAIR},
-        {scenario->halo.dim_count > 0 || scenario->place[PTO_FIELD_HALO].line > 0, PTO_FIELD_HALO, "extent",
+        {has_grid(scenario), PTO_FIELD_HALO, "a grid (dims, extent, wrap, halo, corners)",
          PTO_COLLECTIVE_HALO},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++) {

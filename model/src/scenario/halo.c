@@ -24,6 +24,8 @@ static pto_status_t check_shape(const pto_halo_t *grid, pto_error_t *err) {
         if (grid->dims[d] < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "dims must be 0 or more, not %lld",
                                  (long long)grid->dims[d]);
+        if (grid->extent[d] == 0)
+            return pto_error_set(err, PTO_ERR_RANGE, "dimension %d has no extent (--extent)", d + 1);
         if (grid->extent[d] < grid->width)
             return pto_error_set(err, PTO_ERR_RANGE, "an extent of %lld cells is less than the halo's %lld",
                                  (long long)grid->extent[d], (long long)grid->width);
