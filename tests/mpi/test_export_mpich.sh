@@ -75,13 +75,14 @@ alltoall pairwise pairwise 100
 bcast binomial binomial 1000
 bcast scatter_allgather scatter_ring_allgather 960
 reduce binomial binomial 1000
+reduce rabenseifner reduce_scatter_gather 1000
 TEXT
 name_of() { # CALL NAME
     case $2 in
     brucks) echo bruck ;;
     scattered) echo linear ;;
     scatter_ring_allgather) echo scatter_allgather ;;
-    reduce_scatter_allgather) echo rabenseifner ;;
+    reduce_scatter_allgather | reduce_scatter_gather) echo rabenseifner ;;
     *) echo "$2" ;;
     esac
 }
