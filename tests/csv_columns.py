@@ -32,7 +32,7 @@ ASKED = {
                 [*FFT, *CHANGES]],
     "score": [SCORED, [*SCORED, "--cells"], [*SCORED, "--baselines"], [*SCORED, "--by", "nodes"], [*SCORED, *CHANGES]],
     "tune": [TUNED, [*TUNED, "--what-if", "copies.*.alpha_s=/2"]],
-    "replay": [["tests/fixtures/traces/" + name, "--machine", "lassen-spectrum-refit", "--nodes", "2",
+    "replay": [["tests/fixtures/traces/" + name, "--machine", "lassen-spectrum-refit",
                 "--gpus-per-node", "4", *more]
                for name in ["kineto.json"] for more in ([], CHANGES)],
 }

@@ -34,10 +34,11 @@ COMMANDS = [
     ["tune", "--machine", "h200-x2-mps", "--collective", "allgather", "--bytes", "1MiB", "--procs-per-gpu", "2"],
     ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives.csv"],
     ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives.csv", "--cells"],
-    ["replay", "tests/fixtures/traces/kineto.json", "--machine", "lassen-spectrum-refit", "--nodes", "2"],
+    ["replay", "tests/fixtures/traces/kineto.json", "--machine", "lassen-spectrum-refit"],
     ["predict", "--machine", "cpu-2x64-200g", "--collective", "alltoall", "--nodes", "2", "--bytes", "64"],
     ["step", "scenarios/workloads/stencil-cg.yaml", "--machine", "cpu-2x64-200g", "--nodes", "2", "--procs-per-node", "8"],
     ["replay", "tests/fixtures/report.csv", "--machine", "h200-x2"],
+    ["upgrade", "--machine", "dgx-h100", "--collective", "alltoall", "--nodes", "4", "--bytes", "1MiB:32GiB:8"],
 ]
 # An object of each kind with one fault, which the schema must see.
 FAULTS = [
@@ -53,6 +54,7 @@ FAULTS = [
     ("places of two kinds", 20, lambda made: made["layout"].update(gpus_per_node=2, procs_per_gpu=1, owners_per_gpu=1)),
     ("an upgrade without a saving", 10, lambda made: made["upgrades"][0].pop("saved_s")),
     ("a scenario's upgrade without a saving", 12, lambda made: made["upgrades"][0].pop("saved_s")),
+    ("an upgrade with a reason and no time", 23, lambda made: made["upgrades"][0].pop("seconds")),
     ("no digest", 0, lambda made: made.pop("machine_digest")),
     ("a pick without crossings", 5, lambda made: made.pop("crossings")),
     ("no runs", 13, lambda made: made.update(runs=[])),

@@ -1,7 +1,10 @@
 /* Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive doubling
  * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). The first partners are the nearest, so
  * that long messages travel short distances. A process therefore ends the halving with the part of its
- * bit-reversed index. */
+ * bit-reversed index. A reduce gathers the parts at process 0 instead (section 4.4 there; Open MPI's
+ * `rabenseifner`, MPICH's `reduce_scatter_gather`): the farthest partners first, of whom the lower one goes
+ * on with what both have. For counts that are not powers of two process 0 is folded away, and gets the whole
+ * result in the end; the libraries let it take part with another one's role. */
 #include "algorithms.h"
 
 /* The aligned run of `parts_kept` parts around the anchor's bit-reversed index. */
@@ -34,18 +37,56 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
     pto_build_end(builder);
 }
 
+/* Members below 2 d are left in the round of distance d: the upper half sends its parts to the lower one. */
+static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
+    int64_t n = folded->n;
+    pto_build_loop(builder, 0, pto_log2_ceil(n), true);
+    pto_expr_t distance = pto_inverse_power(n / 2);
+    pto_build_stage(builder, "gather", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, folded), recv = pto_step_of(PTO_STEP_RECV, folded);
+    send.who_first = recv.who_until = distance;
+    send.who_until = pto_inverse_power(n);
+    send.peers = pto_peers_at(distance, -1);
+    send.source = half(folded->out, n, PTO_ANCHOR_ME, pto_power(1));
+    pto_build_step(builder, send);
+    recv.peers = pto_peers_at(distance, 1);
+    recv.target = half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1));
+    pto_build_step(builder, recv);
+    pto_build_end(builder);
+}
+
+/* Process 0 gets the result from the one that it was folded into. */
+static void build_return(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_stage(builder, "return", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange);
+    send.who_first = recv.who_until = pto_constant(1);
+    send.who_until = pto_constant(2);
+    send.peers = pto_peers_at(pto_constant(1), -1);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    recv.peers = pto_peers_at(pto_constant(1), 1);
+    recv.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, recv);
+}
+
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int received = pto_build_temporary(builder, exchange->out, "received");
     pto_exchange_t folded =
         pto_build_fold(builder, exchange, pto_slice_all(builder, exchange->out), received);
     build_halving(builder, &folded, received);
+    if (pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE) {
+        build_gather(builder, &folded);
+        if (folded.n < exchange->n)
+            build_return(builder, exchange);
+        return;
+    }
     build_doubling(builder, &folded);
     pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out));
 }
 
 const pto_algorithm_t pto_algorithm_rabenseifner = {
     .name = "rabenseifner",
-    .summary = "reduce-scatter by recursive halving, then allgather by recursive doubling",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+    .summary = "reduce-scatter by recursive halving, then allgather by recursive doubling, or gather",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE,
     .build = build,
 };

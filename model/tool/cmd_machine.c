@@ -1,4 +1,5 @@
 /* portolan machine new: a machine file from datasheets, for a machine that cannot be measured yet. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,19 +23,24 @@ static const char usage[] =
     "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
     "\n"
     "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, or a rate in\n"
-    "each direction (50 GB/s).\n";
+    "each direction (50 GB/s). Memory is as datasheets of CPUs name it, '8xDDR5-4800' (channels of 8 bytes), "
+    "or\n"
+    "a rate ('307 GB/s'). Without it, processes that use host memory at once do not slow each other down; "
+    "the "
+    "file\n"
+    "says so.\n";
 
 typedef struct {
     const char *name; /* as given; NULL: no such link */
     double s_per_byte;
     const char *source;
-} link_t;
+} link_t; /* or the memory of a socket */
 
 typedef struct {
     const char *name;
     const char *source;
     int64_t sockets, gpus, cores, nics, gpu_memory, host_memory;
-    link_t gpu, host, nic;
+    link_t gpu, host, nic, memory;
     bool without_gpudirect;
     pto_options_t files; /* --out and --force */
 } machine_t;
@@ -124,6 +130,27 @@ static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) 
 /* 16 MiB: no GPU and no node has less, and who gives less has left out the unit. */
 #define MEMORY_LEAST_BYTES 0x1p24
 
+/* "8xDDR5-4800": channels of 8 bytes, and millions of transfers a second. */
+static bool read_channels(const char *text, double *s_per_byte) {
+    int channels = 0, generation = 0, transfers = 0, end = 0;
+    if (sscanf(text, "%3dx%*1[dD]%*1[dD]%*1[rR]%1d-%6d%n", &channels, &generation, &transfers, &end) != 3 ||
+        text[end] != '\0' || channels < 1 || generation < 3 || transfers < 100)
+        return false;
+    *s_per_byte = 1 / (channels * 8.0 * transfers * 1e6);
+    return true;
+}
+
+static pto_status_t apply_memory(void *target, const char *text, pto_error_t *err) {
+    link_t *memory = &((machine_t *)target)->memory;
+    *memory = (link_t){.name = text, .source = "channels of 8 bytes, by millions of transfers a second"};
+    if (read_channels(text, &memory->s_per_byte))
+        return PTO_OK;
+    if (strchr(text, 'x'))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is neither memory such as 8xDDR5-4800 nor a rate",
+                             text);
+    return read_link(text, memory, err);
+}
+
 static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 #define STORE(form, member) PTO_STORE(form, machine_t, member)
@@ -143,6 +170,8 @@ static const pto_option_t machine_options[] = {
      .least = MEMORY_LEAST_BYTES},
     {"host-memory", "BYTES", "memory of a node's host (default: no limit)", STORE(BYTES, host_memory),
      .least = MEMORY_LEAST_BYTES},
+    {"host-memory-bandwidth", "MEMORY", "of a socket, as in '8xDDR5-4800' (default: no limit, not priced)",
+     .apply = apply_memory},
     {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},
     {"out", "FILE.yaml", "write the file there instead of to standard output (-)", STORE(TEXT, files.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, files.force)},
@@ -275,9 +304,33 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     write_cost(stream, "  store: {on_socket: ", (guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
 }
 
+/* As much of its rate is taken to be reached as of a link's. */
+static void write_memory(FILE *stream, const machine_t *machine) {
+    const char *before = "memory: {";
+    if (machine->gpu_memory > 0) {
+        fprintf(stream, "%sgpu_bytes: %lld", before, (long long)machine->gpu_memory);
+        before = ", ";
+    }
+    if (machine->host_memory > 0) {
+        fprintf(stream, "%shost_bytes: %lld", before, (long long)machine->host_memory);
+        before = ", ";
+    }
+    if (machine->memory.name) {
+        fputs(before, stream);
+        write_guess(stream, "host_s_per_byte", reached(&machine->memory, 1));
+    }
+    if (machine->gpu_memory > 0 || machine->host_memory > 0 || machine->memory.name)
+        fputs("}\n", stream);
+    if (!machine->memory.name)
+        fputs("# Not priced: memory.host_s_per_byte (--host-memory-bandwidth). Processes and GPUs of a "
+              "socket that\n"
+              "# use its memory at once do not slow each other down.\n",
+              stream);
+}
+
 static void write_head(FILE *stream, const machine_t *machine) {
-    const link_t *const link[] = {&machine->gpu, &machine->host, &machine->nic};
-    static const char *const what[] = {"between GPUs", "to the host", "of a NIC"};
+    const link_t *const link[] = {&machine->gpu, &machine->host, &machine->nic, &machine->memory};
+    static const char *const what[] = {"between GPUs", "to the host", "of a NIC", "of a socket's memory"};
     fprintf(
         stream,
         "# %s: guesses from datasheets, by portolan machine new. Nothing was measured.\n"
@@ -302,13 +355,7 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
     write_gpu_messages(stream, machine);
     write_copies(stream, machine);
     write_kernels(stream, machine);
-    if (machine->gpu_memory > 0 || machine->host_memory > 0)
-        fputs("memory: {", stream);
-    if (machine->gpu_memory > 0)
-        fprintf(stream, "gpu_bytes: %lld%s", (long long)machine->gpu_memory,
-                machine->host_memory > 0 ? ", " : "}\n");
-    if (machine->host_memory > 0)
-        fprintf(stream, "host_bytes: %lld}\n", (long long)machine->host_memory);
+    write_memory(stream, machine);
     return PTO_OK;
 }
 

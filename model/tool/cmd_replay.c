@@ -77,10 +77,10 @@ static const pto_option_t replay_options[] = {
     {"from", "FORMAT", "the file's format (default: as its content tells)", .apply = apply_from,
      .word_at = format_at},
     {"rank", "R",
-     "calls and goal: the process whose calls are replayed (default: the first in the file); chakra: that of "
-     "the file",
+     "calls and goal: the process whose calls are replayed (default: the first in the file); chakra and "
+     "kineto: that of the file",
      .apply = pto_option_apply_rank},
-    {"nodes", "N", "benchmarks and chakra: nodes that took part", STORE(COUNT, trace.nodes)},
+    {"nodes", "N", "benchmarks, chakra and pytorch-et: nodes that took part", STORE(COUNT, trace.nodes)},
     {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
      STORE(COUNT, trace.gpus_per_node)},
     {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
@@ -152,6 +152,11 @@ static double saving_of(const replayed_t *replayed, int i) {
     return (double)replayed->trace.call[i].times * (taken_s - cheapest_seconds(replayed, i));
 }
 
+/* Calls that were on GPU buffers and are priced as if they were not. */
+static int64_t taken_for_host(const replayed_t *replayed) {
+    return replayed->replay->in_host ? replayed->trace.on_gpu : 0;
+}
+
 /* --- csv and json --------------------------------------------------------------------------------------- */
 
 static const char *distance_text(const pto_recording_call_t *call) {
@@ -207,7 +212,9 @@ static void print_json(const replayed_t *replayed) {
         pto_print_json_string(stdout, reason_of(replayed, i));
         printf("}");
     }
-    printf("\n], \"totals\": [\n  {\"strategy\": \"cheapest\", \"seconds\": %.9g}",
+    printf("\n], \"groups_assumed\": %lld, \"taken_for_host\": %lld, \"totals\": [\n  {\"strategy\": "
+           "\"cheapest\", \"seconds\": %.9g}",
+           (long long)replayed->trace.groups_assumed, (long long)taken_for_host(replayed),
            replayed->step.mix.communication_s);
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
@@ -285,6 +292,17 @@ static void print_header(const replayed_t *replayed) {
             "%lld calls of the file do not show (by coll_algobw_gbs) whether their size is that of "
             "one block, which is assumed, or of all",
             (long long)replayed->trace.sizes_assumed);
+    if (replayed->trace.groups_assumed > 0)
+        pto_print_note(stdout,
+                       "%lld calls of symmetric memory: the file does not name their processes, which are "
+                       "taken to be all of a node (--gpus-per-node)",
+                       (long long)replayed->trace.groups_assumed);
+    if (taken_for_host(replayed) > 0)
+        pto_print_note(stdout, "%lld calls on GPU buffers are priced as on host buffers%s",
+                       (long long)replayed->trace.on_gpu,
+                       replayed->replay->options.scenario.memory == PTO_MEMORY_HOST
+                           ? ""
+                           : ": nodes of this machine have no GPUs");
     print_left_out(replayed);
 }
 
@@ -461,6 +479,11 @@ static pto_status_t complete_places(replay_t *replay, pto_error_t *err) {
     replay->in_host = memory == PTO_MEMORY_HOST || gpus < 1;
     replay->trace.as_gpu = replay->trace.as_gpu || replay->in_host;
     int64_t places = (int64_t)(replay->in_host ? cores : gpus);
+    if (replay->trace.gpus_per_node > places)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "--gpus-per-node %lld is more than the %lld %s of a node of %s",
+                             (long long)replay->trace.gpus_per_node, (long long)places,
+                             replay->in_host ? "cores" : "GPUs", pto_machine_name(replay->options.machine));
     if (replay->trace.gpus_per_node == 0)
         replay->trace.gpus_per_node = places;
     if (replay->in_host)
@@ -532,7 +555,7 @@ static pto_status_t replay_all(replay_t *replay, const char *path, pto_error_t *
 }
 
 static int run(const pto_arguments_t *given) {
-    replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT}};
+    replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT, .refuses_unused = true}};
     pto_error_t err = {0};
     if (given->operand_count != 1)
         return pto_usage_error(&syntax, "name one file");

@@ -22,7 +22,10 @@ static const char usage[] =
     "PCIe with twice the rate, GPU links with twice the rate, GPUDirect (GPU messages to other nodes that "
     "cost\n"
     "what the host's do) and twice the cores. The route of each call is chosen anew. The upgrade that saves\n"
-    "most time is first, or that which saves most for its cost where costs are given.\n"
+    "most time is first, or that which saves most for its cost where costs are given. An upgrade is not "
+    "priced\n"
+    "where the routes need a parameter that it would change by an unknown factor "
+    "(docs/how-to/which-nic.md).\n"
     "\n"
     "  portolan upgrade scenarios/workloads/fft-3d.yaml\n"
     "  portolan upgrade scenarios/workloads/llm-training.yaml --upgrades offers.yaml\n"
@@ -155,14 +158,17 @@ static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown
 
 static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
     const char *per_cost = costs ? "; Per cost: for one unit of it" : "";
+    char left_out[PTO_ERROR_MESSAGE_MAX];
     if (as_it_is->of_workload)
         pto_print_note(stdout, "Saves: of the step, by the cheapest routes with and without%s",
                        costs ? per_cost : "; Exposed: communication that no computation hides");
-    else if (as_it_is->predictions.point_count > 1)
+    else if (as_it_is->priced_points > 1)
         pto_print_note(stdout, "Time: one call at each of the %lld points, each by its cheapest route%s",
-                       (long long)as_it_is->predictions.point_count, per_cost);
+                       (long long)as_it_is->priced_points, per_cost);
     else
         pto_print_note(stdout, "Time: one call by its cheapest route%s", per_cost);
+    if (pto_outcome_left_out(as_it_is, left_out)[0])
+        pto_print_note(stdout, "%s", left_out);
 }
 
 /* --- one upgrade, call by call -------------------------------------------------------------------------- */
@@ -235,7 +241,7 @@ static void print_table(const pto_outcome_t *outcome, int count) {
     if (count == 2)
         print_one(&outcome[0], &outcome[1]);
     for (int i = 1; i < count; i++)
-        if (!outcome[i].applies)
+        if (outcome[i].reason[0])
             pto_print_note(stdout, "%s: %s", outcome[i].name, outcome[i].reason);
     print_meaning(&outcome[0], costs);
 }
@@ -246,6 +252,7 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
     printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,model,what_if\n");
     for (int i = 0; i < count; i++) {
         const pto_outcome_t *own = &outcome[i];
+        char left_out[PTO_ERROR_MESSAGE_MAX];
         bool step = own->applies && own->of_workload;
         pto_print_csv_text(stdout, own->name);
         putchar(',');
@@ -255,7 +262,7 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
         pto_print_csv_number(stdout, own->applies, own->saved_s);
         pto_print_csv_number(stdout, own->cost > 0, own->cost);
         pto_print_csv_number(stdout, own->applies && own->cost > 0, pto_outcome_worth(own));
-        pto_print_csv_text(stdout, own->reason);
+        pto_print_csv_text(stdout, i == 0 ? pto_outcome_left_out(own, left_out) : own->reason);
         putchar(',');
         if (own->applies)
             pto_print_csv_changes(stdout, own->options.machine);
@@ -272,6 +279,7 @@ static void print_json(const pto_outcome_t *outcome, int count) {
     printf(", \"upgrades\": [");
     for (int i = 0; i < count; i++) {
         const pto_outcome_t *own = &outcome[i];
+        char left_out[PTO_ERROR_MESSAGE_MAX];
         printf("%s\n  {\"upgrade\": ", i ? "," : "");
         pto_print_json_string(stdout, own->name);
         if (own->cost > 0)
@@ -281,11 +289,12 @@ static void print_json(const pto_outcome_t *outcome, int count) {
                    own->step.mix.communication_s, own->step.mix.exposed_s);
         else if (own->applies)
             printf(", \"seconds\": %.9g", own->seconds);
-        if (own->applies) {
+        if (own->applies)
             printf(", \"saved_s\": %.9g", own->saved_s);
-        } else {
+        const char *reason = i == 0 ? pto_outcome_left_out(own, left_out) : own->reason;
+        if (reason[0]) {
             printf(", \"reason\": ");
-            pto_print_json_string(stdout, own->reason);
+            pto_print_json_string(stdout, reason);
         }
         putchar('}');
     }
@@ -300,6 +309,12 @@ static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcom
         return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
     if (own->predictions.point_count != as_it_is->predictions.point_count)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "it replaces the values that the scenario sweeps");
+    if (!pto_outcome_compares(as_it_is, own))
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "with it, other points have a strategy (%lld of %lld), so that sums over them do "
+            "not compare",
+            (long long)own->priced_points, (long long)own->predictions.point_count);
     return PTO_OK;
 }
 
@@ -327,6 +342,7 @@ static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades
             own->applies = check_points(&outcome[0], own, &fault) == PTO_OK;
         own->saved_s = own->applies ? outcome[0].seconds - own->seconds : 0;
         memcpy(own->reason, fault.message, sizeof own->reason);
+        pto_outcome_doubt(&outcome[0], &upgrades->upgrade[i], own);
         if (made == PTO_ERR_MEMORY)
             status = pto_error_set(err, made, "%s", fault.message);
     }

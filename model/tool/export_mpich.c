@@ -51,7 +51,8 @@ static const pto_export_collective_t collectives[] = {
     {.collective = PTO_COLLECTIVE_REDUCE,
      .name = "reduce",
      .strategy = "three_step",
-     .algorithm = {{.algorithm = "binomial", .name = "binomial"}}},
+     .algorithm = {{.algorithm = "binomial", .name = "binomial"},
+                   {.algorithm = "rabenseifner", .name = "reduce_scatter_gather"}}},
     {.name = NULL}};
 
 /* MPICH's name of the algorithms behind this is MPIR_Allreduce_intra_NAME. */

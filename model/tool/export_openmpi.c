@@ -64,7 +64,8 @@ const pto_export_collective_t pto_openmpi_collectives[] = {
      .total = false,
      .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
                    {.algorithm = "chain", .id = 3, .name = "pipeline"},
-                   {.algorithm = "binomial", .id = 5, .name = "binomial"}}},
+                   {.algorithm = "binomial", .id = 5, .name = "binomial"},
+                   {.algorithm = "rabenseifner", .id = 7, .name = "rabenseifner"}}},
     {.name = NULL}};
 
 /* The tables of one collective: [first, returned value). */

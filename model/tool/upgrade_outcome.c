@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "portolan/what_if.h"
+#include "step_table.h"
+#include "sweeps_table.h"
+#include "table.h"
+#include "upgrade_links.h"
 #include "workload_options.h"
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
@@ -83,6 +88,19 @@ static void keep_processes(pto_options_t *options) {
         scenario->procs_per_node = (int64_t)cores;
 }
 
+static pto_status_t change_one(const char *text, pto_options_t *options, pto_error_t *err) {
+    static const struct {
+        const char *name;
+        pto_status_t (*apply)(pto_machine_t *, pto_error_t *);
+    } named[] = {{"gpudirect", use_gpudirect},
+                 {"GPU links", pto_speed_up_gpu_links},
+                 {"host links", pto_speed_up_host_links}};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(text, named[i].name) == 0)
+            return named[i].apply(options->machine, err);
+    return pto_what_if(text, &options->scenario, options->machine, err);
+}
+
 /* At least one change of an upgrade must match; a machine need not have all that some have. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
     const pto_upgrade_t *upgrade = context;
@@ -91,16 +109,15 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
     keep_processes(options);
     for (int i = 0; i < upgrade->change_count; i++) {
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t status =
-            strcmp(upgrade->change[i], "gpudirect") == 0
-                ? use_gpudirect(options->machine, &fault)
-                : pto_what_if(upgrade->change[i], &options->scenario, options->machine, &fault);
+        pto_status_t status = change_one(upgrade->change[i], options, &fault);
         applied += status == PTO_OK;
         if (status != PTO_OK && first == PTO_OK) {
             first = status;
             *err = fault;
         }
     }
+    if (applied > 0)
+        *err = (pto_error_t){.status = PTO_OK};
     return applied > 0 ? PTO_OK : first;
 }
 
@@ -120,7 +137,7 @@ static pto_status_t predict_scenario(const pto_arguments_t *given, pto_outcome_t
         status = pto_predict(&options->scenario, options->machine, true, &outcome->predictions, err);
     for (int64_t point = 0; status == PTO_OK && point < outcome->predictions.point_count; point++) {
         double seconds = 0;
-        pto_outcome_seconds(outcome, point, &seconds);
+        outcome->priced_points += pto_outcome_seconds(outcome, point, &seconds);
         outcome->seconds += seconds;
     }
     return status;
@@ -163,6 +180,121 @@ void pto_outcome_fini(pto_outcome_t *outcome) {
     pto_step_fini(&outcome->step);
     pto_workload_fini(&outcome->workload);
     pto_options_fini(&outcome->options);
+}
+
+/* --- what is not priced --------------------------------------------------------------------------------- */
+
+/* The first strategy's reason at the first point that no strategy serves. */
+static const char *first_reason(const pto_outcome_t *outcome, int64_t *point) {
+    const pto_predictions_t *predictions = &outcome->predictions;
+    double seconds;
+    for (*point = 0; *point < predictions->point_count; (*point)++)
+        if (!pto_outcome_seconds(outcome, *point, &seconds))
+            return pto_prediction_at(predictions, *point, 0)->reason;
+    return "";
+}
+
+const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERROR_MESSAGE_MAX]) {
+    const pto_predictions_t *predictions = &outcome->predictions;
+    char point_text[PTO_BYTES_TEXT_MAX];
+    int64_t point;
+    text[0] = '\0';
+    if (outcome->of_workload || !outcome->applies || outcome->priced_points == predictions->point_count)
+        return text;
+    const char *reason = first_reason(outcome, &point);
+    snprintf(text, PTO_ERROR_MESSAGE_MAX,
+             "%lld of %lld points are left out, because no strategy serves them; at %s: %.300s",
+             (long long)(predictions->point_count - outcome->priced_points),
+             (long long)predictions->point_count,
+             pto_point_text(predictions, predictions->point[point], point_text), reason);
+    return text;
+}
+
+bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *own) {
+    double seconds;
+    for (int64_t point = 0; point < as_it_is->predictions.point_count; point++)
+        if (pto_outcome_seconds(as_it_is, point, &seconds) != pto_outcome_seconds(own, point, &seconds))
+            return false;
+    return true;
+}
+
+/* What one price on the machine as it is has of the parameters of `untouched`, if the upgrade leaves them. */
+typedef struct {
+    const pto_untouched_t *untouched;
+    const pto_machine_t *as_it_is;
+    const pto_machine_t *upgraded;
+} search_t;
+
+static bool is_untouched(const search_t *search, const char *key) {
+    double before, after;
+    if (!pto_text_begins(key, search->untouched->prefix))
+        return false;
+    if (pto_text_begins(key, "topology."))
+        return true;
+    return strstr(key, "s_per_byte") &&
+           (pto_machine_get(search->as_it_is, key, &before, NULL) != PTO_OK ||
+            pto_machine_get(search->upgraded, key, &after, NULL) != PTO_OK || before == after);
+}
+
+static double seconds_by(const search_t *search, const pto_explanation_t *explanation, int64_t nodes) {
+    double seconds = 0;
+    if ((search->untouched->when == PTO_BETWEEN_NODES && nodes == 1) ||
+        (search->untouched->when == PTO_UNLINKED_GPUS && pto_gpus_are_linked(search->as_it_is)))
+        return 0;
+    for (int i = 0; i < explanation->count; i++)
+        if (is_untouched(search, explanation->term[i].key))
+            seconds += explanation->term[i].seconds;
+    return seconds;
+}
+
+/* Of all points of a scenario. */
+static double seconds_of_points(const search_t *search, const pto_predictions_t *predictions) {
+    double seconds = 0;
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        int winner = pto_pick_at(predictions, point);
+        if (winner < 0)
+            continue;
+        pto_request_t request =
+            pto_scenario_request(predictions->scenario, point, predictions->strategy[winner], NULL);
+        seconds += seconds_by(search, &pto_prediction_at(predictions, point, winner)->explanation,
+                              request.layout.nodes);
+    }
+    return seconds;
+}
+
+/* Of all calls of a workload, repetitions included. */
+static double seconds_of_calls(const search_t *search, const pto_outcome_t *as_it_is) {
+    double seconds = 0;
+    for (int i = 0; i < as_it_is->workload.call_count; i++) {
+        const pto_workload_call_t *call = &as_it_is->workload.call[i];
+        const pto_strategy_t *strategy;
+        if (pto_workload_is_call(call))
+            seconds += (double)call->times *
+                       seconds_by(search, &pto_step_best(&as_it_is->step, i, &strategy)->explanation,
+                                  call->scenario.layout.nodes);
+    }
+    return seconds;
+}
+
+/* A saving is shown in tenths of a percent. */
+static const double least_share = 0.0005;
+
+void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *own) {
+    const double least_s = least_share * as_it_is->seconds;
+    bool saves = own->saved_s >= least_s;
+    for (int i = 0; i < PTO_UNTOUCHED_MAX && own->applies && own->reason[0] == '\0'; i++) {
+        const pto_untouched_t *untouched = &upgrade->untouched[i];
+        if (!untouched->prefix)
+            continue;
+        search_t search = {untouched, as_it_is->options.machine, own->options.machine};
+        double seconds = as_it_is->of_workload ? seconds_of_calls(&search, as_it_is)
+                                               : seconds_of_points(&search, &as_it_is->predictions);
+        if (seconds / 2 < least_s)
+            continue;
+        snprintf(own->reason, sizeof own->reason, "%s: %s", saves ? "saves that at least" : "not priced",
+                 untouched->why);
+        own->applies = saves;
+    }
 }
 
 double pto_outcome_worth(const pto_outcome_t *outcome) {

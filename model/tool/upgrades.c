@@ -149,17 +149,39 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
 
 /* --- the standard ones ---------------------------------------------------------------------------------- */
 
+static const char one_nic[] =
+    "a process's message is priced at the rate of one NIC, and whether it would be divided among more is not "
+    "known";
+static const char not_known_to_cross[] =
+    "the machine file does not say whether what GPUs of a node send each other crosses PCIe";
+static const char of_topology[] = "the topology's links have rates of their own";
+
 enum { STANDARD_CHANGES_MAX = 5 };
 
+/* Messages follow from the links' rates, so they are changed first. */
 static const struct {
     const char *name;
     const char *change[STANDARD_CHANGES_MAX];
+    pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } standard[] = {
-    {"twice the NICs", {"injection.*=/2"}},
-    {"PCIe one generation on", {"copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"}},
-    {"GPU links twice as fast", {"peer.*.beta_s_per_byte=/2", "remote.*.beta_s_per_byte=/2"}},
-    {"GPUDirect", {"gpudirect"}},
-    {"twice the cores", {"node.cores=*2"}},
+    {"twice the NICs",
+     {"injection.*=/2"},
+     {{"nccl.", "NCCL was measured with the NICs as they are", PTO_BETWEEN_NODES},
+      {"messages.cpu.off_node.", one_nic, PTO_ALWAYS},
+      {"messages.gpu.off_node.", one_nic, PTO_ALWAYS}}},
+    {"PCIe one generation on",
+     {"host links", "copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"},
+     {{"nccl.", "NCCL was measured with PCIe as it is", PTO_UNLINKED_GPUS},
+      {"messages.gpu.on_", not_known_to_cross, PTO_UNLINKED_GPUS},
+      {"peer.", not_known_to_cross, PTO_UNLINKED_GPUS},
+      {"remote.", not_known_to_cross, PTO_UNLINKED_GPUS},
+      {"topology.", of_topology, PTO_ALWAYS}}},
+    {"GPU links twice as fast",
+     {"GPU links", "peer.*.beta_s_per_byte=/2", "remote.*.beta_s_per_byte=/2", "remote.all_s_per_byte=/2"},
+     {{"nccl.", "NCCL was measured with the links as they are", PTO_ALWAYS},
+      {"topology.", of_topology, PTO_ALWAYS}}},
+    {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL was measured as it is", PTO_BETWEEN_NODES}}},
+    {"twice the cores", {"node.cores=*2"}, {{0}}},
 };
 
 static bool add_text(pto_upgrade_t *upgrade, const char *text) {
@@ -178,6 +200,8 @@ pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err) {
         complete = upgrade->name && upgrade->change;
         for (int c = 0; complete && c < STANDARD_CHANGES_MAX && standard[i].change[c]; c++)
             complete = add_text(upgrade, standard[i].change[c]);
+        for (int u = 0; u < PTO_UNTOUCHED_MAX; u++)
+            upgrade->untouched[u] = standard[i].untouched[u];
     }
     if (complete) {
         *upgrades = made;

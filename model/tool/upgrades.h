@@ -4,11 +4,27 @@
 
 #include "portolan/machine.h"
 
+/* When parameters that an upgrade does not touch leave its effect unknown. */
+typedef enum {
+    PTO_ALWAYS,
+    PTO_BETWEEN_NODES, /* only of a layout of several nodes */
+    PTO_UNLINKED_GPUS, /* only where the GPUs of a node have no links of their own (upgrade_links.h) */
+} pto_untouched_when_t;
+
+/* Parameters that the hardware of an upgrade bears on, and that it cannot change. */
+enum { PTO_UNTOUCHED_MAX = 5 };
+typedef struct {
+    const char *prefix; /* of their keys; NULL: none */
+    const char *why;
+    pto_untouched_when_t when;
+} pto_untouched_t;
+
 typedef struct {
     char *name;
     int change_count;
-    char **change; /* each as after --what-if */
+    char **change; /* each as after --what-if; or "gpudirect", "GPU links", "host links" (upgrade_links.h) */
     double cost;   /* in whatever unit; 0: not given */
+    pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } pto_upgrade_t;
 
 typedef struct {

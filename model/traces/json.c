@@ -183,16 +183,21 @@ static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf
                                    "version", "ngpus"};
 
 /* How many processes there are, and which of them wrote this, for the events that follow. */
-static void note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
+static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
     const bool is_kineto = strcmp(key, "distributedInfo") == 0;
     const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
     double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
     if (!is_kineto && strcmp(key, "ngpus") != 0)
-        return;
+        return PTO_OK;
     if (count > (double)reader->job_procs && count < PROCS_MAX)
         reader->job_procs = (int64_t)count;
-    if (json_object_get(value, "rank") && rank >= 0 && rank < PROCS_MAX && reader->trace->rank < 0)
-        reader->trace->rank = (int64_t)rank;
+    if (!json_object_get(value, "rank") || !(rank >= 0 && rank < PROCS_MAX))
+        return PTO_OK;
+    if (reader->trace->rank >= 0 && reader->trace->rank != (int64_t)rank)
+        return pto_recording_fail(reader, PTO_ERR_RANGE, "the file has the calls of process %lld, not %lld",
+                                  (long long)rank, (long long)reader->trace->rank);
+    reader->trace->rank = (int64_t)rank;
+    return PTO_OK;
 }
 
 static pto_status_t read_member(pto_recording_reader_t *reader, const char *key, void *context) {
@@ -208,8 +213,8 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
         if (strcmp(key, kept[i]) == 0) {
             pto_status_t status = read_value(reader, &value);
             if (status == PTO_OK)
-                note_job(reader, key, value);
-            if (status == PTO_OK && json_object_set_new(record, key, value) != 0)
+                status = note_job(reader, key, value);
+            if (value && json_object_set_new(record, key, value) != 0 && status == PTO_OK)
                 status = pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
             return status;
         }

@@ -117,6 +117,7 @@ static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t 
     double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
     if (!(seconds >= 0 && seconds < 1e9))
         return pto_recording_fail(reader, PTO_ERR_RANGE, "dur is not a time");
+    reader->trace->groups_assumed++;
     return pto_recording_count(
         reader, &(pto_recorded_call_t){.collective = launch->collective,
                                        .input_bytes = launch->bytes,

@@ -116,6 +116,7 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     kind.call.bytes = routines[r].by_block ? (bytes + kind.procs - 1) / kind.procs : bytes;
     snprintf(kind.call.route, sizeof kind.call.route, "%s",
              value[ROUTE] && *value[ROUTE] ? value[ROUTE] : "mpi");
+    reader->trace->on_gpu += strcmp(value[SPACE], "gpu") == 0 && strcmp(kind.call.route, "nccl") != 0;
     return pto_recording_add(reader, &kind, end_s - begin_s);
 }
 
@@ -205,6 +206,7 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     kind.call.bytes = is_by_block(reader) ? (bytes + kind.procs - 1) / kind.procs : bytes;
     snprintf(kind.call.route, sizeof kind.call.route, "%s",
              reader->trace->format == PTO_RECORDING_OSU ? "mpi" : "nccl");
+    reader->trace->on_gpu += reader->trace->format == PTO_RECORDING_OSU && !reader->osu_on_host;
     return pto_recording_add(reader, &kind, seconds);
 }
 

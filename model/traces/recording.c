@@ -45,6 +45,31 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
     return pto_error_set_at(reader->err, status, reader->path, reader->line, reader->column, "%s", text);
 }
 
+/* Options that a format has no use for, because its files say these things themselves. */
+static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
+    const pto_recording_options_t *options = reader->options;
+    const bool is_chakra = format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON;
+    const bool is_benchmark = format == PTO_RECORDING_OSU || format == PTO_RECORDING_NCCL_TESTS;
+    const bool is_kineto = format == PTO_RECORDING_KINETO;
+    const struct {
+        bool is_given, is_used;
+        const char *name, *users;
+    } option[] = {
+        {options->rank >= 0,
+         is_chakra || is_kineto || format == PTO_RECORDING_CALLS || format == PTO_RECORDING_GOAL, "--rank",
+         "calls.csv, GOAL, Chakra and Kineto"},
+        {options->nodes > 0, is_chakra || is_benchmark || format == PTO_RECORDING_PYTORCH_ET, "--nodes",
+         "OSU, nccl-tests, Chakra and PyTorch execution traces"},
+        {options->collective != PTO_COLLECTIVE_COUNT, format == PTO_RECORDING_NCCL_TESTS, "--collective",
+         "nccl-tests"},
+    };
+    for (size_t i = 0; i < sizeof option / sizeof *option && options->refuses_unused; i++)
+        if (option[i].is_given && !option[i].is_used)
+            return pto_recording_fail(reader, PTO_ERR_KEY, "%s is for files of %s; this is %s",
+                                      option[i].name, option[i].users, pto_recording_format_name(format));
+    return PTO_OK;
+}
+
 pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_format_t asked = reader->options->format;
     if (asked != PTO_RECORDING_ANY && asked != format)
@@ -54,9 +79,10 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "%s in a file of %s",
                                   pto_recording_format_name(format),
                                   pto_recording_format_name(reader->trace->format));
+    pto_status_t status = reader->known ? PTO_OK : check_options(reader, format);
     reader->trace->format = format;
     reader->known = true;
-    return PTO_OK;
+    return status;
 }
 
 /* --- an index of texts ---------------------------------------------------------------------------------- */
@@ -284,6 +310,8 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
             last->measured_s += call->measured_s;
         } else
             trace->call[trace->count++] = *call;
+        if (strcmp(call->route, "nccl") == 0 || strcmp(call->route, "symm_mem") == 0)
+            trace->on_gpu += call->times;
     }
     return PTO_OK;
 }

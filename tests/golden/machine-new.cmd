@@ -2,4 +2,6 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 new() { portolan machine new --name mine --gpus 2 --cores 16 --host-link pcie4 "$@" 2>&1; echo "exit $?"; }
 new; new --gpu-link '100 GB/s' --nic '200 Gbit/s' --nics 2 --sockets 2 --no-gpudirect --gpu-memory 40GiB --out "$dir/mine.yaml"; cat "$dir/mine.yaml"
 portolan pick --machine "$dir/mine.yaml" --collective allreduce --nodes 4 --bytes 1KiB:64MiB:16 | grep -v '^# machine'
-new --gpu-link nvlink9; new --nic '0 GB/s'; new --name 'a"b'; new --gpus 99; new --nics 4; portolan machine; echo "exit $?"; portolan machine new --name x; echo "exit $?"; new --out README.md
+new --host-memory-bandwidth 8xDDR5-4800 --host-memory 512GiB --out "$dir/memory.yaml"; grep -n memory "$dir/memory.yaml"; new --force --out "$dir/mine.yaml"
+for machine in mine memory; do portolan predict --machine "$dir/$machine.yaml" --memory host --nodes 1 --collective allreduce --bytes 64MiB | tail -n +4; done
+new --host-memory-bandwidth 8xDDR5; new --host-memory-bandwidth 300; new --gpu-link nvlink9; new --nic '0 GB/s'; new --name 'a"b'; new --gpus 99; new --nics 4; portolan machine; echo "exit $?"; portolan machine new --name x; echo "exit $?"; new --out README.md

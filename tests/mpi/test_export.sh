@@ -82,6 +82,7 @@ bcast 7 scatter_allgather 9 960
 reduce 11 linear 1 1000
 reduce 11 chain 3 1000
 reduce 11 binomial 5 1000
+reduce 11 rabenseifner 7 1000
 TEXT
 
 # --- an exported file: each rule at its first size and at its last one
@@ -111,6 +112,7 @@ name_of() { # CALL NUMBER
     bcast6) echo binomial_near_first ;;
     bcast9) echo scatter_allgather ;;
     reduce5) echo binomial ;;
+    reduce7) echo rabenseifner ;;
     esac
 }
 while read -r call total from number next <&3; do

@@ -57,7 +57,7 @@ is_plan() { # RANKS CALL BYTES ALGORITHM NAME
 while read -r call algorithm name bytes <&3; do
     for ranks in 8 6; do
         # A file names it for powers of two only. The fold of 6 ranks cuts halves of others differently.
-        case "$ranks $call $algorithm" in "6 allgather recursive_doubling" | "6 allgatherv recursive_doubling" | "6 allreduce rabenseifner") continue ;; esac
+        case "$ranks $call $algorithm" in "6 allgather recursive_doubling" | "6 allgatherv recursive_doubling" | "6 allreduce rabenseifner" | "6 reduce rabenseifner") continue ;; esac
         check "$call $name on $ranks ranks is portolan's $algorithm" is_plan $ranks "$call" "$bytes" "$algorithm" "$name"
     done
 done 3<<'TEXT'
@@ -75,13 +75,14 @@ alltoall pairwise pairwise 100
 bcast binomial binomial 1000
 bcast scatter_allgather scatter_ring_allgather 960
 reduce binomial binomial 1000
+reduce rabenseifner reduce_scatter_gather 1000
 TEXT
 name_of() { # CALL NAME
     case $2 in
     brucks) echo bruck ;;
     scattered) echo linear ;;
     scatter_ring_allgather) echo scatter_allgather ;;
-    reduce_scatter_allgather) echo rabenseifner ;;
+    reduce_scatter_allgather | reduce_scatter_gather) echo rabenseifner ;;
     *) echo "$2" ;;
     esac
 }

@@ -20,7 +20,7 @@ ALGORITHMS = {
     "allreduce": ["recursive_doubling", "ring", "rabenseifner"],
     "messages": [None],
     "broadcast": ["scatter_allgather", "chain"],
-    "reduce": ["chain"],
+    "reduce": ["chain", "rabenseifner"],
 }
 MOST_PROCS = 64  # a price takes their square of steps
 ELEMENT_BYTES = {"byte": 1, "float": 4, "double": 8}

@@ -225,7 +225,8 @@ class Collective:
             self.clock.reduce(self.space, self.cores, self.size)
         inner(members)
         if excess:
-            self.exchange(lambda size: [(2 * i + 1, 2 * i, size) for i in range(excess)])
+            back = 1 if self.reduces else excess
+            self.exchange(lambda size: [(2 * i + 1, 2 * i, size) for i in range(back)])
 
     def recursive_doubling(self):
         def inner(members):
@@ -264,10 +265,21 @@ class Collective:
                 if not doubling:
                     self.clock.reduce(self.space, self.cores, {core: largest(self.size[core]) for core in self.cores})
 
+            def gather(k):
+                """Those from 2^k on send what they have to those 2^k before them."""
+                kept = power >> (k + 1)
+                largest = lambda size: max(run(size, i, kept) for i in range(power))
+                self.exchange(
+                    lambda size: [(members[i], members[i - (1 << k)], largest(size)) for i in range(1 << k, 2 << k)]
+                )
+
             for k in range(bits):
                 swap(k, False)
             for k in reversed(range(bits)):
-                swap(k, True)
+                if self.reduces:
+                    gather(k)
+                else:
+                    swap(k, True)
 
         self.folded(inner)
 

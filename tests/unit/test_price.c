@@ -152,6 +152,19 @@ static void rabenseifner_halves_and_doubles(void **state) {
         expected += 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, part, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576),
                  expected);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576),
+                 expected);
+}
+
+/* Process 0 is folded away before and gets the whole vector afterwards. */
+static void a_reduce_of_other_counts_costs_two_messages_more(void **state) {
+    (void)state;
+    double folds_s = 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, 1048576, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 23, 1, 1, 1048576),
+                 seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576) +
+                     folds_s);
+    assert_true(seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576) <
+                seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "binomial", 16, 1, 1, 1048576));
 }
 
 /* Allgather, Thakur, Rabenseifner, Gropp 2005, section 4.1: (n-1) s bytes each way, in n - 1 rounds or in
@@ -424,6 +437,9 @@ static bool is_bounded_only(const pto_request_t *request) {
     const char *algorithm = request->algorithm->name;
     if (strcmp(algorithm, "scatter_allgather") == 0) /* only those with a subtree copy their part */
         return true;
+    /* A gather waits for some processes only, and others may have had farther partners. */
+    if (request->collective == PTO_COLLECTIVE_REDUCE && strcmp(algorithm, "rabenseifner") == 0)
+        return true;
     if (!request->strategy->splits || !request->by_library)
         return false;
     return (request->collective == PTO_COLLECTIVE_ALLTOALLV && strcmp(algorithm, "linear") == 0) ||
@@ -583,6 +599,7 @@ int main(void) {
         cmocka_unit_test(pairwise_costs_a_message_a_round),
         cmocka_unit_test(recursive_doubling_costs_log_n_messages),
         cmocka_unit_test(rabenseifner_halves_and_doubles),
+        cmocka_unit_test(a_reduce_of_other_counts_costs_two_messages_more),
         cmocka_unit_test(ring_sends_an_nth_each_round),
         cmocka_unit_test(allgather_costs_the_rounds_of_its_algorithm),
         cmocka_unit_test(reduce_scatter_costs_the_rounds_of_its_algorithm),

@@ -13,6 +13,7 @@
 #include "bad_input.h"
 #include "machine/share.h"
 #include "portolan/step.h"
+#include "portolan/what_if.h"
 
 /* Six GPUs on two sockets; nothing but messages and copies. */
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"
@@ -475,6 +476,53 @@ static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_re
 }
 
 /* In fsdp.yaml what is cheapest alone asks for the same resources. */
+/* A ring over the GPUs of all nodes sends n - 1 blocks out of each node. Chunks of split_ring wait for their
+ * copies, not for the NICs, so that no longest path of a single call has the NICs' work in it. */
+static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
+    (void)state;
+    const double bytes = 6324224, s_per_byte = 2.353e-11, blocks = 4 * 8 - 1;
+    made_t made;
+    double together;
+    read_step(
+        &made, "scenarios/machines/dgx-h100.yaml",
+        "workload: w\nlayout: {nodes: 4, gpus_per_node: 8}\nstep:\n- at_once:\n"
+        "  - {collective: allgather, bytes: 6324224}\n  - {collective: reduce_scatter, bytes: 6324224}\n");
+    assert_int_equal(pto_machine_set(&made.machine, "injection.cpu.s_per_byte", s_per_byte, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(&made.machine, "injection.gpu.s_per_byte", s_per_byte, NULL), PTO_OK);
+    assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("split_ring"), &together));
+    double first = call_seconds(&made, 0, "split_ring"), second = call_seconds(&made, 1, "split_ring");
+    assert_true(together >= 2 * blocks * bytes * s_per_byte);
+    assert_true(together <= first + second);
+    drop(&made);
+}
+
+/* Also where the rounds of a loop, or the chunks of a pipeline, are priced once for many. */
+static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
+    (void)state;
+    const double bytes = 4 << 20, blocks = 16 * 4 - 1;
+    made_t made;
+    double per_byte;
+    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
+                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n"
+                 "- {collective: allgather, library: ring, bytes: 4MiB}\n");
+    assert_int_equal(pto_machine_get(&made.machine, "injection.cpu.s_per_byte", &per_byte, NULL), PTO_OK);
+    static const char *const staged[] = {"three_step", "split_ring"};
+    for (int i = 0; i < 2; i++) {
+        const pto_predictions_t *predictions = &made.step.call[0].predictions;
+        int s = 0;
+        while (predictions->strategy[s] != strategy(staged[i]))
+            s++;
+        const pto_prediction_t *by = pto_prediction_at(predictions, 0, s);
+        const double *occupied_s = by->explanation.occupied_s;
+        assert_near(occupied_s[PTO_OCCUPIED_NICS] / (blocks * bytes * per_byte), 1, 0.01); /* and messages */
+        for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+            assert_true(occupied_s[what] <= by->price.seconds);
+        assert_true(occupied_s[PTO_OCCUPIED_SEND] > 0 && occupied_s[PTO_OCCUPIED_OUT] > 0);
+    }
+    drop(&made);
+}
+
 static void no_strategy_for_all_calls_beats_the_mix(void **state) {
     (void)state;
     static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
@@ -514,6 +562,8 @@ int main(void) {
         cmocka_unit_test(computation_hides_what_runs_at_once),
         cmocka_unit_test(calls_at_once_are_between_the_longest_and_the_sum),
         cmocka_unit_test(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all),
+        cmocka_unit_test(the_nics_have_the_bytes_of_all_calls_at_once),
+        cmocka_unit_test(what_a_ring_occupies_is_its_bytes_on_each_resource),
         cmocka_unit_test(no_strategy_for_all_calls_beats_the_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,11 +28,26 @@ typedef struct {
     const char *file; /* where the parameter is, if not in the machine file; else NULL */
 } pto_term_t;
 
+/* What a process or its node has one of, so that plans that run at once share it. */
+typedef enum {
+    PTO_OCCUPIED_OUT,    /* a GPU's copies to the host */
+    PTO_OCCUPIED_IN,     /* from the host */
+    PTO_OCCUPIED_GPU,    /* copies, reductions and kernels in the memory of GPUs */
+    PTO_OCCUPIED_CPU,    /* copies and reductions in host memory, and flags */
+    PTO_OCCUPIED_SEND,   /* a process's sends */
+    PTO_OCCUPIED_RECV,   /* and receives */
+    PTO_OCCUPIED_MEMORY, /* a node's host memory, which all processes of the node share */
+    PTO_OCCUPIED_NICS,   /* a node's injection limits; NCCL's calls between nodes */
+    PTO_OCCUPIED_COUNT
+} pto_occupied_t;
+
 /* The addends along the longest path, in stage order. Free with pto_explanation_fini. */
 typedef struct {
     int count;
     int capacity;
     pto_term_t *term;
+    /* How long the busiest process, or node, occupies each, whether the longest path waits for it or not. */
+    double occupied_s[PTO_OCCUPIED_COUNT];
 } pto_explanation_t;
 
 void pto_explanation_fini(pto_explanation_t *explanation);

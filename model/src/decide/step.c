@@ -24,8 +24,10 @@ typedef enum {
     RESOURCE_COUNT
 } resource_t;
 
+/* What is asked on longest paths, by resource, and what is occupied whether a path waits for it or not. */
 typedef struct {
     double seconds[RESOURCE_COUNT];
+    double occupied_s[PTO_OCCUPIED_COUNT];
 } demand_t;
 
 static resource_t copy_resource(const char *key) {
@@ -55,6 +57,18 @@ static void add_demand(demand_t *demand, const pto_prediction_t *prediction, con
     for (int t = 0; t < explanation->count; t++)
         demand->seconds[resource_of(explanation->term[t].key, layout->nodes > 1)] +=
             explanation->term[t].seconds * (double)times;
+    for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+        demand->occupied_s[what] += explanation->occupied_s[what] * (double)times;
+}
+
+/* The least time in which all of it can be had. */
+static double least_seconds(const demand_t *demand) {
+    double seconds = 0;
+    for (int r = 0; r < RESOURCE_COUNT; r++)
+        seconds = fmax(seconds, demand->seconds[r]);
+    for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+        seconds = fmax(seconds, demand->occupied_s[what]);
+    return seconds;
 }
 
 /* --- the calls of an entry ------------------------------------------------------------------------------ */
@@ -109,7 +123,7 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
 bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
                             double *seconds) {
     const calls_t range = calls_of(step->workload, entry);
-    demand_t demand = {{0}};
+    demand_t demand = {.seconds = {0}};
     int calls = 0;
     *seconds = 0;
     for (int i = range.from; i < range.to; i++) {
@@ -123,8 +137,8 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
         add_demand(&demand, prediction, &call->scenario.layout, call->times);
         calls++;
     }
-    for (int r = 0; r < RESOURCE_COUNT && calls > 1; r++)
-        *seconds = fmax(*seconds, demand.seconds[r]);
+    if (calls > 1)
+        *seconds = fmax(*seconds, least_seconds(&demand));
     return true;
 }
 

@@ -305,6 +305,7 @@ static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double t
             pricing->out_of_memory = true;
     pto_pricing_shift_queues(pricing, pricing->lane, pipeline->before, times);
     pto_lanes_repeat_demand(pricing, times);
+    pto_occupied_repeat(pricing, times);
     repeat(pricing, pricing->lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
@@ -322,6 +323,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         pto_pricing_remember(pricing, pipeline->before + lane * pricing->actor_count);
     }
     pto_lanes_remember_demand(pricing);
+    pto_occupied_remember(pricing);
     pipeline->pending = pto_raises_pending(pricing);
     pricing->lag = 0;
     return 0;

@@ -422,6 +422,14 @@ static void find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     outflow->limits_known = true;
 }
 
+double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine) {
+    double seconds = 0;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        seconds += pto_time_of(&machine->injection_s_per_byte[space], outflow->bytes[space]).s +
+                   pto_time_of(&machine->injection_s_per_message[space], outflow->messages[space]).s;
+    return seconds;
+}
+
 /* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 

@@ -58,6 +58,10 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
+/* How long these hold the node's NICs, at the limits that the machine knows. Contention at receivers is no
+ * work of the NICs, but waiting. */
+double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine);
+
 /* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 

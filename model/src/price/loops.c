@@ -79,12 +79,14 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
 
 static void take_snapshot(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->snapshot);
+    pto_occupied_remember(pricing);
     if (pricing->in_lanes)
         pto_lanes_remember_demand(pricing);
 }
 
 /* Add `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
+    pto_occupied_repeat(pricing, times);
     if (pricing->in_lanes)
         pto_lanes_repeat_demand(pricing, times);
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {

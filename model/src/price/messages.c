@@ -307,6 +307,7 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
     pto_time_t in_time = pto_charge_time(&in, pricing->machine, outflow);
     pto_charge_t *longer = in_time.s > out_time.s ? &in : out;
     pto_charge_settle(longer, pricing->machine, outflow);
+    pto_occupied_messages(pricing, actor, out_time, in_time);
     if (!pto_ledger_add(&pricing->ledger[actor], longer, pto_time_max(out_time, in_time)))
         pricing->out_of_memory = true;
     return status;
@@ -343,6 +344,8 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
     }
     if (!pricing->out_of_memory)
         status = each_process(pricing, &stage, count_sends);
+    if (!pricing->out_of_memory)
+        pto_occupied_stage(pricing);
     if (!pricing->out_of_memory && status == PTO_OK)
         status = each_process(pricing, &stage, price_process);
     free(messages);

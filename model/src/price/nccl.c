@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "plan/plan_internal.h"
+#include "price/pricing.h"
 
 const char pto_nccl_stage[] = "NCCL";
 
@@ -280,4 +280,36 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
 
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core) {
     return core >= node->core_first && core < node->core_first + node->core_count;
+}
+
+static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_t actor) {
+    return pto_nccl_takes_core(node, pricing->actor[actor].place.core);
+}
+
+/* All members start when the last one arrives, and end at the same time. */
+pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
+    pto_ledger_t *last = NULL;
+    pto_charge_t charge;
+    pto_charge_begin(&charge, pto_nccl_stage, pricing->explain ? &pricing->terms[0] : NULL);
+    pto_status_t status =
+        pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, &pricing->extrapolated, pricing->err);
+    if (status != PTO_OK)
+        return status;
+    pto_occupied_nccl(pricing, node, charge.other.s);
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (in_nccl(pricing, node, actor) &&
+            (!last || pto_time_less(last->time, pricing->ledger[actor].time)))
+            last = &pricing->ledger[actor];
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        pto_ledger_t *mine = &pricing->ledger[actor];
+        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+        if (mine == last || !in_nccl(pricing, node, actor))
+            continue;
+        pto_pricing_follow(pricing, mine, last);
+        if (!pto_ledger_add(mine, &charge, charge.other))
+            pricing->out_of_memory = true;
+    }
+    if (last && !pto_ledger_add(last, &charge, charge.other))
+        pricing->out_of_memory = true;
+    return status;
 }

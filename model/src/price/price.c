@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 
-#include "price/nccl.h"
 #include "price/pricing.h"
 
 _Thread_local int64_t pto_price_visits;
@@ -216,6 +215,7 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
+    pto_occupied_messages(pricing, actor, out, in);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
     pto_charge_settle(messages, pricing->machine, outflow);
     if (pricing->in_lanes) {
@@ -297,8 +297,10 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         if (settles || !begun)
             begin_costs(pricing, stage, k, &costs);
         begun = true;
+        double before_s = costs.other.other.s;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
+        pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
         if (status != PTO_OK)
             return status;
     }
@@ -401,6 +403,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
     count_demand(pricing, stage, k);
+    pto_occupied_stage(pricing);
     bool memory = pricing->loads.links.memory_s_per_byte != NULL;
     if (memory && pricing->in_lanes)
         demand_memory(pricing, stage);
@@ -413,37 +416,6 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
-    return status;
-}
-
-static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_t actor) {
-    return pto_nccl_takes_core(node, pricing->actor[actor].place.core);
-}
-
-/* All members start when the last one arrives, and end at the same time. */
-static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
-    pto_ledger_t *last = NULL;
-    pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, terms_of(pricing, 0));
-    pto_status_t status =
-        pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, &pricing->extrapolated, pricing->err);
-    if (status != PTO_OK)
-        return status;
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (in_nccl(pricing, node, actor) &&
-            (!last || pto_time_less(last->time, pricing->ledger[actor].time)))
-            last = &pricing->ledger[actor];
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
-        pto_ledger_t *mine = &pricing->ledger[actor];
-        pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        if (mine == last || !in_nccl(pricing, node, actor))
-            continue;
-        pto_pricing_follow(pricing, mine, last);
-        if (!pto_ledger_add(mine, &charge, charge.other))
-            pricing->out_of_memory = true;
-    }
-    if (last && !pto_ledger_add(last, &charge, charge.other))
-        pricing->out_of_memory = true;
     return status;
 }
 
@@ -468,7 +440,7 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
             status = pto_price_lanes(pricing, i, k);
             i += node->span;
         } else if (node->by == PTO_DONE_BY_NCCL) {
-            status = price_nccl(pricing, node);
+            status = pto_price_nccl(pricing, node);
             i += node->span;
         }
     }
@@ -484,7 +456,7 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find(pricing) || !pto_links_allocate(pricing))
+    if (!pto_actors_find(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -529,6 +501,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->behind);
     free(pricing->engine);
     free(pricing->outflow);
+    free(pricing->occupied_s);
     pto_links_release(pricing);
 }
 
@@ -544,6 +517,8 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
         last = pto_time_max(last, pricing->ledger[actor].time);
     }
     pto_tape_result(last);
+    if (explanation)
+        pto_occupied_report(pricing, slowest->time.s, explanation);
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 

@@ -111,6 +111,8 @@ typedef struct {
     pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
     pto_traffic_cache_t traffic;
+    double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
+                           iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
     bool out_of_memory;
     pto_error_t *err;
@@ -167,6 +169,22 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
                      const pto_charge_t *charge, pto_time_t time);
 /* An actor has ended a stage, or a part of one, in a lane. */
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
+
+/* --- occupied.c ----------------------------------------------------------------------------------------- */
+
+/* Where no explanation is wanted, none of these does anything. Returns false when out of memory. */
+bool pto_occupied_allocate(pto_pricing_t *pricing);
+/* Keep what is occupied; add `times` what it has grown by since. */
+void pto_occupied_remember(pto_pricing_t *pricing);
+void pto_occupied_repeat(pto_pricing_t *pricing, double times);
+/* A step that is not a message; an actor's messages of a stage; a stage's use of all nodes, once its sends
+ * are counted; a call of NCCL's. */
+void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds);
+void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in);
+void pto_occupied_stage(pto_pricing_t *pricing);
+void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds);
+/* Of the busiest actor and node, and no more than the price, which is `seconds`. */
+void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
@@ -246,6 +264,11 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
 
 /* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
+
+/* --- nccl.c -------------------------------------------------------------------------------------------- */
+
+/* A collective of NCCL's own. Errors: those of pto_charge_nccl. */
+pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node);
 
 /* --- messages.c ---------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,95 @@
+/* How long a plan occupies what calls at once share: each process's copy engines, CPU and both sides of its
+ * messages, and the memory and the NICs of each node. Unlike the addends of the longest path this counts
+ * every lane and every process, also where nobody waits for them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "price/nccl.h"
+#include "price/pricing.h"
+
+/* Lanes share all of these but the NICs. */
+_Static_assert((int)PTO_OCCUPIED_OUT == (int)PTO_LANE_OUT && (int)PTO_OCCUPIED_IN == (int)PTO_LANE_IN &&
+                   (int)PTO_OCCUPIED_GPU == (int)PTO_LANE_GPU && (int)PTO_OCCUPIED_CPU == (int)PTO_LANE_CPU &&
+                   (int)PTO_OCCUPIED_SEND == (int)PTO_LANE_SEND &&
+                   (int)PTO_OCCUPIED_RECV == (int)PTO_LANE_RECV &&
+                   (int)PTO_OCCUPIED_MEMORY == (int)PTO_LANE_MEMORY,
+               "resources of lanes have other numbers");
+
+/* Per actor, all that is not the NICs'; then the NICs, per node. */
+static int64_t counter_count(const pto_pricing_t *pricing) {
+    return PTO_OCCUPIED_NICS * pricing->actor_count + pricing->node_count;
+}
+
+bool pto_occupied_allocate(pto_pricing_t *pricing) {
+    if (pricing->explain)
+        pricing->occupied_s = calloc(2 * (size_t)counter_count(pricing), sizeof *pricing->occupied_s);
+    return pricing->occupied_s || !pricing->explain;
+}
+
+void pto_occupied_remember(pto_pricing_t *pricing) {
+    int64_t count = counter_count(pricing);
+    for (int64_t i = 0; pricing->occupied_s && i < count; i++)
+        pricing->occupied_s[count + i] = pricing->occupied_s[i];
+}
+
+void pto_occupied_repeat(pto_pricing_t *pricing, double times) {
+    int64_t count = counter_count(pricing);
+    for (int64_t i = 0; pricing->occupied_s && i < count; i++)
+        pricing->occupied_s[i] += times * (pricing->occupied_s[i] - pricing->occupied_s[count + i]);
+}
+
+static void add(pto_pricing_t *pricing, int64_t actor, pto_occupied_t what, double seconds) {
+    pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
+}
+
+static double *nics_of(const pto_pricing_t *pricing, int64_t node) {
+    return &pricing->occupied_s[PTO_OCCUPIED_NICS * pricing->actor_count + node];
+}
+
+void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds) {
+    const pto_step_t *step = action->step;
+    bool by_gpu = step->in_kernel || step->kind == PTO_STEP_LAUNCH;
+    if (pricing->occupied_s)
+        add(pricing, action->rank,
+            by_gpu ? PTO_OCCUPIED_GPU : (pto_occupied_t)pto_lane_resource(pricing->plan, step), seconds);
+}
+
+void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in) {
+    if (!pricing->occupied_s)
+        return;
+    add(pricing, actor, PTO_OCCUPIED_SEND, out.s);
+    add(pricing, actor, PTO_OCCUPIED_RECV, in.s);
+}
+
+void pto_occupied_stage(pto_pricing_t *pricing) {
+    for (int64_t node = 0; pricing->occupied_s && node < pricing->node_count; node++)
+        *nics_of(pricing, node) += pto_outflow_seconds(&pricing->outflow[node], pricing->machine);
+    for (int64_t actor = 0; pricing->occupied_s && actor < pricing->actor_count; actor++)
+        for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->loads.links.memory_s_per_byte; kind++)
+            add(pricing, actor, PTO_OCCUPIED_MEMORY,
+                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor).time.s);
+}
+
+/* For how much of a call of NCCL's the NICs are busy is unknown; as in its extrapolation, for all of it. */
+void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
+    bool leaves_node = pricing->plan->request.layout.nodes > 1;
+    for (int64_t i = 0; pricing->occupied_s && leaves_node && i < pricing->node_count; i++)
+        *nics_of(pricing, i) += seconds;
+    for (int64_t actor = 0; pricing->occupied_s && !leaves_node && actor < pricing->actor_count; actor++)
+        if (pto_nccl_takes_core(node, pricing->actor[actor].place.core))
+            add(pricing, actor, PTO_OCCUPIED_GPU, seconds);
+}
+
+void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation) {
+    for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+        explanation->occupied_s[what] = 0;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        for (int what = 0; what < PTO_OCCUPIED_NICS; what++)
+            explanation->occupied_s[what] =
+                fmax(explanation->occupied_s[what], pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what]);
+    for (int64_t node = 0; node < pricing->node_count; node++)
+        explanation->occupied_s[PTO_OCCUPIED_NICS] =
+            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], *nics_of(pricing, node));
+    for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+        explanation->occupied_s[what] = fmin(explanation->occupied_s[what], seconds);
+}

@@ -1,0 +1,116 @@
+/* Faster links, and the messages that cross them. */
+#include "upgrade_links.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "portolan/what_if.h"
+
+static bool value_of(const pto_machine_t *machine, const char *key, double *value) {
+    return pto_machine_get(machine, key, value, NULL) == PTO_OK && *value > 0;
+}
+
+/* Of a link between two GPUs, on one socket or not; false: the machine file has none. */
+static bool gpu_link(const pto_machine_t *machine, bool on_socket, double *s_per_byte) {
+    static const char *const off[] = {"peer.off_socket.beta_s_per_byte",
+                                      "remote.load.off_socket.beta_s_per_byte"};
+    static const char *const on[] = {"peer.on_socket.beta_s_per_byte",
+                                     "remote.load.on_socket.beta_s_per_byte"};
+    return (!on_socket && (value_of(machine, off[0], s_per_byte) || value_of(machine, off[1], s_per_byte))) ||
+           value_of(machine, on[0], s_per_byte) || value_of(machine, on[1], s_per_byte);
+}
+
+static bool host_link(const pto_machine_t *machine, double *s_per_byte) {
+    return value_of(machine, "copies.h2d.on_socket.beta_s_per_byte", s_per_byte);
+}
+
+bool pto_gpus_are_linked(const pto_machine_t *machine) {
+    double between, to_host;
+    return gpu_link(machine, true, &between) && (!host_link(machine, &to_host) || between < to_host);
+}
+
+/* --- messages ------------------------------------------------------------------------------------------- */
+
+/* What a message's byte takes once the link is faster; the same, if it does not cross the link. */
+typedef double (*faster_t)(const pto_machine_t *machine, const char *key, double s_per_byte);
+
+static bool is_bytes_of(const char *key, const char *prefix) {
+    static const char bytes[] = ".beta_s_per_byte";
+    size_t length = strlen(key);
+    return pto_text_begins(key, prefix) && length > sizeof bytes &&
+           strcmp(key + length - (sizeof bytes - 1), bytes) == 0;
+}
+
+static bool is_gpu_message(const char *key) {
+    return is_bytes_of(key, "messages.gpu.on_socket.") || is_bytes_of(key, "messages.gpu.on_node.") ||
+           is_bytes_of(key, "messages.gpu.off_node.") || is_bytes_of(key, "gap.within.gpu.on_socket.") ||
+           is_bytes_of(key, "gap.within.gpu.on_node.");
+}
+
+static pto_status_t speed_up(pto_machine_t *machine, faster_t faster, int *changed, pto_error_t *err) {
+    pto_machine_param_t *param;
+    int count;
+    pto_status_t status = pto_machine_params(machine, &param, &count, err);
+    if (status != PTO_OK)
+        return status;
+    for (int i = 0; i < count && status == PTO_OK; i++) {
+        if (!param[i].param || !pto_param_known(param[i].param) || !is_gpu_message(param[i].key))
+            continue;
+        double before = param[i].param->value, after = faster(machine, param[i].key, before);
+        if (after >= before)
+            continue;
+        status = pto_machine_set(machine, param[i].key, after, err);
+        (*changed)++;
+    }
+    free(param);
+    return status;
+}
+
+static double over_gpu_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
+    double link = 0;
+    if (strstr(key, ".off_node.") || !gpu_link(machine, strstr(key, ".on_socket.") != NULL, &link))
+        return s_per_byte;
+    return s_per_byte - fmin(s_per_byte, link) / 2;
+}
+
+/* Nothing else in a machine file says that messages cross the link to the host. */
+static double over_host_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
+    char host[PTO_PARAM_KEY_MAX];
+    double link, nic = 0;
+    if (!host_link(machine, &link) || s_per_byte != link)
+        return s_per_byte;
+    if (!strstr(key, ".off_node."))
+        return s_per_byte / 2;
+    snprintf(host, sizeof host, "messages.cpu.off_node.%s", key + strlen("messages.gpu.off_node."));
+    value_of(machine, host, &nic);
+    return fmax(s_per_byte / 2, nic);
+}
+
+pto_status_t pto_speed_up_gpu_links(pto_machine_t *machine, pto_error_t *err) {
+    double link;
+    int changed = 0;
+    if (!gpu_link(machine, true, &link))
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "not priced: the machine file has no rate of a link between GPUs (peer or remote)");
+    pto_status_t status = speed_up(machine, over_gpu_link, &changed, err);
+    if (status == PTO_OK && changed == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message crosses a link between GPUs");
+    return status;
+}
+
+pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err) {
+    double link;
+    int changed = 0;
+    if (!host_link(machine, &link))
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "not priced: the machine file has no rate of a link between GPU and host (copies.h2d)");
+    pto_status_t status = speed_up(machine, over_host_link, &changed, err);
+    if (status == PTO_OK && changed == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message is known to cross a link to the host");
+    return status;
+}
