@@ -55,23 +55,22 @@ static pto_machine_t parse(const char *rate, const char *more) {
     return machine;
 }
 
-/* Rows of every strategy without helpers, timed as the machine prices them. */
-static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
+/* Rows of every strategy without helpers, timed as the machine prices them, of some collectives. */
+static pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes, int node_counts,
+                                 const pto_collective_t *collective, int collective_count) {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     fprintf(stream,
             "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n");
-    static const char *const collective[] = {"alltoall", "alltoallv"};
     static const char *const strategy[] = {"cuda_aware", "three_step"};
-    for (int c = 0; c < 2; c++)
+    for (int c = 0; c < collective_count; c++)
         for (int n = 0; n < node_counts; n++)
             for (int64_t bytes = 64; bytes <= 262144; bytes *= 4)
                 for (int s = 0; s < 2; s++) {
                     pto_score_candidate_t candidate = {.measured_s = 1};
                     assert_int_equal(pto_strategy_find(strategy[s], &candidate.strategy, NULL), PTO_OK);
-                    pto_score_cell_t cell = {.collective =
-                                                 c ? PTO_COLLECTIVE_ALLTOALLV : PTO_COLLECTIVE_ALLTOALL,
+                    pto_score_cell_t cell = {.collective = collective[c],
                                              .datatype = PTO_DATATYPE_FLOAT,
                                              .nodes = nodes[n],
                                              .gpus_per_node = 4,
@@ -82,14 +81,19 @@ static pto_collectives_t collectives_of(const pto_machine_t *machine, const int 
                                              .candidate = &candidate};
                     double seconds = 0;
                     assert_int_equal(pto_score_price(&cell, 0, machine, NULL, NULL, &seconds, NULL), PTO_OK);
-                    fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", collective[c], strategy[s],
-                            nodes[n], (long long)bytes, seconds);
+                    fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", pto_collective_name(collective[c]),
+                            strategy[s], nodes[n], (long long)bytes, seconds);
                 }
     fclose(stream);
     pto_collectives_t made = {0};
     assert_int_equal(pto_collectives_parse(text, size, "made-up.csv", &made, NULL), PTO_OK);
     free(text);
     return made;
+}
+
+static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
+    static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+    return rows_of(machine, nodes, node_counts, both, 2);
 }
 
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
@@ -169,6 +173,96 @@ static void measured_numbers_are_not_fitted(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* Of an allreduce, whose second algorithm begins at 16 KiB. */
+static const char hidden_reduction[] =
+    "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 6e-10%s}]}\n"
+    "library:\n"
+    "  allreduce:\n"
+    "    cpu: [{below_bytes: 16384, algorithm: recursive_doubling}, {algorithm: rabenseifner}]\n"
+    "    gpu: [{below_bytes: 16384, algorithm: recursive_doubling, staged: true},\n"
+    "          {algorithm: rabenseifner, staged: true}]\n";
+
+static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
+    char more[1024];
+    snprintf(more, sizeof more, hidden_reduction, "");
+    pto_machine_t truth = parse("", more), machine = parse("", "");
+    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.badness < 0.01);
+    assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 1);
+    assert_within(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
+    assert_string_equal(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged, "fitted to collectives");
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16383);
+        assert_string_equal(rule->algorithm, "recursive_doubling");
+        assert_int_equal(rule->below_bytes, 16384);
+        assert_int_equal(rule->staged, space == PTO_SPACE_GPU);
+        assert_int_equal(rule->segment_bytes, 0);
+        rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16384);
+        assert_string_equal(rule->algorithm, "rabenseifner");
+        assert_true(rule->below_bytes == INT64_MAX);
+    }
+    /* What it gives is told: its cost, and the size at which algorithms change. */
+    bool cost = false, change = false;
+    for (int i = 0; i < fit.parameter_count; i++) {
+        const pto_fit_collective_t *parameter = &fit.parameter[i];
+        cost =
+            cost || (strcmp(parameter->name, "reduce.cpu.beta_s_per_byte") == 0 && parameter->gain > 0.005);
+        change = change || (strcmp(parameter->name, "library.allreduce.cpu.below_bytes") == 0 &&
+                            parameter->value == 16384 && isnan(parameter->gain));
+    }
+    assert_true(cost && change);
+    pto_machine_destroy(fit.machine);
+    pto_machine_fini(&machine);
+    /* Measured, and three times as much: it stays. */
+    machine = parse("", "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 18e-10, samples: 9}]}\n");
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value == 18e-10);
+    assert_null(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged);
+    for (int i = 0; i < fit.parameter_count; i++)
+        assert_string_not_equal(fit.parameter[i].name, "reduce.cpu.beta_s_per_byte");
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+/* What one machine does not know is taken from another; what was measured here stays. */
+static void terms_are_borrowed_where_they_are_not_measured(void **state) {
+    (void)state;
+    pto_machine_t lender = parse(", s_per_message: 3e-9", hidden);
+    pto_machine_t machine =
+        parse("", "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 7e-10, samples: 9}}\n");
+    assert_int_equal(pto_fit_borrow_terms(&machine, &lender, NULL), PTO_OK);
+    const pto_postal_t *copy = &machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
+    assert_true(copy->beta_s_per_byte.value == 7e-10);
+    assert_null(copy->flagged);
+    assert_true(machine.contention.value == 0.8);
+    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 3e-9);
+    for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        assert_true(machine.pageable[kind].alpha_s.value == 3e-5);
+        assert_true(machine.pageable[kind].beta_s_per_byte.value == 2e-11);
+        assert_string_equal(machine.pageable[kind].flagged, "of made up, fitted to collectives there");
+    }
+    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
+                        "bruck");
+    /* A second lender changes what is not measured, and no table. */
+    pto_machine_t other =
+        parse(", s_per_message: 5e-9", "library:\n  alltoall: {cpu: [{algorithm: linear}]}\n");
+    assert_int_equal(pto_fit_borrow_terms(&machine, &other, NULL), PTO_OK);
+    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 5e-9);
+    assert_true(machine.contention.value == 0.8);
+    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
+                        "bruck");
+    pto_machine_fini(&lender);
+    pto_machine_fini(&other);
+    pto_machine_fini(&machine);
+}
+
 /* Fits of two machines to several node counts, with prices in common and without. */
 static void prices_that_fits_share_change_nothing(void **state) {
     (void)state;
@@ -242,6 +336,8 @@ int main(void) {
         cmocka_unit_test(what_was_hidden_is_found),
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
+        cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
+        cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
         cmocka_unit_test(prices_that_fits_share_change_nothing),
         cmocka_unit_test(nothing_to_fit_to_is_an_error),
         cmocka_unit_test(a_stopped_fit_keeps_what_it_found),

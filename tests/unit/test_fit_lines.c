@@ -187,6 +187,32 @@ static void a_negative_coefficient_is_held_at_zero(void **unused) {
     assert_near(line.value[1], 225.0 / 5500, 1e-9); /* sum of x y by that of x x */
 }
 
+/* 2 + 3 x - 1 x^2 by x and x^2: what falls is held at 0, whichever column it is. */
+static bool fill_three(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const int *falling = context;
+    double x = (double)point->bytes;
+    row->column[(*falling + 1) % 3] = 1;
+    row->column[(*falling + 2) % 3] = x;
+    row->column[*falling] = x * x;
+    return true;
+}
+
+static void one_of_three_columns_is_held_at_zero(void **unused) {
+    (void)unused;
+    for (int falling = 0; falling < 3; falling++) {
+        fit_regression_t result, line;
+        begin();
+        for (int x = 1; x <= 9; x++)
+            put(1, x, 2 + 3 * x - 0.05 * x * x);
+        assert_int_equal(fit_regress(&made.points, 3, fill_three, &falling, true, &result, NULL), PTO_OK);
+        assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
+        assert_true(result.held[falling] && result.value[falling] == 0);
+        assert_near(result.value[(falling + 1) % 3], line.value[0], 1e-9);
+        assert_near(result.value[(falling + 2) % 3], line.value[1], 1e-9);
+        assert_near(result.high[(falling + 2) % 3], line.high[1], 1e-9);
+    }
+}
+
 /* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
 static void outliers_of_a_full_row_are_dropped(void **unused) {
     (void)unused;
@@ -310,6 +336,7 @@ int main(void) {
         cmocka_unit_test(a_plain_line_is_least_squares_with_students_interval),
         cmocka_unit_test(two_points_make_a_line_without_an_interval_and_one_makes_none),
         cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
+        cmocka_unit_test(one_of_three_columns_is_held_at_zero),
         cmocka_unit_test(outliers_of_a_full_row_are_dropped),
         cmocka_unit_test(a_line_that_misses_its_rows_has_a_wider_interval),
         cmocka_unit_test(a_piece_of_two_sizes_is_found_at_either_end_and_between),
