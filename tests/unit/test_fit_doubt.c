@@ -98,6 +98,28 @@ static void a_limit_that_is_hardly_reached_is_none(void **unused) {
     release(&fit, &samples);
 }
 
+/* Twice the time of one process in the middle, but the rows differ so much that it may be none. */
+static void a_limit_that_may_be_noise_is_none(void **unused) {
+    (void)unused;
+    static const double factor[] = {0.3, 3, 0.4, 2.6, 0.35, 3.2};
+    for (int noisy = 0; noisy < 2; noisy++) {
+        pto_samples_t samples = {0};
+        pto_sample_t sample = message_row;
+        for (sample.bytes = 1 << 14; sample.bytes <= 1 << 22; sample.bytes *= 2)
+            add_equal(&samples, sample, alpha_s + beta_s_per_byte * (double)sample.bytes, 1);
+        sample.benchmark = PTO_BENCHMARK_INJECTION;
+        sample.procs = 16;
+        for (int i = 0; i < 6; i++) {
+            sample.bytes = 1 << (15 + i);
+            double more = noisy ? factor[i] : 1;
+            add_equal(&samples, sample, alpha_s + 2 * more * beta_s_per_byte * (double)sample.bytes, 1);
+        }
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_int_equal(entry_named(&fit, "injection.cpu")->kind, noisy ? PTO_FIT_ABSENT : PTO_FIT_RATE);
+        release(&fit, &samples);
+    }
+}
+
 /* Four rows of two processes or more are enough, three are not. */
 static void a_limit_needs_four_rows_of_several_processes(void **unused) {
     (void)unused;
@@ -381,6 +403,38 @@ static void what_is_held_at_zero_is_named(void **unused) {
     release(&fit, &samples);
 }
 
+/* Three sizes of one process, of which a plot of two has room for two. */
+static void medians_for_a_plot_are_by_size(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = copy_row;
+    int64_t bytes[3] = {-1, -1, -1};
+    double seconds[3] = {-1, -1, -1};
+    for (int i = 2; i >= 0; i--)
+        for (int k = 0; k < 3; k++) {
+            sample.bytes = 64 << i;
+            sample.procs = 1;
+            add_equal(&samples, sample, (i + 1) * (k == 2 ? 9e-6 : 1e-6 + 1e-7 * k), 1);
+            sample.procs = 2;
+            add_equal(&samples, sample, 5e-5, 1);
+        }
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 2,
+                                     bytes, seconds),
+                     3);
+    assert_true(bytes[2] == -1 && seconds[2] == -1);
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 3,
+                                     bytes, seconds),
+                     3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bytes[i], 64 << i);
+        assert_within(seconds[i], (i + 1) * 1.1e-6, 1e-9);
+    }
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, 1,
+                                     3, bytes, seconds),
+                     0);
+    pto_samples_fini(&samples);
+}
+
 /* --- what is absent ------------------------------------------------------------------------------------- */
 
 static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
@@ -502,6 +556,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_tells_how_many_processes_reach_it),
         cmocka_unit_test(a_limit_that_is_hardly_reached_is_none),
+        cmocka_unit_test(a_limit_that_may_be_noise_is_none),
         cmocka_unit_test(a_limit_needs_four_rows_of_several_processes),
         cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
         cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
@@ -514,6 +569,7 @@ int main(void) {
         cmocka_unit_test(a_line_of_two_sizes_is_doubtful_and_of_three_is_not),
         cmocka_unit_test(a_line_far_from_its_samples_tells_how_far),
         cmocka_unit_test(what_is_held_at_zero_is_named),
+        cmocka_unit_test(medians_for_a_plot_are_by_size),
         cmocka_unit_test(reductions_of_one_size_are_left_out_or_an_error),
         cmocka_unit_test(mps_is_not_that_of_files_of_other_samples),
         cmocka_unit_test(the_smallest_limit_is_one_byte),
