@@ -55,8 +55,7 @@ static pto_machine_t parse(const char *rate, const char *more) {
     return machine;
 }
 
-/* Rows of every strategy without helpers, timed as the machine prices them, of some collectives. Staggered:
- * every second node count has sizes between those of the others. */
+/* Rows of every strategy without helpers, timed as the machine prices them, of some collectives. */
 static pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes, int node_counts,
                                  const pto_collective_t *collective, int collective_count) {
     char *text = NULL;
