@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Which cases portolan-calibrate measures on one node, whatever their times are: every pair, number of processes, of
+# messages and size of every benchmark, as tests/fixtures/rows-*.txt list them. REWRITE=1 rewrites these; read the diff.
+# BUILD: where portolan-calibrate was built (default build). Exits 77 where there is no mpirun or one core.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+needs mpirun
+[ "$(nproc)" -ge 2 ] || exit 77
+calibrate=$build/portolan-calibrate
+built "$calibrate"
+export PORTOLAN_SEGMENTS=portolan-test$$
+
+# Two sockets of one core, as hwloc is told. NCCL has a test of its own.
+only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,remote,reduce,signals,setup
+run() { # PROCESSES GPUS FROM:TO:FACTOR
+    timeout 120 mpirun -n "$1" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+        env PORTOLAN_EMULATED_GPUS="$2" HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
+        --only $only --bytes "$3" --budget 100 --repeats 2 --force --out "$work/rows.csv" 2>"$work/stderr"
+}
+lists() { # NAME: whether the rows and what was left out, with its reason, are those listed
+    {
+        awk -F, -f tests/calibrate_rows.awk "$work/rows.csv"
+        sed -n 's/^# \(skipped_.*\)/\1/p' "$work/rows.csv"
+    } >"$work/rows.txt"
+    [ -z "${REWRITE:-}" ] || cp "$work/rows.txt" "tests/fixtures/rows-$1.txt"
+    diff "tests/fixtures/rows-$1.txt" "$work/rows.txt" >&2
+}
+
+check "a GPU for each of four processes" run 4 4 8:512:8
+check "has these cases" lists 4-gpus
+check "five processes of two GPUs" run 5 2 8:64:8
+check "have these" lists 2-gpus
+check "one process" run 1 1 1:8
+check "has these, and says why not the others" lists 1-process
+check "three processes of three GPUs, sizes from 6 bytes on" run 3 3 6:100:4
+check "begin at the next power of two" lists 3-gpus
+
+finish
