@@ -46,7 +46,8 @@ MPI_TESTS = {
              f"{MPIRUN} -n 4 build/tests/test_exec types 1 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats:gas_split 50 1",
              f"{MPIRUN} -n 3 build/tests/test_streams random 20 1", f"{MPIRUN} -n 2 build/tests/test_exec refusals",
              "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
-    "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
+    "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh", "tests/cluster/test_calibrate_rows.sh",
+                  "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
                   "tests/mpi/test_host_data.sh"],
     "validate": ["tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_counters.sh",
                  "tests/mpi/test_faults.sh"],
@@ -67,7 +68,7 @@ class Test:
 
     def __init__(self, name, targets, command):
         self.name, self.targets, self.command = name, targets, command
-        self.seconds, self.is_mpi = 0.0, "mpirun" in command or "tests/mpi" in command
+        self.seconds, self.is_mpi = 0.0, "mpirun" in command or "tests/mpi" in command or "tests/cluster" in command
 
 
 def files_of(*folders):
@@ -164,7 +165,7 @@ def digest_of(paths):
 def sources_of(test):
     """The files of which a test is made, without the code that it tests."""
     if test.is_mpi or test.name == "oracle":
-        return files_of("tests/mpi", "tests/oracle")
+        return files_of("tests/mpi", "tests/cluster", "tests/oracle", "tests/fixtures")
     if test.name.startswith("golden "):
         return [f"tests/golden/{name}.cmd" for name in test.name.split()[1:]]
     return [path for path in files_of("tests/unit") if path.endswith(".h") or os.path.basename(path).startswith(test.name + ".")]
