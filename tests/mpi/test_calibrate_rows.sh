@@ -31,6 +31,7 @@ check "has these cases" lists 4-gpus
 check "five processes of two GPUs" run 5 2 8:64:8
 check "have these" lists 2-gpus
 check "one process" run 1 1 1:8
+check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
 check "three processes of three GPUs, sizes from 6 bytes on" run 3 3 6:100:4
 check "begin at the next power of two" lists 3-gpus
