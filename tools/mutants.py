@@ -60,6 +60,8 @@ SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
 # A mutant that takes this much longer than the code hangs.
 SLOWER, LEAST_S, SLOW_S = 5, 10, 200
+# The sanitizers make each test ten times as long.
+SANITIZED_TESTS = 6
 MEMORY_BYTES = 4 << 30
 
 
@@ -285,7 +287,7 @@ def fate_sanitized(place, tests, lines, tree):
     wanted = set(range(number - 1, number + 4))
     covering = [test for test in tests if test.targets[0].startswith("build/tests/") and not test.is_mpi
                 and wanted & set(lines.get(test.name, {}).get(path, ()))]
-    covering.sort(key=lambda test: test.seconds)
+    covering = sorted(covering, key=lambda test: test.seconds)[:SANITIZED_TESTS]
     targets = sorted({target for test in covering for target in test.targets})
     if not covering or not make(tree, *targets):
         return None
