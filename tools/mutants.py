@@ -49,8 +49,8 @@ MPI_TESTS = {
              "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
     "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh", "tests/cluster/test_calibrate_rows.sh",
                   "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh", "tests/mpi/test_host_data.sh"],
-    "validate": ["tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
-                 "tests/mpi/test_nccl.sh", "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_faults.sh"],
+    "validate": ["tests/mpi/test_validate_table.sh", "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh",
+                 "tests/mpi/test_counters.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_faults.sh"],
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
