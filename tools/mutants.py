@@ -304,12 +304,17 @@ def run_sanitized(test, tree):
 
 
 def is_data(path, number):
-    """Whether the line is a member of a constant outside of functions, for which gcov has no count."""
+    """Whether the line is a member of a table or of an enum, for which gcov has no count."""
     with open(path, encoding="utf-8") as file:
         text = file.read().split("\n")
-    while not text[number] or text[number][0] in " #}":
-        number -= 1
-    return " = {" in text[number]
+
+    def indent(line):
+        return len(line) - len(line.lstrip())
+
+    at = number
+    while at > 0 and (not text[at].strip() or indent(text[at]) >= indent(text[number])):
+        at -= 1
+    return " = {" in text[at] or "enum {" in text[at]
 
 
 def passes(test, tree):

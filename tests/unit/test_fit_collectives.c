@@ -55,9 +55,11 @@ static pto_machine_t parse(const char *rate, const char *more) {
     return machine;
 }
 
-/* Rows of every strategy without helpers, timed as the machine prices them, of some collectives. */
+/* Rows of every strategy without helpers, timed as the machine prices them, of some collectives; times a
+ * factor for each node count. */
 static pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes, int node_counts,
-                                 const pto_collective_t *collective, int collective_count) {
+                                 const pto_collective_t *collective, int collective_count,
+                                 const double *factor) {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -81,6 +83,7 @@ static pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes,
                                              .candidate = &candidate};
                     double seconds = 0;
                     assert_int_equal(pto_score_price(&cell, 0, machine, NULL, NULL, &seconds, NULL), PTO_OK);
+                    seconds *= factor ? factor[n] : 1;
                     fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", pto_collective_name(collective[c]),
                             strategy[s], nodes[n], (long long)bytes, seconds);
                 }
@@ -93,7 +96,7 @@ static pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes,
 
 static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
     static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
-    return rows_of(machine, nodes, node_counts, both, 2);
+    return rows_of(machine, nodes, node_counts, both, 2, NULL);
 }
 
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
@@ -189,7 +192,7 @@ static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) 
     char more[1024];
     snprintf(more, sizeof more, hidden_reduction, "");
     pto_machine_t truth = parse("", more), machine = parse("", "");
-    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1);
+    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.01);
@@ -294,6 +297,97 @@ static void prices_that_fits_share_change_nothing(void **state) {
     pto_machine_fini(&machine[1]);
 }
 
+/* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
+ * the terms know: the first are the error, and a doubling adds as much again. */
+static void a_models_error_is_what_its_predictions_miss(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const double factor[] = {1.1, 1.1, 1.21};
+    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, factor);
+    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    const pto_model_error_t *error = &machine.model_error;
+    assert_int_equal(error->row_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(error->row[i].samples, i == 0 ? 56 : 28);
+        assert_true(error->row[i].log_95 == 0.095); /* ln 1.1 */
+    }
+    assert_string_equal(error->row[0].strategy, "all");
+    assert_non_null(pto_model_error_row(error, "three_step"));
+    assert_non_null(pto_model_error_row(error, "cuda_aware"));
+    assert_true(fabs(error->doubling - (log(1.21) / 0.095 - 1)) < 1e-3);
+    assert_true(error->tie == 0);
+    assert_true(error->node.least == 2 && error->node.most == 4);
+    assert_true(error->proc.least == 4 && error->proc.most == 4);
+    assert_true(error->byte.least == 64 && error->byte.most == 262144);
+    assert_string_equal(error->source,
+                        "unnamed: 56 times that terms were fitted to, 28 with their node count left out");
+    /* All are known: the 28 are among 84, of which the worst 5 percent are theirs. */
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(error->row[0].samples, 84);
+    assert_true(error->row[0].log_95 == 0.191); /* ln 1.21 */
+    assert_true(error->doubling == 0 && error->node.most == 8);
+    assert_string_equal(error->source, "unnamed: 84 times that nothing was fitted to");
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+/* 19 times tell of 95 percent; here are 14. */
+static void an_error_needs_nineteen_times(void **state) {
+    (void)state;
+    const int nodes[] = {2};
+    const double factor[] = {1.1};
+    const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(&machine, nodes, 1, &alltoall, 1, factor);
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(machine.model_error.row_count, 0);
+    assert_null(machine.model_error.source);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+static void an_error_is_borrowed_where_there_is_none(void **state) {
+    (void)state;
+    static const char error[] = "model_error:\n"
+                                "  source: \"%s\"\n"
+                                "  nodes: [2, 8]\n"
+                                "  procs_per_node: [4, 4]\n"
+                                "  bytes: [64, 4096]\n"
+                                "%s"
+                                "  strategies:\n"
+                                "    - {strategy: all, log_95: %s, samples: 40}\n";
+    char text[1024];
+    snprintf(text, sizeof text, error, "theirs", "  doubling: 0.3\n", "0.2");
+    pto_machine_t lender = parse("", text), none = parse("", "");
+    snprintf(text, sizeof text, error, "mine", "", "0.1");
+    pto_machine_t some = parse("", text);
+    snprintf(text, sizeof text, error, "mine", "  doubling: 0.7\n", "0.1");
+    pto_machine_t all = parse("", text);
+    assert_int_equal(pto_fit_borrow_error(&none, &lender, NULL), PTO_OK);
+    assert_string_equal(none.model_error.source, "of made up: theirs");
+    assert_true(none.model_error.doubling == 0.3 && none.model_error.row[0].log_95 == 0.2);
+    assert_int_equal(none.model_error.row[0].samples, 40);
+    assert_true(none.model_error.node.most == 8);
+    assert_int_equal(pto_fit_borrow_error(&some, &lender, NULL), PTO_OK);
+    assert_string_equal(some.model_error.source, "mine; doubling of made up");
+    assert_true(some.model_error.doubling == 0.3 && some.model_error.row[0].log_95 == 0.1);
+    assert_int_equal(pto_fit_borrow_error(&all, &lender, NULL), PTO_OK);
+    assert_string_equal(all.model_error.source, "mine");
+    assert_true(all.model_error.doubling == 0.7);
+    pto_machine_t empty = parse("", "");
+    assert_int_equal(pto_fit_borrow_error(&all, &empty, NULL), PTO_OK);
+    assert_int_equal(pto_fit_borrow_error(&some, &empty, NULL), PTO_OK);
+    assert_string_equal(some.model_error.source, "mine; doubling of made up");
+    pto_machine_fini(&lender);
+    pto_machine_fini(&none);
+    pto_machine_fini(&some);
+    pto_machine_fini(&all);
+    pto_machine_fini(&empty);
+}
+
 static void nothing_to_fit_to_is_an_error(void **state) {
     (void)state;
     const int nodes[] = {2};
@@ -339,6 +433,9 @@ int main(void) {
         cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
         cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
         cmocka_unit_test(prices_that_fits_share_change_nothing),
+        cmocka_unit_test(a_models_error_is_what_its_predictions_miss),
+        cmocka_unit_test(an_error_needs_nineteen_times),
+        cmocka_unit_test(an_error_is_borrowed_where_there_is_none),
         cmocka_unit_test(nothing_to_fit_to_is_an_error),
         cmocka_unit_test(a_stopped_fit_keeps_what_it_found),
     };

@@ -154,6 +154,64 @@ static void a_limit_needs_the_cost_of_one_process(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* --- minima --------------------------------------------------------------------------------------------- */
+
+/* Of several samples the least counts, however far the others are, and the line is that of least squares. */
+static void minima_are_the_least_of_each_size(void **unused) {
+    (void)unused;
+    static const double more[] = {1.7, 1, 3, 1.2};
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    double x = 0, y = 0, xx = 0, xy = 0;
+    for (int i = 0; i < 8; i++) {
+        double seconds = 1e-6 * (3 + i + (i % 3 == 0 ? 0.4 : 0));
+        sample.bytes = 1000 * (i + 1);
+        for (int k = 0; k < 4; k++)
+            add_equal(&samples, sample, seconds * more[(i + k) % 4], 1);
+        x += (double)sample.bytes / 8;
+        y += seconds / 8;
+        xx += (double)(sample.bytes * sample.bytes) / 8;
+        xy += (double)sample.bytes * seconds / 8;
+    }
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &options);
+    const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
+    double beta = (xy - x * y) / (xx - x * x);
+    assert_int_equal(postal->sample_count, 8);
+    assert_within(postal->beta_s_per_byte.value, beta, 1e-3);
+    assert_within(postal->alpha_s.value, y - beta * x, 1e-3);
+    release(&fit, &samples);
+}
+
+/* As behind the paper's table III: rows of as many processes as GPUs or more, whose bytes together are one of
+ * the sizes of one process, in whole floats. All others are twice as slow here. */
+static void minima_of_a_limit_are_of_processes_that_share_a_message(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(&samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.procs = 2; sample.procs <= 6; sample.procs++)
+        for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
+            int64_t part = whole / sample.procs / 4 * 4;
+            for (int other = 0; other < 2; other++) {
+                sample.bytes = other ? part + 4 : part;
+                bool counts = sample.procs >= 4 && !other;
+                add_equal(&samples, sample,
+                          2e-6 + (counts ? 1 : 2) * 5e-11 * sample.procs * (double)sample.bytes, 2);
+            }
+        }
+    pto_fit_t fit = must_fit(&samples, &options);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 5e-11, 1e-3);
+    release(&fit, &samples);
+}
+
 /* --- the message rate ----------------------------------------------------------------------------------- */
 
 static const double node_s_per_byte = 2e-11;
@@ -347,6 +405,8 @@ int main(void) {
         cmocka_unit_test(a_limit_that_may_be_noise_is_none),
         cmocka_unit_test(a_limit_needs_four_rows_of_several_processes),
         cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
+        cmocka_unit_test(minima_are_the_least_of_each_size),
+        cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
         cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
         cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
         cmocka_unit_test(a_gap_needs_three_numbers_of_messages),
