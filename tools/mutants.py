@@ -274,11 +274,9 @@ def fate(place, original, tests, lines, tree):
     if is_data(path, number):
         covering = [test for test in tests if executed[test.name]]
         covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
-    if not covering:
-        return "SURVIVED, not executed"
     if os.environ.get("MUTANTS_SLOW") and path.startswith(("model/src", "model/strategies", "model/algorithms")):
-        covering += [test for name in SLOW for test in tests if test.name == name]
-    return run_tests(covering, tree)
+        covering = covering + [test for name in SLOW for test in tests if test.name == name]
+    return run_tests(covering, tree) if covering else "SURVIVED, not executed"
 
 
 def fate_sanitized(place, tests, lines, tree):
