@@ -314,6 +314,43 @@ static void all_at_once_have_a_rate_of_their_own(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* One GPU stores to none, one size tells no rate, and a time that falls is none of bytes. */
+static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
+    (void)unused;
+    static const struct {
+        int32_t gpus;
+        int sizes;
+        double s_per_byte;
+        const char *why;
+    } cases[] = {{1, 3, 1e-11, "samples of two sizes and two GPUs are the least"},
+                 {2, 1, 1e-11, "samples of two sizes and two GPUs are the least"},
+                 {2, 3, -1e-10, "no line shows what a byte costs"},
+                 {2, 2, 1e-11, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_samples_t samples = new_samples();
+        pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_ALL,
+                               .place = PTO_AT_ON_SOCKET,
+                               .procs = cases[i].gpus,
+                               .messages = 1};
+        for (int k = 0; k < cases[i].sizes; k++) {
+            sample.bytes = 16384 << k;
+            sample.seconds = 2e-5 + cases[i].s_per_byte * (double)sample.bytes;
+            add(&samples, sample);
+        }
+        if (cases[i].why != NULL) {
+            refused_for(&samples, cases[i].why);
+            pto_samples_fini(&samples);
+            continue;
+        }
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_within(fit.machine->remote_all_s_per_byte.value, 1e-11, 1e-3); /* to one other */
+        assert_string_equal(entry_named(&fit, "remote.all_s_per_byte")->note, "that leaves one of 2 GPUs");
+        assert_int_equal(entry_named(&fit, "remote.all_s_per_byte")->sample_count, 2);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* --- times ---------------------------------------------------------------------------------------------- */
 
 static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
@@ -348,6 +385,7 @@ int main(void) {
         cmocka_unit_test(loads_have_their_own),
         cmocka_unit_test(an_empty_kernel_must_be_among_the_samples),
         cmocka_unit_test(all_at_once_have_a_rate_of_their_own),
+        cmocka_unit_test(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope),
         cmocka_unit_test(times_of_flags_graphs_and_queues_are_their_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
