@@ -7,14 +7,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 needs mpirun
 [ "$(nproc)" -ge 2 ] || exit 77
 calibrate=$build/portolan-calibrate
-built "$calibrate"
+built "$calibrate" "$build/tests/fake_nvml/libnvidia-ml.so.1"
 export PORTOLAN_SEGMENTS=portolan-test$$
 
 # Two sockets of one core, as hwloc is told. NCCL has a test of its own.
 only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,remote,reduce,signals,setup
 run() { # PROCESSES GPUS FROM:TO:FACTOR
     timeout 120 mpirun -n "$1" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
-        env PORTOLAN_EMULATED_GPUS="$2" HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
+        env ${nvml:+LD_LIBRARY_PATH="$nvml"} PORTOLAN_EMULATED_GPUS="$2" HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
         --only $only --bytes "$3" --budget 100 --repeats 2 --force --out "$work/rows.csv" 2>"$work/stderr"
 }
 lists() { # NAME: whether the rows and what was left out, with its reason, are those listed
@@ -35,5 +35,10 @@ check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
 check "three processes of three GPUs, sizes from 6 bytes on" run 3 3 6:100:4
 check "begin at the next power of two" lists 3-gpus
+# NVML tells that the last two GPUs are near the second socket.
+nvml=$(realpath -m "$build/tests/fake_nvml")
+check "four processes of GPUs near either socket" run 4 4 8:64:8
+check "have cases between the sockets" lists 2-sockets
+check "the driver is told" has "^# driver=made up$" "$work/rows.csv"
 
 finish
