@@ -33,6 +33,8 @@ check "have these" lists 2-gpus
 check "one process" run 1 1 1:8
 check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
+check "two processes of one GPU" run 2 1 4:64:16
+check "have these" lists 1-gpu
 check "three processes of three GPUs, sizes from 6 bytes on" run 3 3 6:100:4
 check "begin at the next power of two" lists 3-gpus
 # NVML tells that the last two GPUs are near the second socket.
