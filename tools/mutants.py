@@ -60,6 +60,8 @@ SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
 # A mutant that takes this much longer than the code hangs.
 SLOWER, LEAST_S, SLOW_S = 5, 10, 200
+# A test under MPI that takes longer is one of the slow ones.
+SLOW_MPI_S = 60
 # The sanitizers make each test ten times as long.
 SANITIZED_TESTS = 6
 MEMORY_BYTES = 4 << 30
@@ -274,7 +276,9 @@ def fate(place, original, tests, lines, tree):
     if is_data(path, number):
         covering = [test for test in tests if executed[test.name]]
         covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
-    if os.environ.get("MUTANTS_SLOW") and path.startswith(("model/src", "model/strategies", "model/algorithms")):
+    if not os.environ.get("MUTANTS_SLOW"):
+        covering = [test for test in covering if not test.is_mpi or test.seconds < SLOW_MPI_S]
+    elif path.startswith(("model/src", "model/strategies", "model/algorithms")):
         covering = covering + [test for name in SLOW for test in tests if test.name == name]
     return run_tests(covering, tree) if covering else "SURVIVED, not executed"
 
