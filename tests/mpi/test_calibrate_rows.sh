@@ -12,10 +12,15 @@ export PORTOLAN_SEGMENTS=portolan-test$$
 
 # Two sockets of one core, as hwloc is told. NCCL has a test of its own.
 only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,remote,reduce,signals,setup
+began=$SECONDS
 run() { # PROCESSES GPUS FROM:TO:FACTOR
+    began=$SECONDS
     timeout 120 mpirun -n "$1" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
         env ${nvml:+LD_LIBRARY_PATH="$nvml"} PORTOLAN_EMULATED_GPUS="$2" HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
         --only $only --bytes "$3" --budget 100 --repeats 2 --force --out "$work/rows.csv" 2>"$work/stderr"
+}
+no_longer() {
+    awk -F, -v all="$((SECONDS - began + 1))" '!/^#/ && $9 + 0 > all { bad = 1 } END { exit bad }' "$work/rows.csv"
 }
 lists() { # NAME: whether the rows and what was left out, with its reason, are those listed
     {
@@ -28,8 +33,10 @@ lists() { # NAME: whether the rows and what was left out, with its reason, are t
 
 check "a GPU for each of four processes" run 4 4 8:512:8
 check "has these cases" lists 4-gpus
+check "no time is longer than the run" no_longer
 check "five processes of two GPUs" run 5 2 8:64:8
 check "have these" lists 2-gpus
+check "no time is longer than the run" no_longer
 check "one process" run 1 1 1:8
 check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
