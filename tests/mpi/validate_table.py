@@ -78,11 +78,11 @@ for line in open(table, encoding="utf-8"):
         told.add((name, size))
     elif pick:
         of_size = [name for name, bytes_ in told if bytes_ == size]
-        cheapest = min(of_size, key=lambda name: predicted[name, size])
-        fastest = min(of_size, key=lambda name: median(samples[name, size]))
-        regret = median(samples[cheapest, size]) / median(samples[fastest, size]) - 1
-        check(pick[1] == cheapest, f"{size} B: picked {pick[1]}, not {cheapest}")
-        check(pick[2] == fastest, f"{size} B: {pick[2]} won, not {fastest}")
+        least = min(predicted[name, size] for name in of_size)
+        fastest = min(median(samples[name, size]) for name in of_size)
+        check(predicted[pick[1], size] == least, f"{size} B: picked {pick[1]}, which is not predicted least")
+        check(median(samples[pick[2], size]) == fastest, f"{size} B: {pick[2]} won, which is not the fastest")
+        regret = median(samples[pick[1], size]) / fastest - 1
         check(near(100 * regret, pick[3], 1), f"{size} B: a regret of {pick[3]}, not {100 * regret}")
         picks[size] = pick
     elif end:
