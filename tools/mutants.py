@@ -5,8 +5,8 @@ execute the changed line. A mutant that every test passes has survived: a test i
 Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
-test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old. Areas: model, strategies, fit,
-traces, impl, calibrate, validate.
+test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old. Areas: model, strategies,
+fit, traces, impl, calibrate, validate.
 
 MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
 sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
@@ -50,7 +50,8 @@ MPI_TESTS = {
     "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh", "tests/cluster/test_calibrate_rows.sh",
                   "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh", "tests/mpi/test_host_data.sh"],
     "validate": ["tests/mpi/test_validate_table.sh", "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh",
-                 "tests/mpi/test_counters.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_faults.sh"],
+                 "tests/mpi/test_counters.sh", "tests/mpi/test_nccl.sh",
+                 "SEED=1 CASES=100 REPEATS=20 tests/mpi/test_exec.sh", "tests/mpi/test_faults.sh"],
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
