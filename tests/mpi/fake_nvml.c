@@ -1,11 +1,16 @@
-/* NVML as far as portolan-calibrate --topology asks it, for the four GPUs of tests/fixtures/node.xml: two
+/* NVML as far as portolan-calibrate asks it. For --topology, the four GPUs of tests/fixtures/node.xml: two
  * NVLinks between GPUs 0 and 1, six from GPU 2 and from GPU 3 to NVSwitches. It places GPUs 1 and 3 nearer to
- * each other than the PCI tree does. */
+ * each other than the PCI tree does. For the benchmarks, GPUs that are emulated: 0 and 1 near CPU 0, 2 and 3
+ * near CPU 1. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-static char gpu[4][16] = {"0000:03:00.0", "0000:04:00.0", "0000:81:00.0", "0000:82:00.0"};
+enum { GPUS = 4, EMULATED = 3 };
+
+static char gpu[GPUS + EMULATED][16] = {"0000:03:00.0", "0000:04:00.0", "0000:81:00.0", "0000:82:00.0",
+                                        "0000:00:00.0", "0000:01:00.0", "0000:02:00.0"};
 
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device);
@@ -14,10 +19,18 @@ int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
 int nvmlDeviceGetTopologyCommonAncestor(void *first, void *second, int *level);
 
+int nvmlSystemGetDriverVersion(char *version, unsigned length);
+int nvmlDeviceGetCpuAffinity(void *device, unsigned words, unsigned long *mask);
+
 int nvmlInit_v2(void) { return 0; }
 
+int nvmlSystemGetDriverVersion(char *version, unsigned length) {
+    snprintf(version, length, "made up");
+    return 0;
+}
+
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < GPUS + EMULATED; i++)
         if (strcmp(bus, gpu[i]) == 0) {
             *device = gpu[i];
             return 0;
@@ -26,6 +39,15 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
 }
 
 static long number_of(void *device) { return ((char *)device - gpu[0]) / (long)sizeof gpu[0]; }
+
+/* Emulated GPU 3 has the address of the first of the others. */
+int nvmlDeviceGetCpuAffinity(void *device, unsigned words, unsigned long *mask) {
+    long number = number_of(device);
+    bool far_away = number == 0 || number == GPUS + 2;
+    memset(mask, 0, words * sizeof *mask);
+    mask[0] = far_away ? 2 : 1;
+    return 0;
+}
 
 int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active) {
     *active = link < (number_of(device) < 2 ? 3 : 6) && !(number_of(device) < 2 && link == 1);

@@ -23,12 +23,17 @@ check "the switch leads to the other socket" \
 check "a link has the rate of its slower end" test "$(route "$work/node.yaml" nic.0 gpu.0)" = "7.87 2 switch.0"
 check "a rate that hwloc does not know is inferred" has "gpu.3, socket.1.*# PCIe, inferred" "$work/node.yaml"
 check "so is that between the sockets" has "socket.0, socket.1.*# inferred" "$work/node.yaml"
+check "its devices are counted" has "^devices: {gpus: 4, sockets: 2, nics: 1}$" "$work/node.yaml"
+check "each link is told once" test "$(grep -c 'between: ' "$work/node.yaml")" = 7
+check "each GPU has its address" has "^# gpu.3: 0000:82:00.0$" "$work/node.yaml"
+check "the file that it is from is its source" has '^source: "hwloc, from tests/fixtures/node.xml"$' "$work/node.yaml"
 check "--machine names it" has '^topology: "mine"' <("$calibrate" --topology --from tests/fixtures/node.xml --machine mine)
 
 # --- NVLinks, by a made-up NVML on a made-up machine
 
 check "this machine is read" env HWLOC_XMLFILE=tests/fixtures/node.xml HWLOC_THISSYSTEM=1 \
     LD_LIBRARY_PATH="$build/tests/fake_nvml" "$calibrate" --topology --out "$work/nvml.yaml"
+check "both libraries are its source" has '^source: "hwloc and NVML"$' "$work/nvml.yaml"
 check "NVLinks of a pair are one link" test "$(route "$work/nvml.yaml" gpu.0 gpu.1)" = "50 1 "
 check "all NVSwitches are one vertex" test "$(route "$work/nvml.yaml" gpu.2 gpu.3)" = "150 2 nvswitch.0"
 check "other pairs go over PCIe" test "$(route "$work/nvml.yaml" gpu.1 gpu.3)" = "15.8 4 switch.0 socket.0 socket.1"

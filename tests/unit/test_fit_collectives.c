@@ -9,87 +9,13 @@
 
 #include <cmocka.h>
 
-#include "machine/machine_internal.h"
+#include "made_collectives.h"
 #include "portolan/fit.h"
 #include "portolan/progress.h"
-#include "portolan/score.h"
 
-static const char known[] = "machine: made up\n"
-                            "source: for these tests\n"
-                            "node: {sockets: 1, gpus: 4, cores: 16}\n"
-                            "messages:\n"
-                            "  cpu:\n"
-                            "    on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]\n"
-                            "    off_node: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 2e-10}]\n"
-                            "  gpu:\n"
-                            "    on_socket: [{protocol: eager, alpha_s: 2e-5, beta_s_per_byte: 1e-10}]\n"
-                            "    off_node: [{protocol: eager, alpha_s: 9e-6, beta_s_per_byte: 2e-10}]\n"
-                            "gap: {cpu: [{protocol: eager, alpha_s: 5e-7, beta_s_per_byte: 2e-10}]}\n"
-                            "injection: {cpu: {s_per_byte: 1e-10@}}\n"
-                            "copies:\n"
-                            "  h2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 2e-11}}\n"
-                            "  d2h: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 2e-11}}\n";
-
-/* What the fit is to find. */
-static const char hidden[] =
-    "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10}}\n"
-    "  pageable:\n"
-    "    h2d: {alpha_s: 3e-5, beta_s_per_byte: 2e-11}\n"
-    "    d2h: {alpha_s: 3e-5, beta_s_per_byte: 2e-11}\n"
-    "network: {contention: 0.8}\n"
-    "library:\n"
-    "  alltoall:\n"
-    "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
-    "    gpu: [{below_bytes: 4096, algorithm: bruck, staged: true},\n"
-    "          {algorithm: pairwise_in_place, staged: true}]\n"
-    "  alltoallv: {cpu: [{algorithm: linear}], gpu: [{algorithm: linear}]}\n";
-
-static pto_machine_t parse(const char *rate, const char *more) {
-    char text[4096];
-    pto_machine_t machine;
-    pto_error_t err;
-    const char *at = strchr(known, '@');
-    snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - known), known, rate, at + 1, more);
-    if (pto_machine_parse(text, strlen(text), "made-up.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    return machine;
-}
-
-/* Rows of every strategy without helpers, timed as the machine prices them. */
 static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    fprintf(stream,
-            "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n");
-    static const char *const collective[] = {"alltoall", "alltoallv"};
-    static const char *const strategy[] = {"cuda_aware", "three_step"};
-    for (int c = 0; c < 2; c++)
-        for (int n = 0; n < node_counts; n++)
-            for (int64_t bytes = 64; bytes <= 262144; bytes *= 4)
-                for (int s = 0; s < 2; s++) {
-                    pto_score_candidate_t candidate = {.measured_s = 1};
-                    assert_int_equal(pto_strategy_find(strategy[s], &candidate.strategy, NULL), PTO_OK);
-                    pto_score_cell_t cell = {.collective =
-                                                 c ? PTO_COLLECTIVE_ALLTOALLV : PTO_COLLECTIVE_ALLTOALL,
-                                             .datatype = PTO_DATATYPE_FLOAT,
-                                             .nodes = nodes[n],
-                                             .gpus_per_node = 4,
-                                             .owners_per_gpu = 1,
-                                             .procs_per_gpu = 1,
-                                             .bytes = bytes,
-                                             .candidate_count = 1,
-                                             .candidate = &candidate};
-                    double seconds = 0;
-                    assert_int_equal(pto_score_price(&cell, 0, machine, NULL, NULL, &seconds, NULL), PTO_OK);
-                    fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", collective[c], strategy[s],
-                            nodes[n], (long long)bytes, seconds);
-                }
-    fclose(stream);
-    pto_collectives_t made = {0};
-    assert_int_equal(pto_collectives_parse(text, size, "made-up.csv", &made, NULL), PTO_OK);
-    free(text);
-    return made;
+    static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+    return rows_of(machine, nodes, node_counts, both, 2, NULL);
 }
 
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
@@ -169,6 +95,96 @@ static void measured_numbers_are_not_fitted(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* Of an allreduce, whose second algorithm begins at 16 KiB. */
+static const char hidden_reduction[] =
+    "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 6e-10%s}]}\n"
+    "library:\n"
+    "  allreduce:\n"
+    "    cpu: [{below_bytes: 16384, algorithm: recursive_doubling}, {algorithm: rabenseifner}]\n"
+    "    gpu: [{below_bytes: 16384, algorithm: recursive_doubling, staged: true},\n"
+    "          {algorithm: rabenseifner, staged: true}]\n";
+
+static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
+    char more[1024];
+    snprintf(more, sizeof more, hidden_reduction, "");
+    pto_machine_t truth = parse("", more), machine = parse("", "");
+    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.badness < 0.01);
+    assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 1);
+    assert_within(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
+    assert_string_equal(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged, "fitted to collectives");
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16383);
+        assert_string_equal(rule->algorithm, "recursive_doubling");
+        assert_int_equal(rule->below_bytes, 16384);
+        assert_int_equal(rule->staged, space == PTO_SPACE_GPU);
+        assert_int_equal(rule->segment_bytes, 0);
+        rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16384);
+        assert_string_equal(rule->algorithm, "rabenseifner");
+        assert_true(rule->below_bytes == INT64_MAX);
+    }
+    /* What it gives is told: its cost, and the size at which algorithms change. */
+    bool cost = false, change = false;
+    for (int i = 0; i < fit.parameter_count; i++) {
+        const pto_fit_collective_t *parameter = &fit.parameter[i];
+        cost =
+            cost || (strcmp(parameter->name, "reduce.cpu.beta_s_per_byte") == 0 && parameter->gain > 0.005);
+        change = change || (strcmp(parameter->name, "library.allreduce.cpu.below_bytes") == 0 &&
+                            parameter->value == 16384 && isnan(parameter->gain));
+    }
+    assert_true(cost && change);
+    pto_machine_destroy(fit.machine);
+    pto_machine_fini(&machine);
+    /* Measured, and three times as much: it stays. */
+    machine = parse("", "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 18e-10, samples: 9}]}\n");
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value == 18e-10);
+    assert_null(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged);
+    for (int i = 0; i < fit.parameter_count; i++)
+        assert_string_not_equal(fit.parameter[i].name, "reduce.cpu.beta_s_per_byte");
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+/* What one machine does not know is taken from another; what was measured here stays. */
+static void terms_are_borrowed_where_they_are_not_measured(void **state) {
+    (void)state;
+    pto_machine_t lender = parse(", s_per_message: 3e-9", hidden);
+    pto_machine_t machine =
+        parse("", "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 7e-10, samples: 9}}\n");
+    assert_int_equal(pto_fit_borrow_terms(&machine, &lender, NULL), PTO_OK);
+    const pto_postal_t *copy = &machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
+    assert_true(copy->beta_s_per_byte.value == 7e-10);
+    assert_null(copy->flagged);
+    assert_true(machine.contention.value == 0.8);
+    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 3e-9);
+    for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        assert_true(machine.pageable[kind].alpha_s.value == 3e-5);
+        assert_true(machine.pageable[kind].beta_s_per_byte.value == 2e-11);
+        assert_string_equal(machine.pageable[kind].flagged, "of made up, fitted to collectives there");
+    }
+    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
+                        "bruck");
+    /* A second lender changes what is not measured, and no table. */
+    pto_machine_t other =
+        parse(", s_per_message: 5e-9", "library:\n  alltoall: {cpu: [{algorithm: linear}]}\n");
+    assert_int_equal(pto_fit_borrow_terms(&machine, &other, NULL), PTO_OK);
+    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 5e-9);
+    assert_true(machine.contention.value == 0.8);
+    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
+                        "bruck");
+    pto_machine_fini(&lender);
+    pto_machine_fini(&other);
+    pto_machine_fini(&machine);
+}
+
 /* Fits of two machines to several node counts, with prices in common and without. */
 static void prices_that_fits_share_change_nothing(void **state) {
     (void)state;
@@ -198,6 +214,97 @@ static void prices_that_fits_share_change_nothing(void **state) {
     pto_machine_fini(&truth);
     pto_machine_fini(&machine[0]);
     pto_machine_fini(&machine[1]);
+}
+
+/* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
+ * the terms know: the first are the error, and a doubling adds as much again. */
+static void a_models_error_is_what_its_predictions_miss(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const double factor[] = {1.1, 1.1, 1.21};
+    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, factor);
+    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    const pto_model_error_t *error = &machine.model_error;
+    assert_int_equal(error->row_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(error->row[i].samples, i == 0 ? 56 : 28);
+        assert_true(error->row[i].log_95 == 0.095); /* ln 1.1 */
+    }
+    assert_string_equal(error->row[0].strategy, "all");
+    assert_non_null(pto_model_error_row(error, "three_step"));
+    assert_non_null(pto_model_error_row(error, "cuda_aware"));
+    assert_true(fabs(error->doubling - (log(1.21) / 0.095 - 1)) < 1e-3);
+    assert_true(error->tie == 0);
+    assert_true(error->node.least == 2 && error->node.most == 4);
+    assert_true(error->proc.least == 4 && error->proc.most == 4);
+    assert_true(error->byte.least == 64 && error->byte.most == 262144);
+    assert_string_equal(error->source,
+                        "unnamed: 56 times that terms were fitted to, 28 with their node count left out");
+    /* All are known: the 28 are among 84, of which the worst 5 percent are theirs. */
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(error->row[0].samples, 84);
+    assert_true(error->row[0].log_95 == 0.191); /* ln 1.21 */
+    assert_true(error->doubling == 0 && error->node.most == 8);
+    assert_string_equal(error->source, "unnamed: 84 times that nothing was fitted to");
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+/* 19 times tell of 95 percent; here are 14. */
+static void an_error_needs_nineteen_times(void **state) {
+    (void)state;
+    const int nodes[] = {2};
+    const double factor[] = {1.1};
+    const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(&machine, nodes, 1, &alltoall, 1, factor);
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(machine.model_error.row_count, 0);
+    assert_null(machine.model_error.source);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+static void an_error_is_borrowed_where_there_is_none(void **state) {
+    (void)state;
+    static const char error[] = "model_error:\n"
+                                "  source: \"%s\"\n"
+                                "  nodes: [2, 8]\n"
+                                "  procs_per_node: [4, 4]\n"
+                                "  bytes: [64, 4096]\n"
+                                "%s"
+                                "  strategies:\n"
+                                "    - {strategy: all, log_95: %s, samples: 40}\n";
+    char text[1024];
+    snprintf(text, sizeof text, error, "theirs", "  doubling: 0.3\n", "0.2");
+    pto_machine_t lender = parse("", text), none = parse("", "");
+    snprintf(text, sizeof text, error, "mine", "", "0.1");
+    pto_machine_t some = parse("", text);
+    snprintf(text, sizeof text, error, "mine", "  doubling: 0.7\n", "0.1");
+    pto_machine_t all = parse("", text);
+    assert_int_equal(pto_fit_borrow_error(&none, &lender, NULL), PTO_OK);
+    assert_string_equal(none.model_error.source, "of made up: theirs");
+    assert_true(none.model_error.doubling == 0.3 && none.model_error.row[0].log_95 == 0.2);
+    assert_int_equal(none.model_error.row[0].samples, 40);
+    assert_true(none.model_error.node.most == 8);
+    assert_int_equal(pto_fit_borrow_error(&some, &lender, NULL), PTO_OK);
+    assert_string_equal(some.model_error.source, "mine; doubling of made up");
+    assert_true(some.model_error.doubling == 0.3 && some.model_error.row[0].log_95 == 0.1);
+    assert_int_equal(pto_fit_borrow_error(&all, &lender, NULL), PTO_OK);
+    assert_string_equal(all.model_error.source, "mine");
+    assert_true(all.model_error.doubling == 0.7);
+    pto_machine_t empty = parse("", "");
+    assert_int_equal(pto_fit_borrow_error(&all, &empty, NULL), PTO_OK);
+    assert_int_equal(pto_fit_borrow_error(&some, &empty, NULL), PTO_OK);
+    assert_string_equal(some.model_error.source, "mine; doubling of made up");
+    pto_machine_fini(&lender);
+    pto_machine_fini(&none);
+    pto_machine_fini(&some);
+    pto_machine_fini(&all);
+    pto_machine_fini(&empty);
 }
 
 static void nothing_to_fit_to_is_an_error(void **state) {
@@ -242,7 +349,12 @@ int main(void) {
         cmocka_unit_test(what_was_hidden_is_found),
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
+        cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
+        cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
         cmocka_unit_test(prices_that_fits_share_change_nothing),
+        cmocka_unit_test(a_models_error_is_what_its_predictions_miss),
+        cmocka_unit_test(an_error_needs_nineteen_times),
+        cmocka_unit_test(an_error_is_borrowed_where_there_is_none),
         cmocka_unit_test(nothing_to_fit_to_is_an_error),
         cmocka_unit_test(a_stopped_fit_keeps_what_it_found),
     };

@@ -14,15 +14,14 @@
 static const double noise = 0.05;
 
 /* A file's samples of three processes that copy from one GPU, with lines of provenance. */
-static void parse_shared(const char *provenance, pto_samples_t *samples) {
+static void parse_shared(const char *provenance, const char *benchmark, pto_samples_t *samples) {
     char text[4096];
     int length = snprintf(text, sizeof text,
                           "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
     for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
         for (int run = 1; run <= 5; run++)
-            length +=
-                snprintf(text + length, sizeof text - (size_t)length,
-                         "memcpy_shared_d2h,-,on_socket,-,3,1,%d,%d,%g\n", bytes, run, 3e-5 + 1e-10 * bytes);
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s,-,on_socket,-,3,1,%d,%d,%g\n",
+                               benchmark, bytes, run, 3e-5 + 1e-10 * bytes);
     assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", samples, NULL), PTO_OK);
 }
 
@@ -36,10 +35,13 @@ static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unuse
         {"# mps=no\n", "# mps=yes\n", PTO_MPS_UNKNOWN}, {"", "# mps=yes\n", PTO_MPS_UNKNOWN},
         {"# mps=unknown\n", "", PTO_MPS_UNKNOWN},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    static const char *const benchmarks[] = {"memcpy_shared_d2h", "memcpy_shared_h2d", "memcpy_shared_d2d",
+                                             "memcpy_shared_strided_h2d", "memcpy_shared_strided_d2h"};
+    for (size_t k = 0; k < 5 * sizeof cases / sizeof *cases; k++) {
         pto_samples_t samples = new_samples();
-        parse_shared(cases[i].first, &samples);
-        parse_shared(cases[i].second, &samples);
+        size_t i = k / 5;
+        parse_shared(cases[i].first, benchmarks[k % 5], &samples);
+        parse_shared(cases[i].second, benchmarks[(k + 1) % 5], &samples);
         pto_fit_t fit = must_fit(&samples, &any_node);
         assert_int_equal(pto_machine_mps(fit.machine), cases[i].mps);
         pto_fit_fini(&fit);

@@ -218,6 +218,28 @@ static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* The samples of eight bytes a thread take what the launch does, and say nothing of a rate. */
+static void a_rate_that_the_launch_hides_is_not_told(void **unused) {
+    (void)unused;
+    uint64_t state = 11;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_8,
+                           .place = PTO_AT_ON_SOCKET,
+                           .procs = ALL_BLOCKS,
+                           .messages = 1,
+                           .seconds = launch_s};
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    for (int i = 0; i < 2; i++, sample.bytes = 1 << 20)
+        add(&samples, sample);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const char *widths = entry_named(&fit, "remote.store.on_socket by width")->note;
+    assert_non_null(strstr(widths, "4 B a thread 1"));
+    assert_null(strstr(widths, "8 B "));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 static void loads_have_their_own(void **unused) {
     (void)unused;
     uint64_t state = 6;
@@ -292,6 +314,43 @@ static void all_at_once_have_a_rate_of_their_own(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* One GPU stores to none, one size tells no rate, and a time that falls is none of bytes. */
+static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
+    (void)unused;
+    static const struct {
+        int32_t gpus;
+        int sizes;
+        double s_per_byte;
+        const char *why;
+    } cases[] = {{1, 3, 1e-11, "samples of two sizes and two GPUs are the least"},
+                 {2, 1, 1e-11, "samples of two sizes and two GPUs are the least"},
+                 {2, 3, -1e-10, "no line shows what a byte costs"},
+                 {2, 2, 1e-11, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_samples_t samples = new_samples();
+        pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_ALL,
+                               .place = PTO_AT_ON_SOCKET,
+                               .procs = cases[i].gpus,
+                               .messages = 1};
+        for (int k = 0; k < cases[i].sizes; k++) {
+            sample.bytes = 16384 << k;
+            sample.seconds = 2e-5 + cases[i].s_per_byte * (double)sample.bytes;
+            add(&samples, sample);
+        }
+        if (cases[i].why != NULL) {
+            refused_for(&samples, cases[i].why);
+            pto_samples_fini(&samples);
+            continue;
+        }
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_within(fit.machine->remote_all_s_per_byte.value, 1e-11, 1e-3); /* to one other */
+        assert_string_equal(entry_named(&fit, "remote.all_s_per_byte")->note, "that leaves one of 2 GPUs");
+        assert_int_equal(entry_named(&fit, "remote.all_s_per_byte")->sample_count, 2);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* --- times ---------------------------------------------------------------------------------------------- */
 
 static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
@@ -322,9 +381,11 @@ int main(void) {
         cmocka_unit_test(additional_inputs_that_cost_nothing_are_absent),
         cmocka_unit_test(additional_inputs_need_the_cost_of_two),
         cmocka_unit_test(stores_cost_the_time_beyond_an_empty_kernel),
+        cmocka_unit_test(a_rate_that_the_launch_hides_is_not_told),
         cmocka_unit_test(loads_have_their_own),
         cmocka_unit_test(an_empty_kernel_must_be_among_the_samples),
         cmocka_unit_test(all_at_once_have_a_rate_of_their_own),
+        cmocka_unit_test(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope),
         cmocka_unit_test(times_of_flags_graphs_and_queues_are_their_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

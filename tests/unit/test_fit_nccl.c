@@ -142,12 +142,36 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
     pto_samples_fini(&samples);
 }
 
+/* Nineteen sizes of four GPUs are as many errors of what two GPUs predict, which is enough to tell of them.
+ */
+static void nineteen_errors_tell_what_a_doubling_adds(void **state) {
+    (void)state;
+    for (int sizes = 18; sizes <= 19; sizes++) {
+        pto_samples_t samples = new_samples();
+        for (int32_t gpus = 2; gpus <= 4; gpus += 2)
+            for (int k = 0; k < sizes; k++)
+                for (int i = 0; i < 5; i++)
+                    add(&samples, (pto_sample_t){.benchmark = (uint8_t)PTO_BENCHMARK_NCCL_ALLREDUCE,
+                                                 .where = PTO_IN_GPU,
+                                                 .procs = gpus,
+                                                 .messages = 1,
+                                                 .bytes = 64 << k,
+                                                 .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        bool usual = fit.machine->nccl_doubling.value == 0.28;
+        assert_int_equal(usual, sizes == 18);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_and_parameters_are_recovered),
         cmocka_unit_test(rows_are_in_the_order_of_a_machine_file),
         cmocka_unit_test(unequal_nodes_are_refused_or_left_out),
         cmocka_unit_test(the_structure_is_recovered_from_the_numbers_of_gpus),
+        cmocka_unit_test(nineteen_errors_tell_what_a_doubling_adds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,30 @@ static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t
            (double)(rows - 1) * machine->strided_row_s[kind].value;
 }
 
+/* Two borders along each dimension, of all cells of the others, halos included: 2 w (6 x 8) / 6 + 2 w (6 x 8)
+ * / 8 cells where w is 1. */
+static void packed_borders_have_room_and_no_more(void **state) {
+    (void)state;
+    static const int64_t cells[] = {0, 2 * 8 + 2 * 6, 4 * 10 + 4 * 8, 6 * 12 + 6 * 10};
+    for (int64_t width = 1; width <= 3; width++) {
+        const pto_halo_t grid = {
+            .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {4, 6}, .width = width};
+        pto_request_t request = ask("pack_kernel", "direct", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+        pto_plan_t *plan = NULL;
+        int packed = 0;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+            const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+            if (strncmp(buffer->name, "packed", 6) == 0) {
+                assert_int_equal(buffer->block_count, cells[width]);
+                packed++;
+            }
+        }
+        assert_int_equal(packed, 2);
+        pto_plan_destroy(plan);
+    }
+}
+
 /* docs/model.md, (8i). */
 static void prices_follow_the_formulas(void **state) {
     (void)state;
@@ -335,6 +359,7 @@ int main(void) {
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
         cmocka_unit_test(a_call_of_other_messages_is_found),
+        cmocka_unit_test(packed_borders_have_room_and_no_more),
         cmocka_unit_test(prices_follow_the_formulas),
         cmocka_unit_test(copies_that_follow_each_other_are_queued),
         cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),

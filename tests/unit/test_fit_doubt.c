@@ -1,0 +1,394 @@
+/* What a fit reports of a parameter: why to doubt it, why it is absent; which jobs count; and its options. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+#include "made_samples.h"
+
+static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                                         .where = PTO_IN_CPU,
+                                         .place = PTO_AT_OFF_NODE,
+                                         .procs = 1,
+                                         .messages = 1};
+static const pto_sample_t copy_row = {
+    .benchmark = PTO_BENCHMARK_MEMCPY_H2D, .place = PTO_AT_ON_SOCKET, .procs = 1, .messages = 1};
+
+static void add_equal(pto_samples_t *samples, pto_sample_t sample, double seconds, int count) {
+    sample.seconds = seconds;
+    for (int i = 0; i < count; i++)
+        add(samples, sample);
+}
+
+static const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
+    for (int i = 0; i < fit->entry_count; i++)
+        if (strcmp(fit->entry[i].name, name) == 0)
+            return &fit->entry[i];
+    return NULL;
+}
+
+static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
+    int at = 0;
+    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
+        at++;
+    assert_true(at < fit->entry_count);
+    return &fit->entry[at];
+}
+
+static void release(pto_fit_t *fit, pto_samples_t *samples) {
+    pto_fit_fini(fit);
+    pto_samples_fini(samples);
+}
+
+/* --- slow jobs ------------------------------------------------------------------------------------------ */
+
+/* Three jobs of `sizes` sizes; the last takes `slower` times as long for `slow_sizes` of them. */
+static bool is_left_out(int sizes, int slow_sizes, double slower) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    for (sample.run = 1; sample.run <= 3; sample.run++)
+        for (int i = 0; i < sizes; i++) {
+            sample.bytes = 64 << i;
+            double factor = sample.run == 3 && i < slow_sizes ? slower : 1;
+            add_equal(&samples, sample, factor * (1e-6 + 1e-10 * (double)sample.bytes), 3);
+        }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_fit_entry_t *entry = find_entry(&fit, "job ping_pong.cpu.3");
+    bool left_out = entry != NULL;
+    if (left_out) {
+        char note[PTO_FIT_NOTE_MAX];
+        snprintf(note, sizeof note, "left out: a slow job, %.2f times the middle one of its cells", slower);
+        assert_string_equal(entry->note, note);
+    }
+    assert_null(find_entry(&fit, "job ping_pong.cpu.1"));
+    assert_null(find_entry(&fit, "job ping_pong.cpu.2"));
+    /* Two jobs or three. */
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    int64_t count = 0;
+    for (int k = 0; k < cost->count; k++)
+        count += cost->row[k].postal.sample_count;
+    assert_int_equal(count, sizes * (left_out ? 6 : 9));
+    release(&fit, &samples);
+    return left_out;
+}
+
+static void a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells(void **unused) {
+    (void)unused;
+    assert_true(is_left_out(12, 12, 1.2));
+    assert_false(is_left_out(12, 12, 1.14));
+    assert_true(is_left_out(12, 10, 1.5));
+    assert_false(is_left_out(12, 8, 1.5));
+}
+
+static void eight_cells_tell_about_a_job_and_seven_do_not(void **unused) {
+    (void)unused;
+    assert_true(is_left_out(8, 8, 1.5));
+    assert_false(is_left_out(7, 7, 1.5));
+}
+
+/* Jobs of different benchmarks, spaces and files share no cell, so nothing is known about either. */
+static void jobs_are_compared_with_those_of_their_kind_alone(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    for (int i = 0; i < 10; i++) {
+        sample = message_row;
+        sample.bytes = 64 << i;
+        add_equal(&samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 3);
+        sample.where = PTO_IN_GPU;
+        add_equal(&samples, sample, 9e-6 + 9e-10 * (double)sample.bytes, 3);
+        sample.where = PTO_IN_CPU;
+        sample.place = PTO_AT_ON_NODE;
+        sample.run = 2;
+        add_equal(&samples, sample, 5e-6 + 9e-10 * (double)sample.bytes, 3);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    for (int i = 0; i < fit.entry_count; i++)
+        assert_null(strstr(fit.entry[i].name, "job "));
+    assert_within(fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 9e-6,
+                  1e-3);
+    release(&fit, &samples);
+}
+
+/* Of two jobs the faster is the reference; the slow one may be in another file. */
+static void of_two_jobs_the_slower_is_left_out(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    for (int file = 0; file < 2; file++)
+        for (int i = 0; i < 10; i++) {
+            sample.file = file;
+            sample.run = 1;
+            sample.bytes = 64 << i;
+            add_equal(&samples, sample, (file == 0 ? 1.4 : 1) * (1e-6 + 1e-10 * (double)sample.bytes), 3);
+        }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_string_equal(entry_named(&fit, "job ping_pong.cpu.1")->note,
+                        "left out: a slow job, 1.40 times the middle one of its cells");
+    assert_within(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 1e-6,
+                  1e-3);
+    release(&fit, &samples);
+}
+
+/* --- lines that are doubtful ---------------------------------------------------------------------------- */
+
+static pto_fit_t fit_copies_of(int sizes, int samples_each, int odd_size, double odd,
+                               pto_samples_t *samples) {
+    pto_sample_t sample = copy_row;
+    *samples = new_samples();
+    for (int i = 0; i < sizes; i++) {
+        sample.bytes = 256 << i;
+        add_equal(samples, sample, (i == odd_size ? odd : 1) * (1e-5 + 1e-10 * (double)sample.bytes),
+                  samples_each);
+    }
+    return must_fit(samples, &any_node);
+}
+
+static const char *note_of_copies(int sizes, int samples_each, int odd_size, double odd) {
+    static char note[PTO_FIT_NOTE_MAX];
+    pto_samples_t samples;
+    pto_fit_t fit = fit_copies_of(sizes, samples_each, odd_size, odd, &samples);
+    const pto_postal_t *postal = &fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
+    snprintf(note, sizeof note, "%s", entry_named(&fit, "copies.h2d.on_socket")->note);
+    if (note[0] != '\0')
+        assert_string_equal(postal->flagged, note);
+    else
+        assert_null(postal->flagged);
+    assert_int_equal(postal->sample_count, sizes * samples_each);
+    release(&fit, &samples);
+    return note;
+}
+
+/* The size of 16 KiB takes longer or shorter than its line; with four samples each, that may be an outlier.
+ */
+static void a_size_that_its_line_misses_is_told(void **unused) {
+    (void)unused;
+    assert_non_null(
+        strstr(note_of_copies(16, 5, 6, 1.5), "misses its samples of 16384 bytes, which took 1.5"));
+    assert_non_null(
+        strstr(note_of_copies(16, 5, 6, 0.6), "misses its samples of 16384 bytes, which took 0.6"));
+    assert_string_equal(note_of_copies(16, 5, 6, 1.2), "");
+    assert_string_equal(note_of_copies(16, 5, 6, 0.85), "");
+    assert_string_equal(note_of_copies(16, 4, 6, 1.5), "");
+    assert_string_equal(note_of_copies(16, 5, -1, 1), "");
+}
+
+static void a_line_of_two_sizes_is_doubtful_and_of_three_is_not(void **unused) {
+    (void)unused;
+    assert_string_equal(note_of_copies(2, 5, -1, 1), "rests on 2 sizes");
+    assert_string_equal(note_of_copies(3, 5, -1, 1), "");
+}
+
+/* Every second sample of a size takes 1.6 times as long: no line is within 15 percent of most. */
+static void a_line_far_from_its_samples_tells_how_far(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = copy_row;
+    for (int i = 0; i < 12; i++)
+        for (int k = 0; k < 10; k++) {
+            sample.bytes = 256 << i;
+            add_equal(&samples, sample, (k % 2 ? 1.6 : 1) * (1e-5 + 1e-10 * (double)sample.bytes), 1);
+        }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
+    assert_non_null(strstr(entry->note, "half of the samples lie more than "));
+    assert_true(entry->residual > 0.15 && entry->residual < 0.35);
+    release(&fit, &samples);
+}
+
+/* Cost nothing by the byte, or take no time to start. */
+static void what_is_held_at_zero_is_named(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = copy_row;
+    for (int i = 0; i < 8; i++) {
+        sample.bytes = 1000 * (1 + i);
+        sample.benchmark = PTO_BENCHMARK_MEMCPY_H2D;
+        add_equal(&samples, sample, 1e-5 * (1 - 0.01 * i), 1);
+        sample.benchmark = PTO_BENCHMARK_MEMCPY_D2H;
+        add_equal(&samples, sample, 1e-9 * (double)sample.bytes - 3e-7, 1);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_string_equal(entry_named(&fit, "copies.h2d.on_socket")->note,
+                        "beta_s_per_byte held at 0: the samples would have it negative");
+    assert_string_equal(entry_named(&fit, "copies.d2h.on_socket")->note,
+                        "alpha_s held at 0: the samples would have it negative");
+    release(&fit, &samples);
+}
+
+/* Three sizes of one process, of which a plot of two has room for two. */
+static void medians_for_a_plot_are_by_size(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = copy_row;
+    int64_t bytes[3] = {-1, -1, -1};
+    double seconds[3] = {-1, -1, -1};
+    for (int i = 2; i >= 0; i--)
+        for (int k = 0; k < 3; k++) {
+            sample.bytes = 64 << i;
+            sample.procs = 1;
+            add_equal(&samples, sample, (i + 1) * (k == 2 ? 9e-6 : 1e-6 + 1e-7 * k), 1);
+            sample.procs = 2;
+            add_equal(&samples, sample, 5e-5, 1);
+        }
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 2,
+                                     bytes, seconds),
+                     3);
+    assert_true(bytes[2] == -1 && seconds[2] == -1);
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 3,
+                                     bytes, seconds),
+                     3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bytes[i], 64 << i);
+        assert_within(seconds[i], (i + 1) * 1.1e-6, 1e-9);
+    }
+    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, 1,
+                                     3, bytes, seconds),
+                     0);
+    pto_samples_fini(&samples);
+}
+
+/* --- what is absent ------------------------------------------------------------------------------------- */
+
+static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
+    static const char *const pairs[] = {"sum-float", "max-int64"};
+    for (int i = 0; i < 2; i++) {
+        sample.pair_hash = pto_sample_pair_hash(pairs[i]);
+        sample.bytes = 4096;
+        add_equal(&samples, sample, 1e-6, 5);
+    }
+    pto_fit_options_t partial = any_node;
+    pto_error_t err = {0};
+    pto_fit_t fit;
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "samples of 1 sizes are too little for alpha_s and beta_s_per_byte"));
+    partial.partial = true;
+    fit = must_fit(&samples, &partial);
+    assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 0);
+    assert_null(find_entry(&fit, "reduce.cpu by operation"));
+    release(&fit, &samples);
+}
+
+/* A file of messages that says nothing of MPS does not matter for the copies of another file. */
+static void mps_is_not_that_of_files_of_other_samples(void **unused) {
+    (void)unused;
+    static const char head[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
+    char text[4096];
+    pto_samples_t samples = {0};
+    int length = snprintf(text, sizeof text, "# mps=no\n%s", head);
+    for (int bytes = 8; bytes <= 4096; bytes *= 8)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "ping_pong,cpu,off_node,0-1,1,1,%d,1,%g\n", bytes, 1e-6 + 1e-10 * bytes);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, "messages", &samples, NULL), PTO_OK);
+    length = snprintf(text, sizeof text, "# mps=yes\n%s", head);
+    for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "memcpy_shared_d2h,-,on_socket,-,3,1,%d,1,%g\n", bytes, 3e-5 + 1e-10 * bytes);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, "copies", &samples, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_YES);
+    release(&fit, &samples);
+}
+
+/* --- options -------------------------------------------------------------------------------------------- */
+
+static void the_smallest_limit_is_one_byte(void **unused) {
+    (void)unused;
+    pto_fit_options_t options = {0};
+    assert_int_equal(pto_fit_breaks_parse("1", &options, NULL), PTO_OK);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+            assert_int_equal(options.breaks[space][level].count, 1);
+            assert_int_equal(options.breaks[space][level].below_bytes[0], 1);
+        }
+    assert_int_equal(pto_fit_breaks_parse("0", &options, NULL), PTO_ERR_SYNTAX);
+    assert_int_equal(pto_fit_breaks_parse("4,4", &options, NULL), PTO_ERR_RANGE);
+    assert_int_equal(pto_fit_breaks_parse("4,5,6", &options, NULL), PTO_ERR_RANGE);
+}
+
+static void a_scope_is_a_space_or_one_of_its_levels(void **unused) {
+    (void)unused;
+    pto_fit_options_t options = {0};
+    assert_int_equal(pto_fit_breaks_parse("gpu.on_node=7", &options, NULL), PTO_OK);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            assert_int_equal(options.breaks[space][level].given,
+                             space == PTO_SPACE_GPU && level == PTO_LEVEL_ON_NODE);
+    options = (pto_fit_options_t){0};
+    assert_int_equal(pto_fit_breaks_parse("cpu=7", &options, NULL), PTO_OK);
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        assert_true(options.breaks[PTO_SPACE_CPU][level].given);
+        assert_false(options.breaks[PTO_SPACE_GPU][level].given);
+    }
+}
+
+static void a_nodes_shape_is_read_whole_or_not_at_all(void **unused) {
+    (void)unused;
+    pto_fit_options_t options = {0};
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_node_parse("gpus=6,sockets=2,cores=44", &options, NULL), PTO_OK);
+    assert_int_equal(options.node.sockets, 2);
+    assert_int_equal(options.node.gpus, 6);
+    assert_int_equal(options.node.cores, 44);
+    assert_int_equal(pto_fit_node_parse("sockets=1,cores=0", &options, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "cores must be a whole number of 1 or more"));
+    assert_int_equal(options.node.sockets, 2);
+    assert_int_equal(pto_fit_node_parse("cores,gpus=1", &options, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_node_parse("gpus=00", &options, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_fit_node_parse("gpus=0,cores=8", &options, NULL), PTO_OK);
+    assert_true(options.node.no_gpus);
+    assert_int_equal(options.node.gpus, 0);
+    assert_int_equal(options.node.cores, 8);
+}
+
+/* In the words of provenance, in any order; what is given goes before it. */
+static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
+    (void)unused;
+    static const char text[] = "# node=96 cores, 2 sockets, 8 GPUs of 80 GB\n"
+                               "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
+                               "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
+                               "ping_pong,cpu,off_node,0-1,1,1,64,1,2e-6\n";
+    pto_samples_t samples = {0};
+    assert_int_equal(pto_samples_parse(text, sizeof text - 1, "a file", &samples, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &(pto_fit_options_t){0});
+    assert_int_equal(fit.machine->node.sockets, 2);
+    assert_int_equal(fit.machine->node.gpus, 8);
+    assert_int_equal(fit.machine->node.cores, 96);
+    pto_fit_fini(&fit);
+    fit = must_fit(&samples, &(pto_fit_options_t){.node = {.sockets = 1, .cores = 64, .no_gpus = true}});
+    assert_int_equal(fit.machine->node.sockets, 1);
+    assert_int_equal(fit.machine->node.gpus, 0);
+    assert_int_equal(fit.machine->node.cores, 64);
+    release(&fit, &samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells),
+        cmocka_unit_test(eight_cells_tell_about_a_job_and_seven_do_not),
+        cmocka_unit_test(jobs_are_compared_with_those_of_their_kind_alone),
+        cmocka_unit_test(of_two_jobs_the_slower_is_left_out),
+        cmocka_unit_test(a_size_that_its_line_misses_is_told),
+        cmocka_unit_test(a_line_of_two_sizes_is_doubtful_and_of_three_is_not),
+        cmocka_unit_test(a_line_far_from_its_samples_tells_how_far),
+        cmocka_unit_test(what_is_held_at_zero_is_named),
+        cmocka_unit_test(medians_for_a_plot_are_by_size),
+        cmocka_unit_test(reductions_of_one_size_are_left_out_or_an_error),
+        cmocka_unit_test(mps_is_not_that_of_files_of_other_samples),
+        cmocka_unit_test(the_smallest_limit_is_one_byte),
+        cmocka_unit_test(a_scope_is_a_space_or_one_of_its_levels),
+        cmocka_unit_test(a_nodes_shape_is_read_whole_or_not_at_all),
+        cmocka_unit_test(a_nodes_shape_is_that_of_the_samples_unless_given),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* The mathematics below a fit: lines with their intervals, medians, and where a line changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../model/fit/regress.h"
+#include "../../model/fit/segments.h"
+
+enum { POINTS_MAX = 8192 };
+
+typedef struct {
+    fit_points_t points;
+    fit_point_t point[POINTS_MAX];
+} made_t;
+
+static made_t made;
+
+static void begin(void) { made.points = (fit_points_t){0, made.point}; }
+
+static void put(int32_t procs, int64_t bytes, double seconds) {
+    assert_true(made.points.count < POINTS_MAX);
+    made.point[made.points.count++] = (fit_point_t){seconds, bytes, procs, 1};
+}
+
+/* Several equal samples, so that one of them is no outlier. */
+static void put_line(int64_t bytes, double alpha_s, double beta_s_per_byte) {
+    for (int i = 0; i < 5; i++)
+        put(1, bytes, alpha_s + beta_s_per_byte * (double)bytes);
+}
+
+static void assert_near(double value, double expected, double relative) {
+    if (!(fabs(value - expected) <= relative * fabs(expected)))
+        fail_msg("%.9g is not near %.9g", value, expected);
+}
+
+/* --- medians and slices --------------------------------------------------------------------------------- */
+
+static void a_median_is_the_middle_or_between_two(void **unused) {
+    (void)unused;
+    double odd[] = {5, 1, 3}, even[] = {4, 1, 2, 8}, one[] = {7};
+    assert_true(fit_median(odd, 3) == 3);
+    assert_true(odd[0] == 1 && odd[2] == 5); /* sorted */
+    assert_true(fit_median(even, 4) == 3);
+    assert_true(fit_median(one, 1) == 7);
+    assert_true(fit_median(one, 0) == 0);
+}
+
+static void a_median_of_one_size_is_that_of_its_processes(void **unused) {
+    (void)unused;
+    double scratch[8];
+    begin();
+    put(1, 8, 1);
+    put(1, 16, 2);
+    put(2, 8, 3);
+    put(2, 8, 5);
+    put(2, 16, 9);
+    assert_true(fit_median_at(&made.points, 1, 8, scratch) == 1);
+    assert_true(fit_median_at(&made.points, 2, 8, scratch) == 4);
+    assert_true(fit_median_at(&made.points, 0, 8, scratch) == 3); /* of any number of processes */
+    assert_true(fit_median_at(&made.points, 2, 16, scratch) == 9);
+    assert_true(fit_median_at(&made.points, 3, 8, scratch) == 0);
+}
+
+static void a_slice_has_its_first_size_and_not_its_limit(void **unused) {
+    (void)unused;
+    begin();
+    for (int64_t bytes = 8; bytes <= 64; bytes *= 2)
+        for (int i = 0; i < 2; i++)
+            put(1, bytes, 1);
+    fit_points_t slice = fit_slice(&made.points, 16, 64);
+    assert_int_equal(slice.count, 4);
+    assert_int_equal(slice.point[0].bytes, 16);
+    assert_int_equal(slice.point[3].bytes, 32);
+    assert_int_equal(fit_slice(&made.points, 0, INT64_MAX).count, 8);
+    assert_int_equal(fit_slice(&made.points, 65, INT64_MAX).count, 0);
+    assert_int_equal(fit_size_count(&made.points), 4);
+    assert_int_equal(fit_size_count(&slice), 2);
+    slice.count = 0;
+    assert_int_equal(fit_size_count(&slice), 0);
+}
+
+static void the_most_processes_are_the_last_points(void **unused) {
+    (void)unused;
+    begin();
+    assert_int_equal(fit_most_procs(&made.points), 0);
+    assert_int_equal(fit_of_most_procs(&made.points).count, 0);
+    put(1, 8, 1);
+    put(2, 8, 2);
+    put(4, 8, 3);
+    put(4, 16, 4);
+    assert_int_equal(fit_most_procs(&made.points), 4);
+    fit_points_t most = fit_of_most_procs(&made.points);
+    assert_int_equal(most.count, 2);
+    assert_true(most.point[0].seconds == 3);
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+/* Of 0.975 with 4 degrees of freedom. */
+static const double student_4 = 2.7764451052;
+
+/* Compared with the formulas of a textbook. */
+static void a_plain_line_is_least_squares_with_students_interval(void **unused) {
+    (void)unused;
+    static const double off[] = {0.1, -0.2, 0.15, 0.05, -0.25, 0.15};
+    enum { N = sizeof off / sizeof *off };
+    double x_sum = 0, y_sum = 0, xx = 0, xy = 0, errors = 0;
+    begin();
+    for (int i = 0; i < N; i++)
+        put(1, 10 + 3 * i * i, 4 + 0.5 * (10 + 3 * i * i) + off[i]);
+    for (int i = 0; i < N; i++) {
+        x_sum += (double)made.point[i].bytes;
+        y_sum += made.point[i].seconds;
+    }
+    for (int i = 0; i < N; i++) {
+        double x = (double)made.point[i].bytes - x_sum / N;
+        xx += x * x;
+        xy += x * made.point[i].seconds;
+    }
+    double beta = xy / xx, alpha = (y_sum - beta * x_sum) / N;
+    double distance[N];
+    for (int i = 0; i < N; i++) {
+        double error = made.point[i].seconds - alpha - beta * (double)made.point[i].bytes;
+        errors += error * error;
+        distance[i] = fabs(error) / made.point[i].seconds;
+    }
+    double sigma = sqrt(errors / (N - 2));
+    double beta_half = student_4 * sigma / sqrt(xx);
+    double alpha_half = student_4 * sigma * sqrt(1.0 / N + x_sum * x_sum / N / N / xx);
+    fit_regression_t line;
+    assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
+    assert_int_equal(line.count, N);
+    assert_near(line.value[0], alpha, 1e-9);
+    assert_near(line.value[1], beta, 1e-9);
+    assert_true(line.has_interval && !line.held[0] && !line.held[1]);
+    assert_near(line.low[0], alpha - alpha_half, 1e-7);
+    assert_near(line.high[0], alpha + alpha_half, 1e-7);
+    assert_near(line.low[1], beta - beta_half, 1e-7);
+    assert_near(line.high[1], beta + beta_half, 1e-7);
+    assert_near(line.residual, fit_median(distance, N), 1e-7);
+}
+
+static void two_points_make_a_line_without_an_interval_and_one_makes_none(void **unused) {
+    (void)unused;
+    fit_regression_t line;
+    pto_error_t err = {0};
+    begin();
+    put(1, 100, 3);
+    assert_int_equal(fit_postal(&made.points, false, &line, &err), PTO_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "1 samples for 2 parameters");
+    put(1, 200, 5);
+    for (int plain = 0; plain < 2; plain++) {
+        assert_int_equal(fit_postal(&made.points, plain, &line, NULL), PTO_OK);
+        assert_near(line.value[0], 1, 1e-9);
+        assert_near(line.value[1], 0.02, 1e-9);
+        assert_false(line.has_interval);
+        assert_near(line.low[1], line.high[1], 1e-12);
+    }
+    put(1, 400, 9);
+    assert_int_equal(fit_postal(&made.points, false, &line, NULL), PTO_OK);
+    assert_true(line.has_interval);
+}
+
+/* Either coefficient would be negative; the other is fitted without it. */
+static void a_negative_coefficient_is_held_at_zero(void **unused) {
+    (void)unused;
+    fit_regression_t line;
+    begin();
+    for (int i = 1; i <= 5; i++)
+        put(1, 100 * i, 6 - i);
+    assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
+    assert_true(line.held[1] && !line.held[0]);
+    assert_true(line.value[1] == 0 && line.low[1] == 0);
+    assert_near(line.value[0], 3, 1e-9);
+    begin();
+    for (int i = 1; i <= 5; i++)
+        put(1, 100 * i, i * i);
+    assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
+    assert_true(line.held[0] && !line.held[1]);
+    assert_true(line.value[0] == 0);
+    assert_near(line.value[1], 225.0 / 5500, 1e-9); /* sum of x y by that of x x */
+}
+
+/* 2 + 3 x - 1 x^2 by x and x^2: what falls is held at 0, whichever column it is. */
+static bool fill_three(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const int *falling = context;
+    double x = (double)point->bytes;
+    row->column[(*falling + 1) % 3] = 1;
+    row->column[(*falling + 2) % 3] = x;
+    row->column[*falling] = x * x;
+    return true;
+}
+
+static void one_of_three_columns_is_held_at_zero(void **unused) {
+    (void)unused;
+    for (int falling = 0; falling < 3; falling++) {
+        fit_regression_t result, line;
+        begin();
+        for (int x = 1; x <= 9; x++)
+            put(1, x, 2 + 3 * x - 0.05 * x * x);
+        assert_int_equal(fit_regress(&made.points, 3, fill_three, &falling, true, &result, NULL), PTO_OK);
+        assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
+        assert_true(result.held[falling] && result.value[falling] == 0);
+        assert_near(result.value[(falling + 1) % 3], line.value[0], 1e-9);
+        assert_near(result.value[(falling + 2) % 3], line.value[1], 1e-9);
+        assert_near(result.high[(falling + 2) % 3], line.high[1], 1e-9);
+    }
+}
+
+/* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
+static void outliers_of_a_full_row_are_dropped(void **unused) {
+    (void)unused;
+    fit_regression_t line;
+    begin();
+    for (int64_t bytes = 1000; bytes <= 16000; bytes *= 2)
+        for (int i = 0; i < 7; i++)
+            put(1, bytes, (i < 2 ? 3 : 1) * (1e-5 + 1e-9 * (double)bytes));
+    assert_int_equal(fit_postal(&made.points, false, &line, NULL), PTO_OK);
+    assert_int_equal(line.count, 35);
+    assert_near(line.value[0], 1e-5, 1e-6);
+    assert_near(line.value[1], 1e-9, 1e-6);
+    assert_true(line.residual < 1e-6);
+}
+
+/* The same scatter, about a line and about a curve: the test for the lack of fit widens the curve's. */
+static void a_line_that_misses_its_rows_has_a_wider_interval(void **unused) {
+    (void)unused;
+    fit_regression_t straight, bent;
+    for (int curve = 0; curve < 2; curve++) {
+        begin();
+        for (int k = 0; k < 8; k++)
+            for (int i = 0; i < 12; i++) {
+                double off = curve ? 0.02 * (k < 2 || k > 5 ? -1 : 1) : 0;
+                put(1, 1000 * (k + 1), 1e-5 * (k + 2) * (1 + off + 0.001 * (i - 5.5)));
+            }
+        assert_int_equal(fit_postal(&made.points, false, curve ? &bent : &straight, NULL), PTO_OK);
+    }
+    double narrow = straight.high[1] - straight.low[1], wide = bent.high[1] - bent.low[1];
+    assert_true(straight.low[1] <= 1e-8 && 1e-8 <= straight.high[1]);
+    assert_near(straight.value[1], 1e-8, 1e-4);
+    assert_true(narrow < 4e-3 * 1e-8);
+    /* Eight means that are 2 percent off, and not 96 samples. */
+    assert_true(wide > 2e-2 * 1e-8 && wide < 0.2 * 1e-8);
+}
+
+/* --- breaks --------------------------------------------------------------------------------------------- */
+
+static fit_breaks_t breaks_of(int most) {
+    fit_breaks_t breaks;
+    assert_int_equal(fit_find_breaks(&made.points, most, &breaks, NULL), PTO_OK);
+    return breaks;
+}
+
+static void a_piece_of_two_sizes_is_found_at_either_end_and_between(void **unused) {
+    (void)unused;
+    for (int at = 0; at < 3; at++) {
+        begin();
+        /* 3, 2 or 3 sizes, of which two make the short piece. */
+        int64_t bytes = 1024;
+        int length[3] = {4, 4, 4};
+        length[at] = 2;
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < length[k]; i++, bytes *= 2)
+                put_line(bytes, (k == 0 ? 1e-6 : k == 1 ? 1e-4 : 1e-2), (k == 1 ? 3e-9 : 1e-10));
+        fit_breaks_t breaks = breaks_of(FIT_PIECE_MAX);
+        assert_int_equal(breaks.count, 2);
+        assert_int_equal(breaks.below_bytes[0], 1024 << length[0]);
+        assert_int_equal(breaks.below_bytes[1], 1024 << (length[0] + length[1]));
+        assert_int_equal(breaks_of(2).count, 1);
+        assert_int_equal(breaks_of(1).count, 0);
+    }
+}
+
+static void four_sizes_are_two_pieces_and_three_are_one(void **unused) {
+    (void)unused;
+    begin();
+    put_line(64, 1e-6, 1e-10);
+    put_line(128, 1e-6, 1e-10);
+    put_line(256, 1e-3, 1e-8);
+    assert_int_equal(breaks_of(3).count, 0);
+    put_line(512, 1e-3, 1e-8);
+    fit_breaks_t breaks = breaks_of(3);
+    assert_int_equal(breaks.count, 1);
+    assert_int_equal(breaks.below_bytes[0], 256);
+}
+
+static void one_line_has_no_breaks_however_many_are_allowed(void **unused) {
+    (void)unused;
+    begin();
+    for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 2)
+        put_line(bytes, 2e-6, 1e-10);
+    assert_int_equal(breaks_of(FIT_PIECE_MAX).count, 0);
+}
+
+/* Two of the sizes take less than the grain, which leaves three. */
+static void sizes_below_the_grain_make_no_piece(void **unused) {
+    (void)unused;
+    begin();
+    for (int64_t bytes = 1; bytes <= 4; bytes *= 2)
+        put_line(bytes, 1e-8 * (double)bytes, 0);
+    for (int64_t bytes = 8; bytes <= 1 << 12; bytes *= 2)
+        put_line(bytes, 1e-6, 1e-10);
+    assert_int_equal(breaks_of(FIT_PIECE_MAX).count, 0);
+}
+
+/* More sizes than a search takes: each break is at the size at which the line changes all the same. */
+static void breaks_among_many_sizes_are_exact(void **unused) {
+    (void)unused;
+    for (int sizes = 95; sizes <= 1500; sizes = sizes < 98 ? sizes + 1 : 3 * sizes) {
+        int first = sizes / 3 + 1, second = 2 * sizes / 3 + 2;
+        begin();
+        for (int i = 0; i < sizes; i++)
+            put(1, 100 * (i + 1),
+                i < first    ? 1e-5 + 1e-9 * i
+                : i < second ? 5e-5 + 3e-8 * i
+                             : 5e-4 + 1e-8 * i);
+        fit_breaks_t breaks = breaks_of(4);
+        assert_int_equal(breaks.count, 2);
+        assert_int_equal(breaks.below_bytes[0], 100 * (first + 1));
+        assert_int_equal(breaks.below_bytes[1], 100 * (second + 1));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_median_is_the_middle_or_between_two),
+        cmocka_unit_test(a_median_of_one_size_is_that_of_its_processes),
+        cmocka_unit_test(a_slice_has_its_first_size_and_not_its_limit),
+        cmocka_unit_test(the_most_processes_are_the_last_points),
+        cmocka_unit_test(a_plain_line_is_least_squares_with_students_interval),
+        cmocka_unit_test(two_points_make_a_line_without_an_interval_and_one_makes_none),
+        cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
+        cmocka_unit_test(one_of_three_columns_is_held_at_zero),
+        cmocka_unit_test(outliers_of_a_full_row_are_dropped),
+        cmocka_unit_test(a_line_that_misses_its_rows_has_a_wider_interval),
+        cmocka_unit_test(a_piece_of_two_sizes_is_found_at_either_end_and_between),
+        cmocka_unit_test(four_sizes_are_two_pieces_and_three_are_one),
+        cmocka_unit_test(one_line_has_no_breaks_however_many_are_allowed),
+        cmocka_unit_test(sizes_below_the_grain_make_no_piece),
+        cmocka_unit_test(breaks_among_many_sizes_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,418 @@
+/* Fits of what the processes of a node share or do at once: a node's rates, messages in flight, host memory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+#include "made_samples.h"
+
+static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                                         .where = PTO_IN_CPU,
+                                         .place = PTO_AT_OFF_NODE,
+                                         .procs = 1,
+                                         .messages = 1};
+
+static void add_equal(pto_samples_t *samples, pto_sample_t sample, double seconds, int count) {
+    sample.seconds = seconds;
+    for (int i = 0; i < count; i++)
+        add(samples, sample);
+}
+
+static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
+    int at = 0;
+    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
+        at++;
+    assert_true(at < fit->entry_count);
+    return &fit->entry[at];
+}
+
+static void release(pto_fit_t *fit, pto_samples_t *samples) {
+    pto_fit_fini(fit);
+    pto_samples_fini(samples);
+}
+
+/* --- the injection limit -------------------------------------------------------------------------------- */
+
+static const double alpha_s = 1e-6, beta_s_per_byte = 8e-11;
+
+/* One line for one process; 1 to 16 processes that share a node's rate, without noise. */
+static pto_samples_t injected(double limit) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    for (sample.bytes = 1 << 14; sample.bytes <= 1 << 22; sample.bytes *= 2)
+        add_equal(&samples, sample, alpha_s + beta_s_per_byte * (double)sample.bytes, 1);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.procs = 1; sample.procs <= 16; sample.procs *= 2)
+        for (sample.bytes = 1 << 14; sample.bytes <= 1 << 22; sample.bytes *= 2)
+            add_equal(&samples, sample,
+                      alpha_s + fmax(beta_s_per_byte, sample.procs * limit) * (double)sample.bytes, 1);
+    return samples;
+}
+
+/* At 25 ps a byte four processes reach it, so the rows of 4, 8 and 16 are limited, of nine sizes each. */
+static void a_limit_tells_how_many_processes_reach_it(void **unused) {
+    (void)unused;
+    pto_samples_t samples = injected(2.5e-11);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu");
+    assert_int_equal(entry->kind, PTO_FIT_RATE);
+    assert_string_equal(entry->note, "reached by 3.2 processes");
+    assert_int_equal(entry->sample_count, 3 * 9);
+    assert_int_equal(entry->from_bytes, 1 << 14);
+    assert_true(entry->residual < 1e-3);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 2.5e-11, 1e-3);
+    release(&fit, &samples);
+}
+
+/* 16 processes take 1.15 times as long as one, which noise may do, or 1.3 times. */
+static void a_limit_that_is_hardly_reached_is_none(void **unused) {
+    (void)unused;
+    pto_samples_t samples = injected(1.15 * beta_s_per_byte / 16);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu");
+    assert_int_equal(entry->kind, PTO_FIT_ABSENT);
+    assert_string_equal(
+        entry->note, "not reached: a byte of each of 16 processes takes 1.15 times as long as of one alone");
+    assert_int_equal(entry->sample_count, 5 * 9);
+    assert_false(pto_param_known(&fit.machine->injection_s_per_byte[PTO_SPACE_CPU]));
+    release(&fit, &samples);
+    samples = injected(1.3 * beta_s_per_byte / 16);
+    fit = must_fit(&samples, &any_node);
+    assert_string_equal(entry_named(&fit, "injection.cpu")->note, "reached by 12.3 processes");
+    release(&fit, &samples);
+}
+
+/* Twice the time of one process in the middle, but the rows differ so much that it may be none. */
+static void a_limit_that_may_be_noise_is_none(void **unused) {
+    (void)unused;
+    static const double factor[] = {0.3, 3, 0.4, 2.6, 0.35, 3.2};
+    for (int noisy = 0; noisy < 2; noisy++) {
+        pto_samples_t samples = {0};
+        pto_sample_t sample = message_row;
+        for (sample.bytes = 1 << 14; sample.bytes <= 1 << 22; sample.bytes *= 2)
+            add_equal(&samples, sample, alpha_s + beta_s_per_byte * (double)sample.bytes, 1);
+        sample.benchmark = PTO_BENCHMARK_INJECTION;
+        sample.procs = 16;
+        for (int i = 0; i < 6; i++) {
+            sample.bytes = 1 << (15 + i);
+            double more = noisy ? factor[i] : 1;
+            add_equal(&samples, sample, alpha_s + 2 * more * beta_s_per_byte * (double)sample.bytes, 1);
+        }
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_int_equal(entry_named(&fit, "injection.cpu")->kind, noisy ? PTO_FIT_ABSENT : PTO_FIT_RATE);
+        release(&fit, &samples);
+    }
+}
+
+/* Four rows of two processes or more are enough, three are not. */
+static void a_limit_needs_four_rows_of_several_processes(void **unused) {
+    (void)unused;
+    for (int rows = 3; rows <= 4; rows++) {
+        pto_samples_t samples = new_samples();
+        pto_sample_t sample = message_row;
+        pto_fit_t fit;
+        pto_error_t err = {0};
+        sample.benchmark = PTO_BENCHMARK_INJECTION;
+        for (sample.procs = 1; sample.procs <= 4; sample.procs *= 4)
+            for (sample.bytes = 1024; sample.bytes < 1024 << rows; sample.bytes *= 2)
+                add_equal(&samples, sample, 1e-6 + sample.procs * 1e-10 * (double)sample.bytes, 1);
+        pto_status_t status = pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err);
+        assert_int_equal(status, rows == 4 ? PTO_OK : PTO_ERR_NOT_FOUND);
+        if (status == PTO_OK)
+            pto_fit_fini(&fit);
+        else
+            assert_string_equal(
+                err.message,
+                "injection.cpu: too few rows of two or more processes (--partial leaves it out)");
+        pto_samples_fini(&samples);
+    }
+}
+
+static void a_limit_needs_the_cost_of_one_process(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    sample.place = PTO_AT_ON_NODE;
+    for (sample.bytes = 8; sample.bytes <= 64; sample.bytes *= 2)
+        add_equal(&samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 1);
+    sample.place = PTO_AT_OFF_NODE;
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    sample.procs = 4;
+    for (sample.bytes = 8; sample.bytes <= 1024; sample.bytes *= 2)
+        add_equal(&samples, sample, 1e-6 + 4e-10 * (double)sample.bytes, 1);
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "injection.cpu: needs the cost of one process"));
+    pto_samples_fini(&samples);
+}
+
+/* --- minima --------------------------------------------------------------------------------------------- */
+
+/* Of several samples the least counts, however far the others are, and the line is that of least squares. */
+static void minima_are_the_least_of_each_size(void **unused) {
+    (void)unused;
+    static const double more[] = {1.7, 1, 3, 1.2};
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    double x = 0, y = 0, xx = 0, xy = 0;
+    for (int i = 0; i < 8; i++) {
+        double seconds = 1e-6 * (3 + i + (i % 3 == 0 ? 0.4 : 0));
+        sample.bytes = 1000 * (i + 1);
+        for (int k = 0; k < 4; k++)
+            add_equal(&samples, sample, seconds * more[(i + k) % 4], 1);
+        x += (double)sample.bytes / 8;
+        y += seconds / 8;
+        xx += (double)(sample.bytes * sample.bytes) / 8;
+        xy += (double)sample.bytes * seconds / 8;
+    }
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &options);
+    const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
+    double beta = (xy - x * y) / (xx - x * x);
+    assert_int_equal(postal->sample_count, 8);
+    assert_within(postal->beta_s_per_byte.value, beta, 1e-3);
+    assert_within(postal->alpha_s.value, y - beta * x, 1e-3);
+    release(&fit, &samples);
+}
+
+/* As behind the paper's table III: rows of as many processes as GPUs or more, whose bytes together are one of
+ * the sizes of one process, in whole floats. All others are twice as slow here. */
+static void minima_of_a_limit_are_of_processes_that_share_a_message(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(&samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.procs = 2; sample.procs <= 6; sample.procs++)
+        for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
+            int64_t part = whole / sample.procs / 4 * 4;
+            for (int other = 0; other < 2; other++) {
+                sample.bytes = other ? part + 4 : part;
+                bool counts = sample.procs >= 4 && !other;
+                add_equal(&samples, sample,
+                          2e-6 + (counts ? 1 : 2) * 5e-11 * sample.procs * (double)sample.bytes, 2);
+            }
+        }
+    pto_fit_t fit = must_fit(&samples, &options);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 5e-11, 1e-3);
+    release(&fit, &samples);
+}
+
+/* --- the message rate ----------------------------------------------------------------------------------- */
+
+static const double node_s_per_byte = 2e-11;
+
+/* Messages of `sizes` sizes from 8 bytes on, of which each more costs the node 1 ns more; large ones that
+ * show the node's rate; a limit between them at 64 KiB. */
+static pto_fit_t fit_rate(int32_t procs, int sizes, double least_s, pto_samples_t *samples) {
+    pto_fit_options_t options = any_node;
+    pto_sample_t sample = message_row;
+    *samples = (pto_samples_t){0};
+    assert_int_equal(pto_fit_breaks_parse("cpu.off_node=65536", &options, NULL), PTO_OK);
+    for (sample.bytes = 8; sample.bytes <= 1 << 22; sample.bytes *= 2)
+        add_equal(samples, sample, 1e-6 + 8e-11 * (double)sample.bytes, 1);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.bytes = 65536; sample.bytes <= 1 << 22; sample.bytes *= 2)
+        for (sample.procs = 1; sample.procs <= procs; sample.procs *= procs)
+            add_equal(samples, sample,
+                      1e-6 + fmax(8e-11, sample.procs * node_s_per_byte) * (double)sample.bytes, 1);
+    for (int i = 0; i < sizes; i++) {
+        sample.bytes = 8 + 8 * i;
+        sample.procs = 1;
+        add_equal(samples, sample, 1e-6, 2);
+        sample.procs = procs;
+        add_equal(samples, sample, procs * (least_s + 1e-9 * i + (double)sample.bytes * node_s_per_byte), 2);
+    }
+    return must_fit(samples, &options);
+}
+
+/* Order statistics of 16: those 4 from either end hold the median with 95 percent. */
+static void a_message_rate_is_the_median_over_sizes(void **unused) {
+    (void)unused;
+    pto_samples_t samples;
+    pto_fit_t fit = fit_rate(32, 16, 5e-8, &samples);
+    const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
+    const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu.s_per_message");
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 1e-3);
+    assert_within(rate->value, 57.5e-9, 1e-3);
+    assert_within(rate->low, 54e-9, 1e-3);
+    assert_within(rate->high, 61e-9, 1e-3);
+    assert_int_equal(entry->sample_count, 16);
+    assert_string_equal(entry->note, "median over 16 sizes");
+    release(&fit, &samples);
+}
+
+/* Three sizes and eight processes; and clearly slower than one. */
+static void a_message_rate_needs_sizes_processes_and_a_difference(void **unused) {
+    (void)unused;
+    static const struct {
+        int32_t procs;
+        int sizes;
+        double least_s;
+        bool known;
+    } cases[] = {{32, 3, 5e-8, true}, {32, 2, 5e-8, false},   {8, 5, 2e-7, true},
+                 {7, 5, 2e-7, false}, {10, 5, 1.1e-7, false}, {10, 5, 1.3e-7, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_samples_t samples;
+        pto_fit_t fit = fit_rate(cases[i].procs, cases[i].sizes, cases[i].least_s, &samples);
+        assert_true(pto_param_known(&fit.machine->injection_s_per_byte[PTO_SPACE_CPU]));
+        assert_int_equal(pto_param_known(&fit.machine->injection_s_per_message[PTO_SPACE_CPU]),
+                         cases[i].known);
+        release(&fit, &samples);
+    }
+}
+
+/* --- messages in flight --------------------------------------------------------------------------------- */
+
+/* Each additional message costs 300 ns and 50 ps a byte. */
+static pto_samples_t in_flight(int32_t most) {
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = message_row;
+    sample.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    for (sample.messages = 1; sample.messages <= most; sample.messages++)
+        for (sample.bytes = 16; sample.bytes <= 65536; sample.bytes *= 2)
+            add_equal(&samples, sample,
+                      2e-6 + 1e-10 * (double)sample.bytes +
+                          (sample.messages - 1) * (3e-7 + 5e-11 * (double)sample.bytes),
+                      2);
+    return samples;
+}
+
+static void a_gap_needs_three_numbers_of_messages(void **unused) {
+    (void)unused;
+    pto_samples_t samples = in_flight(3);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_int_equal(gap->count, 1);
+    assert_within(gap->row[0].postal.alpha_s.value, 3e-7, 1e-3);
+    assert_within(gap->row[0].postal.beta_s_per_byte.value, 5e-11, 1e-3);
+    assert_int_equal(gap->row[0].postal.sample_count, 13); /* one for each size */
+    assert_int_equal(gap->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
+    release(&fit, &samples);
+    samples = in_flight(2);
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "gap.cpu: needs rows of three or more numbers of messages in flight "
+                                     "(--partial leaves it out)");
+    pto_fit_options_t partial = any_node;
+    partial.partial = true;
+    fit = must_fit(&samples, &partial);
+    assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
+    release(&fit, &samples);
+}
+
+/* Messages that cost nothing more have no gap; one slow sample of many moves none. */
+static void a_gap_is_the_middle_of_all_slopes(void **unused) {
+    (void)unused;
+    pto_samples_t samples = in_flight(5);
+    for (size_t i = 0; i < samples.count; i++)
+        if (samples.sample[i].benchmark == PTO_BENCHMARK_MULTI_MESSAGE && i % 9 == 0)
+            samples.sample[i].seconds *= 30;
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    for (int64_t bytes = 16; bytes <= 65536; bytes *= 4) {
+        const pto_postal_t *postal = pto_cost_at(gap, bytes);
+        assert_within(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
+                      3e-7 + 5e-11 * (double)bytes, 0.1);
+    }
+    release(&fit, &samples);
+}
+
+/* --- what processes share ------------------------------------------------------------------------------- */
+
+/* Copies within the memory of a socket by one process and by several, which take `slower` times as long. */
+static pto_fit_t fit_memory(int32_t procs, double slower, pto_samples_t *samples) {
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_H2H, .where = PTO_IN_CPU, .place = PTO_AT_ON_SOCKET, .messages = 1};
+    *samples = new_samples();
+    for (int i = 0; i < 2; i++)
+        for (sample.bytes = 1024; sample.bytes <= 1 << 24; sample.bytes *= 4) {
+            sample.procs = i == 0 ? 1 : procs;
+            add_equal(samples, sample, 1e-6 + (i == 0 ? 1 : slower) * 1e-10 * (double)sample.bytes, 3);
+        }
+    return must_fit(samples, &any_node);
+}
+
+/* A node of two sockets with 8 cores each. */
+static void half_of_a_sockets_cores_show_its_memory(void **unused) {
+    (void)unused;
+    pto_samples_t samples;
+    pto_fit_t fit = fit_memory(4, 3, &samples);
+    const pto_fit_entry_t *entry = entry_named(&fit, "memory.host_s_per_byte");
+    assert_string_equal(entry->note, "4 processes copy at once, for 3.00 times as long as one alone");
+    assert_within(fit.machine->host_memory_s_per_byte.value, 3e-10 / 8, 1e-3);
+    assert_int_equal(entry->sample_count, 8 * 3);
+    release(&fit, &samples);
+    fit = fit_memory(3, 3, &samples);
+    assert_string_equal(
+        entry_named(&fit, "memory.host_s_per_byte")->note,
+        "3 processes at most copy at once, which does not show the rate of a socket's memory: it "
+        "takes half of its 8 cores");
+    assert_false(pto_param_known(&fit.machine->host_memory_s_per_byte));
+    release(&fit, &samples);
+    fit = fit_memory(8, 1.19, &samples);
+    assert_string_equal(
+        entry_named(&fit, "memory.host_s_per_byte")->note,
+        "8 processes copy at once, for 1.19 times as long as one alone: not the memory's rate");
+    assert_false(pto_param_known(&fit.machine->host_memory_s_per_byte));
+    release(&fit, &samples);
+    fit = fit_memory(8, 1.21, &samples);
+    assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte));
+    release(&fit, &samples);
+}
+
+/* Exchanges of both sockets, where none is within one; of two protocols, each with the cost of its own bytes.
+ */
+static void both_ways_are_compared_with_messages_of_their_size(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    sample.place = PTO_AT_ON_NODE;
+    for (int exchange = 0; exchange < 2; exchange++) {
+        sample.benchmark = exchange ? PTO_BENCHMARK_EXCHANGE : PTO_BENCHMARK_PING_PONG;
+        for (sample.bytes = 64; sample.bytes <= 1 << 22; sample.bytes *= 2) {
+            double beta = sample.bytes < 8192 ? 4e-10 : 5e-11, factor = exchange ? 1.6 : 1;
+            double alpha = exchange ? 2e-6 : sample.bytes < 8192 ? 1e-6 : 2e-5;
+            add_equal(&samples, sample, alpha + factor * beta * (double)sample.bytes, 2);
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE].count, 2);
+    assert_true(fabs(fit.machine->both_ways[PTO_SPACE_CPU].value - 0.6) < 1e-3);
+    assert_true(fit.machine->both_ways[PTO_SPACE_CPU].low <= 0.601 &&
+                fit.machine->both_ways[PTO_SPACE_CPU].high >= 0.599);
+    release(&fit, &samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_tells_how_many_processes_reach_it),
+        cmocka_unit_test(a_limit_that_is_hardly_reached_is_none),
+        cmocka_unit_test(a_limit_that_may_be_noise_is_none),
+        cmocka_unit_test(a_limit_needs_four_rows_of_several_processes),
+        cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
+        cmocka_unit_test(minima_are_the_least_of_each_size),
+        cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
+        cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
+        cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
+        cmocka_unit_test(a_gap_needs_three_numbers_of_messages),
+        cmocka_unit_test(a_gap_is_the_middle_of_all_slopes),
+        cmocka_unit_test(half_of_a_sockets_cores_show_its_memory),
+        cmocka_unit_test(both_ways_are_compared_with_messages_of_their_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
