@@ -43,7 +43,7 @@ wide portolan check --machine lassen-mvapich2 --collective allreduce --nodes 2 -
 wide portolan simulate $long --collective allreduce --nodes 4 --bytes 1MiB --strategy split_ring,three_step,gsb_gsb
 wide portolan simulate --machine h200-nodes-tcp --collective alltoall --nodes 2 --bytes 1MiB
 wide portolan plan $long --collective reduce_scatter --nodes 4 --bytes 1KiB --strategy cuda_aware,gas_split,three_step | grep -v '  in: ' | grep -vE ': +(send|recv|copy|reduce)'
-wide portolan replay tests/fixtures/report.csv --machine summit-spectrum --nodes 2 --gpus-per-node 4
+wide portolan replay tests/fixtures/report.csv --machine summit-spectrum --gpus-per-node 4
 wide portolan score --machine h200-x2 tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2
 for topology in dgx-v100 k80-2-2-2-2 dgx-1; do wide portolan topology $topology; done
 wide portolan list parameters | grep -v '^  in: \|  nccl\.{'
