@@ -221,14 +221,26 @@ static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group
     return (folded_end - node_start + 1) / 2 + group->members_per_node - (folded_end - node_start);
 }
 
-/* Consecutive members: a node between the first and the last one is full. */
-static int64_t most_on_a_node(set_t who, int64_t per_node) {
-    int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
-    if (last - first > 1)
-        return per_node;
-    int64_t on_first = set_within(who, first * per_node, (first + 1) * per_node);
-    int64_t on_last = set_within(who, last * per_node, (last + 1) * per_node);
-    return on_first > on_last ? on_first : on_last;
+/* Members of a group, some of them folded away, whose places are before this one. */
+static int64_t members_before(const pto_group_t *group, int64_t place) {
+    return place <= 2 * group->fold ? place / 2 : place - group->fold;
+}
+
+/* Consecutive members. The nodes between the first and the last one have all of theirs, and no node that is
+ * folded has more than one that is not; of neighbors that are folded, one may have a member more. */
+static int64_t most_on_a_node(const pto_group_t *group, set_t who) {
+    int64_t per_node = group->members_per_node, most = 0;
+    int64_t first = pto_fold_out(group->fold, who.first) / per_node;
+    int64_t last = pto_fold_out(group->fold, who.until - 1) / per_node;
+    const int64_t candidate[] = {first, first + 1, last - 2, last - 1, last};
+    for (size_t i = 0; i < sizeof candidate / sizeof *candidate; i++) {
+        int64_t node = candidate[i];
+        int64_t here = node < first || node > last ? 0
+                                                   : set_within(who, members_before(group, node * per_node),
+                                                                members_before(group, (node + 1) * per_node));
+        most = here > most ? here : most;
+    }
+    return most;
 }
 
 /* Partners as far as a node is large never share one: xor k is at least k away, folded or not. */
@@ -237,8 +249,8 @@ static void count_far(scan_t *scan) {
     int64_t stride = scan->who.stride;
     int64_t members = most_members_per_node(scan->layout, scan->group);
     scan->met[PTO_LEVEL_OFF_NODE] = true;
-    if (stride == 1 && scan->group->fold == 0) {
-        scan->off_per_node = most_on_a_node(scan->who, scan->group->members_per_node);
+    if (stride == 1) {
+        scan->off_per_node = most_on_a_node(scan->group, scan->who);
         return;
     }
     scan->off_per_node = (members - 1) / stride + 1;
