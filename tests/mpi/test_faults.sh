@@ -189,10 +189,10 @@ check "a time-out that is too long" exits 2 launch 120 -n 1 "$validate" "${job[@
 check "is told the limits" says_once "'2000000' is not a number between 0.1 and 1000000$"
 printf '0,64\n64,0\n' >"$work/matrix.csv"
 vector=(--machine h200-x4 --collective alltoallv --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --strategy three_step)
-check "--bytes before a matrix of counts is refused" exits 1 launch 120 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
+check "--bytes before a matrix of counts is refused" exits 2 launch 120 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
     --counts "$work/matrix.csv" --check-only
 check "and explained" says_once "bytes and a matrix of bytes .* cannot both be given"
-check "after it too" exits 1 launch 120 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
+check "after it too" exits 2 launch 120 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
 check "the matrix alone is accepted" exits 0 launch 120 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --check-only
 
 # --- output that can't be written

@@ -503,9 +503,11 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
         run_replays_of(device, &kinds[k], runs, stream);
     /* MPI, which emulates NCCL on the host, cannot be captured; NCCL takes one process a GPU. */
     int gpus = 0;
-    MUST(NULL, device->bench->count(&gpus, &err));
-    if (gpus >= size && device->nccl && !device->nccl->waits && device->nccl->available(&err) == PTO_OK)
-        run_replays_of(device, &by_nccl, runs, stream);
+    if (device->nccl && !device->nccl->waits && device->nccl->available(&err) == PTO_OK) {
+        MUST(NULL, device->bench->count(&gpus, &err));
+        if (gpus >= size)
+            run_replays_of(device, &by_nccl, runs, stream);
+    }
     MUST(NULL, device->stream_destroy(stream, &err));
 }
 

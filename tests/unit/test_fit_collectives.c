@@ -119,12 +119,13 @@ static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) 
     assert_within(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
     assert_string_equal(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged, "fitted to collectives");
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16383);
+        const pto_library_rule_t *rule =
+            pto_machine_library(fit.machine, "allreduce", (pto_space_t)space, 8, 16383);
         assert_string_equal(rule->algorithm, "recursive_doubling");
         assert_int_equal(rule->below_bytes, 16384);
         assert_int_equal(rule->staged, space == PTO_SPACE_GPU);
         assert_int_equal(rule->segment_bytes, 0);
-        rule = pto_machine_library(fit.machine, "allreduce", space, 8, 16384);
+        rule = pto_machine_library(fit.machine, "allreduce", (pto_space_t)space, 8, 16384);
         assert_string_equal(rule->algorithm, "rabenseifner");
         assert_true(rule->below_bytes == INT64_MAX);
     }
