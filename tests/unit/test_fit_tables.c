@@ -51,9 +51,10 @@ static void release(chosen_t *chosen) {
     pto_collectives_fini(&chosen->collectives);
 }
 
-static void assert_rule(const chosen_t *chosen, const char *collective, pto_space_t space, int64_t bytes,
+static void assert_rule(const chosen_t *chosen, const char *collective, int space, int64_t bytes,
                         const char *algorithm, bool staged) {
-    const pto_library_rule_t *rule = pto_machine_library(chosen->fit.machine, collective, space, 8, bytes);
+    const pto_library_rule_t *rule =
+        pto_machine_library(chosen->fit.machine, collective, (pto_space_t)space, 8, bytes);
     assert_non_null(rule);
     assert_string_equal(rule->algorithm, algorithm);
     assert_int_equal(rule->staged, staged);
