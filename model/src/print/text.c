@@ -159,11 +159,11 @@ static void add_cells(pto_text_t *text, const pto_plan_t *plan, const pto_slice_
                       const pto_action_t *action) {
     bool border = slice->cells == PTO_CELLS_BORDER;
     const pto_peers_t *peers = &action->step->peers;
-    pto_text_add(text, border ? "border towards " : "halo towards the sender");
+    pto_text_add(text, border ? "border towards " : "halo towards ");
     if (peers->kind == PTO_PEERS_NONE)
         add_direction(text, &plan->request.halo, peers->shift);
-    else if (border)
-        pto_text_add(text, "it");
+    else
+        pto_text_add(text, border ? "it" : "the sender");
 }
 
 void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action) {
