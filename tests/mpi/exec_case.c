@@ -154,11 +154,11 @@ static void random_grid(case_t *test) {
 
 /* MPICH 4.0.2 compares unsigned integers as if they were signed (docs/executing.md). */
 static bool mpi_compares(pto_datatype_t datatype) {
-    const MPI_Datatype type = datatype == PTO_DATATYPE_UINT8    ? MPI_UINT8_T
-                              : datatype == PTO_DATATYPE_UINT16 ? MPI_UINT16_T
-                              : datatype == PTO_DATATYPE_UINT32 ? MPI_UINT32_T
-                              : datatype == PTO_DATATYPE_UINT64 ? MPI_UINT64_T
-                                                                : MPI_DATATYPE_NULL;
+    MPI_Datatype type = datatype == PTO_DATATYPE_UINT8    ? MPI_UINT8_T
+                        : datatype == PTO_DATATYPE_UINT16 ? MPI_UINT16_T
+                        : datatype == PTO_DATATYPE_UINT32 ? MPI_UINT32_T
+                        : datatype == PTO_DATATYPE_UINT64 ? MPI_UINT64_T
+                                                          : MPI_DATATYPE_NULL;
     const uint64_t none = 0;
     uint64_t most = UINT64_MAX;
     return type == MPI_DATATYPE_NULL ||
