@@ -211,19 +211,15 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     }
 }
 
-/* Members of the last node, the one that folding thins out least. */
-static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
-    int64_t folded_end = 2 * group->fold;
-    int64_t node_start = (layout->nodes - 1) * group->members_per_node;
-    if (node_start >= folded_end)
-        return group->members_per_node;
-    /* Of the folded ones those with an odd number are left. */
-    return (folded_end - node_start + 1) / 2 + group->members_per_node - (folded_end - node_start);
-}
-
 /* Members of a group, some of them folded away, whose places are before this one. */
 static int64_t members_before(const pto_group_t *group, int64_t place) {
     return place <= 2 * group->fold ? place / 2 : place - group->fold;
+}
+
+/* Of the last node, the one that folding thins out least. */
+static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
+    int64_t node_end = layout->nodes * group->members_per_node;
+    return members_before(group, node_end) - members_before(group, node_end - group->members_per_node);
 }
 
 /* Consecutive members. The nodes between the first and the last one have all of theirs, and no node that is
