@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portolan/fit.h"
 
@@ -24,14 +25,22 @@ static inline void add(pto_samples_t *samples, pto_sample_t sample) {
     samples->sample[samples->count++] = sample;
 }
 
+static inline void add_equal(pto_samples_t *samples, pto_sample_t sample, double seconds, int count) {
+    sample.seconds = seconds;
+    for (int i = 0; i < count; i++)
+        add(samples, sample);
+}
+
+static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                                         .where = PTO_IN_CPU,
+                                         .place = PTO_AT_OFF_NODE,
+                                         .procs = 1,
+                                         .messages = 1};
+
 /* A fit needs some messages. */
 static inline pto_samples_t new_samples(void) {
     pto_samples_t samples = {0};
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
-                           .procs = 1,
-                           .messages = 1};
+    pto_sample_t sample = message_row;
     for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
         sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
         add(&samples, sample);
@@ -45,6 +54,27 @@ static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_opt
     if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK)
         fail_msg("%s", err.message);
     return fit;
+}
+
+/* NULL if there is none of this name. */
+static inline const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
+    for (int i = 0; i < fit->entry_count; i++)
+        if (strcmp(fit->entry[i].name, name) == 0)
+            return &fit->entry[i];
+    return NULL;
+}
+
+static inline const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
+    int at = 0;
+    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
+        at++;
+    assert_true(at < fit->entry_count);
+    return &fit->entry[at];
+}
+
+static inline void release(pto_fit_t *fit, pto_samples_t *samples) {
+    pto_fit_fini(fit);
+    pto_samples_fini(samples);
 }
 
 static inline void assert_within(double value, double expected, double relative) {

@@ -13,39 +13,8 @@
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 
-static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                                         .where = PTO_IN_CPU,
-                                         .place = PTO_AT_OFF_NODE,
-                                         .procs = 1,
-                                         .messages = 1};
 static const pto_sample_t copy_row = {
     .benchmark = PTO_BENCHMARK_MEMCPY_H2D, .place = PTO_AT_ON_SOCKET, .procs = 1, .messages = 1};
-
-static void add_equal(pto_samples_t *samples, pto_sample_t sample, double seconds, int count) {
-    sample.seconds = seconds;
-    for (int i = 0; i < count; i++)
-        add(samples, sample);
-}
-
-static const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
-    for (int i = 0; i < fit->entry_count; i++)
-        if (strcmp(fit->entry[i].name, name) == 0)
-            return &fit->entry[i];
-    return NULL;
-}
-
-static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
-    int at = 0;
-    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
-        at++;
-    assert_true(at < fit->entry_count);
-    return &fit->entry[at];
-}
-
-static void release(pto_fit_t *fit, pto_samples_t *samples) {
-    pto_fit_fini(fit);
-    pto_samples_fini(samples);
-}
 
 /* --- slow jobs ------------------------------------------------------------------------------------------ */
 

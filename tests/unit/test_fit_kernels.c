@@ -58,19 +58,6 @@ static void assert_readable(const pto_fit_t *fit) {
     pto_machine_fini(&again);
 }
 
-static const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
-    for (int i = 0; i < fit->entry_count; i++)
-        if (strcmp(fit->entry[i].name, name) == 0)
-            return &fit->entry[i];
-    return NULL;
-}
-
-static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
-    const pto_fit_entry_t *entry = find_entry(fit, name);
-    assert_non_null(entry);
-    return entry;
-}
-
 /* --- additional inputs ---------------------------------------------------------------------------------- */
 
 static double two_s(int64_t bytes) {

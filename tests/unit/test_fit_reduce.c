@@ -63,14 +63,6 @@ static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
     }
 }
 
-static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
-    int at = 0;
-    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
-        at++;
-    assert_true(at < fit->entry_count);
-    return &fit->entry[at];
-}
-
 static void pieces_end_where_the_caches_do(void **unused) {
     (void)unused;
     uint64_t state = 1;
