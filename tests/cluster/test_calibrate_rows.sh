@@ -4,6 +4,7 @@
 # built (default build). Exits 77 where namespaces or the program can't be had.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
+. tests/calibrate_rows.sh
 cluster=tests/cluster/cluster
 needs mpirun
 $cluster check || exit 77
@@ -13,15 +14,6 @@ export PORTOLAN_CLUSTER="portolan$$"
 cleanup() { $cluster down; }
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-lists() { # NAME: whether the rows and what was left out, with its reason, are those listed
-    {
-        awk -F, -f tests/calibrate_rows.awk "$work/rows.csv"
-        sed -n 's/^# \(skipped_.*\)/\1/p' "$work/rows.csv"
-    } >"$work/rows.txt"
-    [ -z "${REWRITE:-}" ] || cp "$work/rows.txt" "tests/fixtures/rows-$1.txt"
-    diff "tests/fixtures/rows-$1.txt" "$work/rows.txt" >&2
-}
 
 $cluster up 2 --rate 1gbit
 check "three processes and two GPUs on each of two nodes" timeout 120 $cluster run -n 6 --ppn 3 -- env PORTOLAN_EMULATED_GPUS=2 \

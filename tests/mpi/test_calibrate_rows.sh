@@ -4,6 +4,7 @@
 # BUILD: where portolan-calibrate was built (default build). Exits 77 where there is no mpirun or one core.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
+. tests/calibrate_rows.sh
 needs mpirun
 [ "$(nproc)" -ge 2 ] || exit 77
 calibrate=$build/portolan-calibrate
@@ -21,14 +22,6 @@ run() { # PROCESSES GPUS FROM:TO:FACTOR
 }
 no_longer() {
     awk -F, -v all="$((SECONDS - began + 1))" '!/^#/ && $9 + 0 > all { bad = 1 } END { exit bad }' "$work/rows.csv"
-}
-lists() { # NAME: whether the rows and what was left out, with its reason, are those listed
-    {
-        awk -F, -f tests/calibrate_rows.awk "$work/rows.csv"
-        sed -n 's/^# \(skipped_.*\)/\1/p' "$work/rows.csv"
-    } >"$work/rows.txt"
-    [ -z "${REWRITE:-}" ] || cp "$work/rows.txt" "tests/fixtures/rows-$1.txt"
-    diff "tests/fixtures/rows-$1.txt" "$work/rows.txt" >&2
 }
 
 check "a GPU for each of four processes" run 4 4 8:512:8

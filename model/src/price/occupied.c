@@ -1,6 +1,6 @@
 /* How long a plan occupies what calls at once share: each process's copy engines, CPU and both sides of its
  * messages, and the memory and the NICs of each node. Unlike the addends of the longest path this counts
- * every lane and every process, also where nobody waits for them. */
+ * every lane and every process, even where no other waits for them. */
 #include <math.h>
 #include <stdlib.h>
 
