@@ -27,7 +27,7 @@
 #include <cstdlib>
 
 #include "device_cuda.h"
-#include "kernel_run.cuh"
+#include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
 
 enum {
@@ -37,6 +37,7 @@ enum {
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
     LINES_BYTES_MAX = 1 << 22,
+    EXCHANGE_THREADS_MAX = 1024,
     POLLS_PER_QUERY = 4096,
     POLLS_AT_ONCE = 64
 };
@@ -59,12 +60,18 @@ __global__ void __launch_bounds__(lines_threads_max(FORM), 1) run_lines(const __
     run_with_lines<FORM, T, Op>(all, operands);
 }
 
-enum kernel_form { FLAGS_ANY, LINES_FEW, LINES_FEW_LARGE, LINES_MANY, KERNEL_FORMS };
+template <typename T, typename Op>
+__global__ void __launch_bounds__(EXCHANGE_THREADS_MAX, 1) run_both(const __grid_constant__ exchange all) {
+    run_exchange<T, Op>(all);
+}
+
+enum kernel_form { FLAGS_ANY, EXCHANGE, LINES_FEW, LINES_FEW_LARGE, LINES_MANY, KERNEL_FORMS };
 
 struct entries {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
         return form == FLAGS_ANY         ? reinterpret_cast<const void *>(run_program<T, Op>)
+               : form == EXCHANGE        ? reinterpret_cast<const void *>(run_both<T, Op>)
                : form == LINES_FEW       ? reinterpret_cast<const void *>(run_lines<LINES_SIMPLE, T, Op>)
                : form == LINES_FEW_LARGE ? reinterpret_cast<const void *>(run_lines<LINES_LARGE, T, Op>)
                                          : reinterpret_cast<const void *>(run_lines<LINES_ANY_FORM, T, Op>);
@@ -73,6 +80,7 @@ struct entries {
 
 static unsigned threads_max(kernel_form form) {
     return form == FLAGS_ANY         ? unsigned(THREADS)
+           : form == EXCHANGE        ? unsigned(EXCHANGE_THREADS_MAX)
            : form == LINES_FEW_LARGE ? lines_threads_max(LINES_LARGE)
                                      : lines_threads_max(LINES_SIMPLE);
 }
@@ -97,6 +105,8 @@ struct far_operands {
 
 struct cuda_kernel {
     program all;
+    exchange both; /* what the kernel is launched with, where it is one (`exchanges`) */
+    bool exchanges;
     far_operands far;
     const void *entry;
     unsigned blocks;
@@ -233,6 +243,8 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
 static kernel_form form_of(const pto_kernel_program_t *program) {
     if (!has_lines(program))
         return FLAGS_ANY;
+    if (is_exchange(program))
+        return EXCHANGE;
     if (!is_simple(program))
         return LINES_MANY;
     return threads_of(program, LINES_FEW_LARGE) > threads_max(LINES_FEW) ? LINES_FEW_LARGE : LINES_FEW;
@@ -264,6 +276,9 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
             "lines beside flags, rows or other double-buffered memory, none of which this device takes");
     const kernel_form form = form_of(program);
     kernel->entry = entry_of(program->datatype, program->op, form);
+    kernel->exchanges = form == EXCHANGE;
+    if (kernel->exchanges)
+        kernel->both = exchange_of(program, kernel->all.by);
     kernel->threads = threads_of(program, form);
     kernel->all.op_count = static_cast<uint16_t>(program->op_count);
     kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
@@ -323,10 +338,18 @@ static pto_status_t look_at_code(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
+/* Of the next launch. */
+static void *parameter_of(cuda_kernel *kernel) {
+    if (!kernel->exchanges)
+        return &kernel->all;
+    static_cast<ledger &>(kernel->both) = kernel->all;
+    return &kernel->both;
+}
+
 static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     kernel->all.run = 0;
     kernel->all.tells = true;
-    void *parameters[] = {&kernel->all};
+    void *parameters[] = {parameter_of(kernel)};
     cudaKernelNodeParams node = {};
     node.func = const_cast<void *>(kernel->entry);
     node.gridDim = dim3(kernel->blocks);
@@ -386,7 +409,7 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32
         kernel->rebound && kernel->far.count > 0 ? put_far(kernel, stream, &put, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    void *parameters[] = {&kernel->all};
+    void *parameters[] = {parameter_of(kernel)};
     cudaLaunchAttribute overlaps = {};
     overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlaps.val.programmaticStreamSerializationAllowed = 1;

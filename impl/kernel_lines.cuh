@@ -145,8 +145,7 @@ static __device__ bool there(const tagged &now, uint64_t run) {
 }
 
 /* Not inlined, to keep the kernel short. */
-static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
-                                           const program &all) {
+static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run, const ledger &all) {
     uint64_t began_ns = 0;
     for (unsigned polls = 1;; polls++) {
         const tagged now = {load_line(at), load_tag(tag)};
@@ -157,9 +156,10 @@ static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint
 }
 
 /* The data, once they are this run's. */
-static __device__ uint4 await(tagged now, const line_part &source, unsigned i, const lines_run &all) {
-    if (!there(now, all.run))
-        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, all.run, all.all);
+static __device__ uint4 await(tagged now, const line_part &source, unsigned i, uint64_t run,
+                              const ledger &all) {
+    if (!there(now, run))
+        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, run, all);
     const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
                               pto_line_data(now.read.half[1], now.tag, 1)};
     uint4 data;
@@ -200,7 +200,7 @@ static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs,
             if (i >= source[j].count)
                 continue;
             if (source[j].tags != nullptr)
-                data[j] = await(read[j], source[j], i, all);
+                data[j] = await(read[j], source[j], i, all.run, all.all);
             if (target[j].tags != nullptr)
                 send(target[j], i, data[j], all.run);
             else
@@ -247,7 +247,7 @@ static __device__ void reduce_sources(const op &now, unsigned number, const line
                 if (first + j >= now.count)
                     continue;
                 if (source[j].tags != nullptr)
-                    data[j] = await(read[j], source[j], i, all);
+                    data[j] = await(read[j], source[j], i, all.run, all.all);
                 lanes<T, 4> other;
                 memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)

@@ -6,7 +6,7 @@
 #include "kernel_flags.cuh"
 #include "kernel_lines.cuh"
 
-static __device__ void end(const program &all, uint64_t run) {
+static __device__ void end(const ledger &all, uint64_t run) {
     if (threadIdx.x != 0)
         return;
     all.states[blockIdx.x].last_run = run;
@@ -18,7 +18,7 @@ static __device__ void end(const program &all, uint64_t run) {
  * earlier run. The previous run of this program has stored the state, however it was launched, so it must not
  * be read earlier. All threads of a block find the same: the number is only stored at the end of a run, after
  * a barrier, and a thread that gives up in this run stores this run's number. */
-static __device__ uint64_t find_run(const program &all, bool &idle) {
+static __device__ uint64_t find_run(const ledger &all, bool &idle) {
     const block_state state = load_state(&all.states[blockIdx.x]);
     const uint64_t run = state.last_run + 1;
     idle = state.gave_up_in != 0 && state.gave_up_in < run;

@@ -3,6 +3,7 @@
 #define PTO_KERNEL_TRANSLATE_CUH
 
 #include <cmath>
+#include <initializer_list>
 
 #include "kernel_program.cuh"
 
@@ -107,6 +108,53 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
     if (rows && all % sizeof(uint64_t) == 0)
         return sizeof(uint64_t);
     return all % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
+}
+
+static bool apart(const pto_operand_t *one, const pto_operand_t *other) {
+    const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
+               to = reinterpret_cast<uintptr_t>(other->spot.at);
+    return from + static_cast<uintptr_t>(one->bytes) <= to ||
+           to + static_cast<uintptr_t>(other->bytes) <= from;
+}
+
+/* Whether a program that can run with lines stores one vector into lines, and combines one with other lines,
+ * all in units. Each thread reads its units before it writes them, so the result may take the place of either
+ * vector, but not lie across one. */
+static bool is_exchange(const pto_kernel_program_t *program) {
+    const pto_kernel_op_t *sends = program->ops, *sums = program->ops + 1;
+    if (program->op_count != 2 || sends->kind == PTO_KERNEL_REDUCE || sends->count != 2 ||
+        sums->kind != PTO_KERNEL_REDUCE || sums->count != 3 || sums->copies > 0)
+        return false;
+    const pto_operand_t *sent = program->operands + sends->first, *target = program->operands + sums->first;
+    const bool own_first = !target[1].spot.lines;
+    const pto_operand_t *own = target + (own_first ? 1 : 2), *from = target + (own_first ? 2 : 1);
+    bool is = sent[1].spot.lines && !sent->spot.lines && from->spot.lines && !own->spot.lines &&
+              sent->bytes > 0 && sent->bytes % UNIT_BYTES == 0 && width_of(program, sends) == UNIT_BYTES &&
+              width_of(program, sums) == UNIT_BYTES;
+    for (const pto_operand_t *one : {sent + 1, target, own, from})
+        is = is && one->bytes == sent->bytes;
+    for (const pto_operand_t *one : {sent, own})
+        is = is && (target->spot.at == one->spot.at || apart(target, one));
+    return is;
+}
+
+static exchange exchange_of(const pto_kernel_program_t *program, chosen by) {
+    const pto_operand_t *sent = program->operands + program->ops[0].first,
+                        *target = program->operands + program->ops[1].first;
+    const bool own_first = !target[1].spot.lines;
+    const pto_operand_t *own = target + (own_first ? 1 : 2), *from = target + (own_first ? 2 : 1);
+    const auto at = [](const pto_operand_t *one) { return static_cast<char *>(one->spot.at); };
+    return {ledger(),
+            at(sent),
+            at(own),
+            at(target),
+            at(sent + 1),
+            at(from),
+            sent[1].spot.apart_bytes,
+            from->spot.apart_bytes,
+            static_cast<uint32_t>(sent->bytes / UNIT_BYTES),
+            own_first,
+            by};
 }
 
 #endif
