@@ -76,16 +76,17 @@ struct program : ledger {
 
 static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
 
-/* The parameter of an exchange's kernel (kernel_exchange.cuh), in units. */
+/* The parameter of an exchange's kernel (kernel_exchange.cuh). Vectors of `units`. */
 struct exchange : ledger {
     const char *sent;
-    const char *own; /* combined with what arrives; may be `sent` */
-    char *target;    /* may be `own` or `sent` */
+    const char *own; /* combined with what arrives, or copied; may be `sent` */
+    char *kept;      /* where `own` is copied to; NULL: nowhere */
+    char *target;    /* of what arrives, or its sum with `own` */
     char *to;        /* lines of the other GPU */
     char *from;      /* lines of this one */
     int64_t to_apart_bytes, from_apart_bytes;
     uint32_t units;
-    bool own_first;
+    bool sums, own_first;
     chosen by;
 };
 

@@ -74,7 +74,7 @@ static __device__ void run_with_flags(const program &all, parts_tables &parts) {
 /* Of a program with lines, which has no flags, each op is done for all parts, so that what others wait for is
  * on its way before this block waits. What is sent after that may come from data that never arrived: then it
  * stays here. */
-template <lines_form FORM, typename T, typename Op>
+template <typename T, typename Op>
 static __device__ void run_with_lines(const program &all, line_operand *operands) {
     bool idle = false;
     lines_run now = {operands, all.run, gridDim.x * all.slices, all};
@@ -93,9 +93,9 @@ static __device__ void run_with_lines(const program &all, line_operand *operands
 #pragma unroll 1
         for (unsigned number = blockIdx.x; number < parts; number += gridDim.x)
             if (all.ops[i].kind == PTO_KERNEL_REDUCE)
-                reduce_lines<FORM, T>(all.ops[i], number, now, operation<Op>(all.by));
+                reduce_lines<T>(all.ops[i], number, now, operation<Op>(all.by));
             else
-                copy_lines<FORM>(all.ops[i], number, now);
+                copy_lines(all.ops[i], number, now);
         __syncthreads();
     }
     end(all, now.run);
