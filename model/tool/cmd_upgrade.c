@@ -332,12 +332,12 @@ static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
 
 static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades_t *upgrades,
                                 pto_outcome_t *outcome, pto_error_t *err) {
-    pto_status_t status = pto_outcome_predict(given, NULL, &outcome[0], err);
+    pto_status_t status = pto_outcome_predict(given, NULL, NULL, &outcome[0], err);
     const bool shown = begin_progress(&outcome[0], upgrades->count);
     for (int i = 0; i < upgrades->count && status == PTO_OK; i++) {
         pto_outcome_t *own = &outcome[i + 1];
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], own, &fault);
+        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], &outcome[0], own, &fault);
         if (made == PTO_OK)
             own->applies = check_points(&outcome[0], own, &fault) == PTO_OK;
         own->saved_s = own->applies ? outcome[0].seconds - own->seconds : 0;

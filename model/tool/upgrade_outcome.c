@@ -2,6 +2,7 @@
  * anew. */
 #include "upgrade_outcome.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,21 +102,30 @@ static pto_status_t change_one(const char *text, pto_options_t *options, pto_err
     return pto_what_if(text, &options->scenario, options->machine, err);
 }
 
+/* An upgrade as one prediction has it. */
+typedef struct {
+    const pto_upgrade_t *upgrade;
+    int64_t procs_per_gpu; /* where the question leaves it open; 0: an equal share of the cores */
+} variant_t;
+
 /* At least one change of an upgrade must match; a machine need not have all that some have. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
-    const pto_upgrade_t *upgrade = context;
+    const variant_t *variant = context;
+    pto_layout_t *layout = &options->scenario.layout;
     pto_status_t first = PTO_OK;
     int applied = 0;
     keep_processes(options);
-    for (int i = 0; i < upgrade->change_count; i++) {
+    for (int i = 0; i < variant->upgrade->change_count; i++) {
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t status = change_one(upgrade->change[i], options, &fault);
+        pto_status_t status = change_one(variant->upgrade->change[i], options, &fault);
         applied += status == PTO_OK;
         if (status != PTO_OK && first == PTO_OK) {
             first = status;
             *err = fault;
         }
     }
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = variant->procs_per_gpu;
     if (applied > 0)
         *err = (pto_error_t){.status = PTO_OK};
     return applied > 0 ? PTO_OK : first;
@@ -130,16 +140,23 @@ bool pto_outcome_seconds(const pto_outcome_t *outcome, int64_t point, double *se
     return winner >= 0;
 }
 
+static void add_up(pto_outcome_t *outcome) {
+    outcome->priced_points = 0;
+    outcome->seconds = 0;
+    for (int64_t point = 0; point < outcome->predictions.point_count; point++) {
+        double seconds = 0;
+        outcome->priced_points += pto_outcome_seconds(outcome, point, &seconds);
+        outcome->seconds += seconds;
+    }
+}
+
 static pto_status_t predict_scenario(const pto_arguments_t *given, pto_outcome_t *outcome, pto_error_t *err) {
     pto_options_t *options = &outcome->options;
     pto_status_t status = pto_options_open(given, options, err);
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &outcome->predictions, err);
-    for (int64_t point = 0; status == PTO_OK && point < outcome->predictions.point_count; point++) {
-        double seconds = 0;
-        outcome->priced_points += pto_outcome_seconds(outcome, point, &seconds);
-        outcome->seconds += seconds;
-    }
+    if (status == PTO_OK)
+        add_up(outcome);
     return status;
 }
 
@@ -158,20 +175,73 @@ static pto_status_t predict_workload(const pto_arguments_t *given, pto_outcome_t
     return status;
 }
 
-pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                                 pto_outcome_t *outcome, pto_error_t *err) {
-    union {
-        const pto_upgrade_t *given;
-        void *context;
-    } borrowed = {.given = upgrade}; /* a context may be changed, and this one is not */
+static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto_outcome_t *outcome,
+                            pto_error_t *err) {
+    const pto_upgrade_t *upgrade = variant.upgrade;
     *outcome = (pto_outcome_t){.name = upgrade ? upgrade->name : "as it is",
                                .cost = upgrade ? upgrade->cost : 0,
                                .of_workload = given->operand_count > 0 && pto_is_workload(given->operand[0])};
     if (upgrade)
-        outcome->options.variant = (pto_variant_t){.change = change, .context = borrowed.context};
+        outcome->options.variant = (pto_variant_t){.change = change, .context = &variant};
     pto_status_t status =
         outcome->of_workload ? predict_workload(given, outcome, err) : predict_scenario(given, outcome, err);
+    outcome->options.variant = (pto_variant_t){0};
     outcome->applies = status == PTO_OK;
+    return status;
+}
+
+/* --- more processes ------------------------------------------------------------------------------------- */
+
+/* Each point of a scenario is a job of its own, with the number of processes that is faster there. */
+static void take_faster_points(pto_outcome_t *outcome, pto_outcome_t *other) {
+    pto_predictions_t *own = &outcome->predictions, *others = &other->predictions;
+    if (own->point_count != others->point_count || own->strategy_count != others->strategy_count)
+        return;
+    for (int64_t point = 0; point < own->point_count; point++) {
+        double seconds, other_s;
+        if (!pto_outcome_seconds(other, point, &other_s) ||
+            (pto_outcome_seconds(outcome, point, &seconds) && seconds <= other_s))
+            continue;
+        for (int64_t i = point * own->strategy_count; i < (point + 1) * own->strategy_count; i++) {
+            pto_prediction_t kept = own->prediction[i];
+            own->prediction[i] = others->prediction[i];
+            others->prediction[i] = kept;
+        }
+    }
+    add_up(outcome);
+}
+
+static const pto_layout_t *layout_of(const pto_outcome_t *outcome) {
+    return outcome->of_workload ? &outcome->workload.layout : &outcome->options.scenario.layout;
+}
+
+/* More cores allow more processes and require none: predict with as many as before, too. A step is one job.
+ */
+static void try_processes_as_before(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
+                                    const pto_outcome_t *as_it_is, pto_outcome_t *outcome) {
+    const variant_t variant = {upgrade, layout_of(as_it_is)->procs_per_gpu};
+    pto_outcome_t other = {.name = NULL};
+    if (layout_of(outcome)->in_host || variant.procs_per_gpu == layout_of(outcome)->procs_per_gpu)
+        return;
+    pto_error_t fault = {.status = PTO_OK};
+    bool applies = predict(given, variant, &other, &fault) == PTO_OK;
+    if (applies && !outcome->of_workload) {
+        take_faster_points(outcome, &other);
+    } else if (applies && other.seconds < outcome->seconds) {
+        pto_outcome_t slower = *outcome;
+        *outcome = other;
+        other = slower;
+        outcome->step.workload = &outcome->workload;
+        other.step.workload = &other.workload;
+    }
+    pto_outcome_fini(&other);
+}
+
+pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
+                                 const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err) {
+    pto_status_t status = predict(given, (variant_t){.upgrade = upgrade}, outcome, err);
+    if (status == PTO_OK && as_it_is)
+        try_processes_as_before(given, upgrade, as_it_is, outcome);
     return status;
 }
 
@@ -276,6 +346,11 @@ static double seconds_of_calls(const search_t *search, const pto_outcome_t *as_i
     return seconds;
 }
 
+/* What communication takes longer than the computation that hides it is all that a step can save. */
+static double most_saved(const pto_outcome_t *as_it_is) {
+    return as_it_is->of_workload ? as_it_is->step.mix.exposed_s : as_it_is->seconds;
+}
+
 /* A saving is shown in tenths of a percent. */
 static const double least_share = 0.0005;
 
@@ -289,7 +364,7 @@ void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgra
         search_t search = {untouched, as_it_is->options.machine, own->options.machine};
         double seconds = as_it_is->of_workload ? seconds_of_calls(&search, as_it_is)
                                                : seconds_of_points(&search, &as_it_is->predictions);
-        if (seconds / 2 < least_s)
+        if (fmin(seconds / 2, most_saved(as_it_is)) < least_s)
             continue;
         snprintf(own->reason, sizeof own->reason, "%s: %s", saves ? "saves that at least" : "not priced",
                  untouched->why);

@@ -22,10 +22,11 @@ typedef struct {
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply, or saves more than is priced; else "" */
 } pto_outcome_t;
 
-/* Predict what the arguments ask for, with an upgrade or as it is (NULL). `outcome` is to be freed in any
- * case. Errors: those of reading, binding and predicting. */
+/* Predict what the arguments ask for, with an upgrade of the machine `as_it_is` or without (both NULL). With
+ * more cores, the faster of more processes and as many as before. `outcome` is to be freed in any case.
+ * Errors: those of reading, binding and predicting. */
 pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                                 pto_outcome_t *outcome, pto_error_t *err);
+                                 const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err);
 void pto_outcome_fini(pto_outcome_t *outcome);
 
 /* How many points of a scenario are left out of the sums, and why; "" if none is. Returns `text`. */
