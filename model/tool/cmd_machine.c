@@ -236,6 +236,36 @@ static void write_host_messages(FILE *stream, const machine_t *machine) {
                       reached(&machine->nic, 1), "starts: Summit and Lassen; bytes: one NIC");
 }
 
+/* With GPUDirect, a GPU's bytes cross its link to the host and a NIC. */
+static void write_direct_messages(FILE *stream, const machine_t *machine) {
+    const bool by_link = machine->host.s_per_byte > machine->nic.s_per_byte;
+    char source[160];
+    snprintf(source, sizeof source, "starts: Summit, Lassen, H200s over TCP; bytes: %s%.40s%s",
+             by_link ? "the GPU's link to the host (" : "one NIC", by_link ? machine->host.name : "",
+             by_link ? "), slower than a NIC" : "");
+    write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
+                  reached(by_link ? &machine->host : &machine->nic, 1), source);
+}
+
+static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
+    const bool by_links =
+        machine->host.s_per_byte / (double)machine->gpus > machine->nic.s_per_byte / (double)machine->nics;
+    fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->nics,
+            machine->nics == 1 ? "" : "s");
+    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    fputs("}\n", stream);
+    if (!gpudirect)
+        return;
+    fputs("  gpu: {", stream);
+    write_guess(stream, "s_per_byte",
+                by_links ? reached(&machine->host, machine->gpus) : reached(&machine->nic, machine->nics));
+    fputs("}", stream);
+    if (by_links)
+        fprintf(stream, " # of %lld link%s of GPUs to the host (%s), slower than the NICs",
+                (long long)machine->gpus, machine->gpus == 1 ? "" : "s", machine->host.name);
+    putc('\n', stream);
+}
+
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
     const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
     const guess_t start = {1.2e-5, 9e-6, 1.9e-5};
@@ -248,18 +278,9 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
                                         : "starts: Summit, Lassen, H200s; bytes: the link to the host");
     bool gpudirect = machine->gpus > 0 && !machine->without_gpudirect;
     if (machine->nic.name && gpudirect)
-        write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
-                      reached(&machine->nic, 1), "starts: Summit, Lassen, H200s over TCP; bytes: one NIC");
-    if (!machine->nic.name)
-        return;
-    fprintf(stream, "\ninjection: # of %lld NICs\n  cpu: {", (long long)machine->nics);
-    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
-    fputs("}\n", stream);
-    if (!gpudirect)
-        return;
-    fputs("  gpu: {", stream);
-    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
-    fputs("}\n", stream);
+        write_direct_messages(stream, machine);
+    if (machine->nic.name)
+        write_injection(stream, machine, gpudirect);
 }
 
 static void write_copies(FILE *stream, const machine_t *machine) {
