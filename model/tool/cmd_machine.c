@@ -104,10 +104,12 @@ static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
 
 /* A link's name is expected unless the text begins as a number does. */
 static pto_status_t read_named_link(const char *text, link_t *link, pto_error_t *err) {
+    pto_error_t unknown = {.status = PTO_OK};
     pto_status_t status = read_link(text, link, err);
-    if (status != PTO_OK && strspn(text, "0123456789.-") == 0)
-        return pto_word_unknown(text, "link", link_at, err);
-    return status;
+    if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
+        return status;
+    status = pto_word_unknown(text, "link", link_at, &unknown);
+    return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
 static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
