@@ -121,7 +121,7 @@ static bool spread(entry_t *entry) {
         int64_t size = members_of(call_of(entry, i));
         for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
             const int64_t *member = entry->member[i] + c * size;
-            if (!touches(entry, member, size))
+            if (!entry->member[i] || !touches(entry, member, size))
                 continue;
             for (int64_t m = 0; m < size; m++) {
                 int64_t *node = &entry->node[node_of(entry, member[m])];
