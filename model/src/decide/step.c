@@ -152,7 +152,7 @@ static double entry_compute(const pto_workload_t *workload, int entry) {
     return seconds;
 }
 
-pto_step_route_t pto_step_add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
+static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
     pto_step_route_t route = {.strategy = strategy, .applicable = true};
     for (int entry = 0; entry < step->workload->entry_count; entry++) {
         double communication_s, compute_s = entry_compute(step->workload, entry);
@@ -325,7 +325,7 @@ static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine
     }
     for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
         if (applies_anywhere(step, pto_strategy_at(i)))
-            step->route[step->route_count++] = pto_step_add_up(step, pto_strategy_at(i));
+            step->route[step->route_count++] = add_up(step, pto_strategy_at(i));
     return status;
 }
 
@@ -334,8 +334,10 @@ static void mix_calls(pto_step_prediction_t *step, int *chosen) {
         choose_mix(step, entry, chosen);
         step->compute_s += entry_compute(step->workload, entry);
     }
-    step->mix = pto_step_add_up(step, NULL);
+    step->mix = add_up(step, NULL);
 }
+
+void pto_step_add_up_mix(pto_step_prediction_t *step) { step->mix = add_up(step, NULL); }
 
 pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
                               pto_step_prediction_t *step, pto_error_t *err) {

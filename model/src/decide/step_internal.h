@@ -4,8 +4,8 @@
 
 #include "portolan/step.h"
 
-/* The totals of a step by one strategy, or by the mix that is chosen (NULL). */
-pto_step_route_t pto_step_add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy);
+/* After calls have got another strategy (`best`): the totals of the mix. */
+void pto_step_add_up_mix(pto_step_prediction_t *step);
 
 /* The messages of one entry's simulation by the mix that is chosen, and its seconds. Errors: those of
  * pto_step_simulate. */

@@ -196,6 +196,6 @@ pto_status_t pto_step_settle(pto_step_prediction_t *step, const pto_machine_t *m
         }
         fini(&settling);
     }
-    step->mix = pto_step_add_up(step, NULL);
+    pto_step_add_up_mix(step);
     return status;
 }

@@ -118,10 +118,11 @@ static bool touches(const entry_t *entry, const int64_t *member, int64_t count) 
 static bool spread(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
+        const int64_t *first = entry->member[i];
         int64_t size = members_of(call_of(entry, i));
-        for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
-            const int64_t *member = entry->member[i] + c * size;
-            if (!entry->member[i] || !touches(entry, member, size))
+        for (int64_t c = 0; first && c < call_of(entry, i)->communicators.count; c++) {
+            const int64_t *member = first + c * size;
+            if (!touches(entry, member, size))
                 continue;
             for (int64_t m = 0; m < size; m++) {
                 int64_t *node = &entry->node[node_of(entry, member[m])];
