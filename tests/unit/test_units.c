@@ -163,7 +163,7 @@ static void text_that_is_not_a_byte_count_is_rejected(void **state) {
         {"64KiBs", PTO_ERR_TYPE, "not a number of bytes"},
         {"0x40", PTO_ERR_TYPE, "hexadecimal"},
         {"64KB", PTO_ERR_TYPE, "write 64KiB"},
-        {"64kb", PTO_ERR_TYPE, "write KiB"},
+        {"64kb", PTO_ERR_TYPE, "write 64KiB"},
         {"064", PTO_ERR_TYPE, "leading zero"},
         {"-1", PTO_ERR_RANGE, "negative"},
         {"nan", PTO_ERR_RANGE, "not finite"},
