@@ -320,7 +320,20 @@ static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcom
     return PTO_OK;
 }
 
-/* Each upgrade takes about as much work as the machine without it. */
+/* Nodes with other numbers of cores or GPUs are predicted a second time, with as many processes as before. */
+static int count_predictions(const pto_upgrades_t *upgrades) {
+    int count = upgrades->count;
+    for (int i = 0; i < upgrades->count; i++) {
+        const pto_upgrade_t *upgrade = &upgrades->upgrade[i];
+        bool of_node = false;
+        for (int c = 0; c < upgrade->change_count; c++)
+            of_node = of_node || strncmp(upgrade->change[c], "node.", strlen("node.")) == 0;
+        count += of_node;
+    }
+    return count;
+}
+
+/* Each prediction takes about as much work as that of the machine as it is. */
 static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
     const pto_options_t *options = &as_it_is->options;
     int64_t work = 0;
@@ -335,7 +348,7 @@ static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
 static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades_t *upgrades,
                                 pto_outcome_t *outcome, pto_error_t *err) {
     pto_status_t status = pto_outcome_predict(given, NULL, NULL, &outcome[0], err);
-    const bool shown = begin_progress(&outcome[0], upgrades->count);
+    const bool shown = begin_progress(&outcome[0], count_predictions(upgrades));
     for (int i = 0; i < upgrades->count && status == PTO_OK; i++) {
         pto_outcome_t *own = &outcome[i + 1];
         pto_error_t fault = {.status = PTO_OK};
