@@ -349,6 +349,12 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               "socket that\n"
               "# use its memory at once do not slow each other down.\n",
               stream);
+    if (machine->gpus > 0)
+        fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
+              "processes "
+              "of a\n"
+              "# GPU share its link and lose no time besides; picks that rest on this are marked unsure.\n",
+              stream);
 }
 
 static void write_head(FILE *stream, const machine_t *machine) {

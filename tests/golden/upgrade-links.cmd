@@ -17,6 +17,8 @@ portolan upgrade --machine "$dir/slow.yaml" --nodes 4 --collective alltoall --by
 up scenarios/workloads/fsdp.yaml
 printf 'machine: mix\nsource: x\nnode: h200-x2\nnetwork: summit-spectrum\n' >"$dir/mix.yaml"
 up --machine "$dir/mix.yaml" --nodes 8 --collective alltoall --bytes 64:1MiB:4 --only cores
+printf 'workload: a step\nmachine: mix\nlayout: {nodes: 8}\nstep:\n  - {call: a, collective: alltoall, bytes: 1MiB}\n  - {call: b, collective: allreduce, bytes: 1MiB}\n' >"$dir/step"
+up "$dir/step" --machine "$dir/mix.yaml" --only cores
 for machine in "$dir"/*.yaml dgx-h100 summit-spectrum lassen-mvapich2-refit; do
     for collective in alltoall allreduce allgather; do
         portolan upgrade --machine $machine --nodes 4 --collective $collective --bytes 64:1MiB:64 --format csv | awk -F, -v of="$machine $collective" '$5 + 0 < 0 { print of, $1, "saves less than nothing:", $5 }'
