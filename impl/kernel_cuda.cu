@@ -101,8 +101,8 @@ struct far_operands {
     bool is_later; /* FAR_LATER holds the current addresses once the stream gets there */
 };
 
-/* A run that is waited for, as a graph of one kernel without a number: it begins sooner than a plain launch, and
- * takes the CPU half the time, but does not overlap what is before it in its stream. */
+/* A run that is waited for, as a graph of one kernel without a number: it begins sooner than a plain launch,
+ * and takes the CPU half the time, but does not overlap what is before it in its stream. */
 struct run_graph {
     cudaGraph_t graph;
     cudaGraphNode_t node;
