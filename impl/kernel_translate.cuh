@@ -116,28 +116,32 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 struct exchange_parts {
     const pto_operand_t *sent, *to, *own, *kept, *from, *target;
     const pto_kernel_op_t *sum;
+    int sends_in, keeps_in, takes_in; /* op */
     bool own_first;
     bool others; /* something else, too */
 };
 
-static void add_copy(const pto_operand_t *source, const pto_operand_t *target, exchange_parts &parts) {
+static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
+                     exchange_parts &parts) {
     if (target->spot.lines && parts.to == nullptr)
-        parts.sent = source, parts.to = target;
+        parts.sent = source, parts.to = target, parts.sends_in = op;
     else if (source->spot.lines && parts.target == nullptr)
-        parts.from = source, parts.target = target;
+        parts.from = source, parts.target = target, parts.takes_in = op;
     else if (!source->spot.lines && !target->spot.lines && parts.kept == nullptr)
-        parts.own = source, parts.kept = target;
+        parts.own = source, parts.kept = target, parts.keeps_in = op;
     else
         parts.others = true;
 }
 
-static void add_sum(const pto_kernel_op_t *op, const pto_operand_t *operand, exchange_parts &parts) {
+static void add_sum(int number, const pto_kernel_op_t *op, const pto_operand_t *operand,
+                    exchange_parts &parts) {
     parts.others |= parts.target != nullptr || parts.own != nullptr || op->count != 3 ||
                     operand[1].spot.lines == operand[2].spot.lines;
     if (parts.others)
         return;
     parts.own_first = operand[2].spot.lines;
     parts.sum = op;
+    parts.takes_in = number;
     parts.target = operand;
     parts.own = operand + (parts.own_first ? 1 : 2);
     parts.from = operand + (parts.own_first ? 2 : 1);
@@ -149,26 +153,32 @@ static exchange_parts parts_of(const pto_kernel_program_t *program) {
         const pto_kernel_op_t *op = &program->ops[i];
         const pto_operand_t *operand = program->operands + op->first;
         for (int j = 1; j < op->count && op->kind == PTO_KERNEL_SPREAD; j++)
-            add_copy(operand, operand + j, parts);
+            add_copy(i, operand, operand + j, parts);
         for (int j = 0; j < op->count && op->kind == PTO_KERNEL_MOVE; j += 2)
-            add_copy(operand + j, operand + j + 1, parts);
+            add_copy(i, operand + j, operand + j + 1, parts);
         if (op->kind == PTO_KERNEL_REDUCE)
-            add_sum(op, operand, parts);
+            add_sum(i, op, operand, parts);
         parts.others |= width_of(program, op) != UNIT_BYTES;
     }
     return parts;
 }
 
-static bool same_or_apart(const pto_operand_t *one, const pto_operand_t *other) {
+static bool apart(const pto_operand_t *one, const pto_operand_t *other) {
     const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
                to = reinterpret_cast<uintptr_t>(other->spot.at);
-    return from == to || from + static_cast<uintptr_t>(one->bytes) <= to ||
+    return from + static_cast<uintptr_t>(one->bytes) <= to ||
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
+/* A thread reads its units before it writes them, so a result may take the place of a vector that an op
+ * before has read, or of one that its own op adds; but not lie across one. */
+static bool may_write(const pto_operand_t *written, bool after, const pto_operand_t *read) {
+    return read == nullptr || written == nullptr || apart(read, written) ||
+           (after && read->spot.at == written->spot.at);
+}
+
 /* Whether a program that can run with lines is an exchange of whole units: one vector into lines, one out of
- * lines, all of one size. A thread reads its units before it writes them, so a result may take the place of a
- * vector, but not lie across one. */
+ * lines, all of one size. */
 static bool is_exchange(const pto_kernel_program_t *program) {
     const exchange_parts parts = parts_of(program);
     if (parts.others || parts.sent == nullptr || parts.target == nullptr)
@@ -176,10 +186,10 @@ static bool is_exchange(const pto_kernel_program_t *program) {
     bool is = parts.sent->bytes > 0 && parts.sent->bytes % UNIT_BYTES == 0;
     for (const pto_operand_t *one : {parts.to, parts.own, parts.kept, parts.from, parts.target})
         is = is && (one == nullptr || one->bytes == parts.sent->bytes);
-    for (const pto_operand_t *read : {parts.sent, parts.own})
-        for (const pto_operand_t *written : {parts.target, parts.kept})
-            is = is && (read == nullptr || written == nullptr || same_or_apart(read, written));
-    return is && (parts.kept == nullptr || parts.kept->spot.at != parts.target->spot.at);
+    return is && may_write(parts.target, parts.takes_in > parts.sends_in, parts.sent) &&
+           may_write(parts.target, parts.sum != nullptr || parts.takes_in > parts.keeps_in, parts.own) &&
+           may_write(parts.kept, parts.keeps_in > parts.sends_in, parts.sent) &&
+           may_write(parts.kept, false, parts.own) && may_write(parts.kept, false, parts.target);
 }
 
 /* Of a program that is one. */

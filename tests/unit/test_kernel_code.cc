@@ -815,96 +815,6 @@ static void lines_are_beside_nothing_that_another_kernel_runs(void **) {
     assert_false(can_run_lines(&program));
 }
 
-/* Two ops of whole units that are an exchange, until one thing is another one. */
-struct some_exchange {
-    char memory[4][1024];
-    char *lines[2];
-    pto_operand_t operands[5];
-    pto_kernel_op_t ops[2];
-    pto_kernel_program_t program;
-};
-
-static some_exchange *make_exchange(bool sums) {
-    alignas(16) static some_exchange one;
-    alignas(16) static char lines[2][2048];
-    one = {};
-    const auto data = [](char *at) { return pto_operand_t{{at, 0, false}, 512, pto_rows_of(512)}; };
-    const auto in_lines = [](char *at) {
-        return pto_operand_t{{at, at == lines[0] ? 640 : 1024, true}, 512, pto_rows_of(512)};
-    };
-    one.lines[0] = lines[0], one.lines[1] = lines[1];
-    one.operands[0] = data(one.memory[0]);
-    one.operands[1] = in_lines(lines[0]);
-    one.operands[2] = sums ? data(one.memory[1]) : in_lines(lines[1]);
-    one.operands[3] = data(sums ? one.memory[0] : one.memory[1]);
-    one.operands[4] = in_lines(lines[1]);
-    one.ops[0] = {PTO_KERNEL_SPREAD, 0, 2, 0};
-    one.ops[1] = {sums ? PTO_KERNEL_REDUCE : PTO_KERNEL_MOVE, 2, sums ? 3 : 2, 0};
-    one.program.ops = one.ops, one.program.op_count = 2;
-    one.program.operands = one.operands, one.program.operand_count = sums ? 5 : 4;
-    one.program.op = PTO_OP_PROD;
-    return &one;
-}
-
-static void an_exchange_is_told_by_what_its_ops_do(void **) {
-    for (bool sums : {false, true}) {
-        some_exchange *one = make_exchange(sums);
-        assert_true(is_exchange(&one->program));
-        const exchange all = exchange_of(&one->program);
-        assert_ptr_equal(all.sent, one->memory[0]);
-        assert_ptr_equal(all.own, one->memory[0]);
-        assert_ptr_equal(all.target, one->memory[1]);
-        assert_ptr_equal(all.to, one->lines[0]);
-        assert_ptr_equal(all.from, one->lines[1]);
-        assert_true(all.kept == nullptr && all.to_apart_bytes == 640 && all.from_apart_bytes == 1024);
-        assert_true(all.units == 32 && all.sums == sums && all.own_first == sums);
-        assert_int_equal(all.by.op, PTO_OP_PROD);
-        for (pto_operand_t &operand : one->operands)
-            operand.bytes = 504;
-        assert_false(is_exchange(&one->program)); /* not whole units */
-        make_exchange(sums)->operands[1].bytes = 256;
-        assert_false(is_exchange(&one->program));
-        make_exchange(sums)->operands[0].spot.at = one->memory[0] + 4;
-        assert_false(is_exchange(&one->program));
-        make_exchange(sums)->operands[1].spot.lines = false;
-        assert_false(is_exchange(&one->program));
-        make_exchange(sums)->program.op_count = 1;
-        assert_false(is_exchange(&one->program));
-        make_exchange(sums)->ops[0].count = 1; /* nothing is sent */
-        assert_false(is_exchange(&one->program));
-    }
-    some_exchange *one = make_exchange(true);
-    std::swap(one->operands[3], one->operands[4]);
-    assert_true(is_exchange(&one->program) && !exchange_of(&one->program).own_first);
-    one->operands[3] = one->operands[4];
-    assert_false(is_exchange(&one->program)); /* a sum without lines */
-}
-
-static void a_result_of_an_exchange_does_not_lie_across_a_vector(void **) {
-    for (bool sums : {false, true}) {
-        some_exchange *one = make_exchange(sums);
-        pto_operand_t *target = one->operands + (sums ? 2 : 3);
-        target->spot.at = one->memory[0];
-        assert_true(is_exchange(&one->program)); /* in place */
-        for (int offset : {-496, -16, 16, 496}) {
-            target->spot.at = one->memory[0] + 512 + offset;
-            one->operands[0].spot.at = one->memory[0] + 512;
-            assert_false(is_exchange(&one->program));
-        }
-        target->spot.at = one->memory[0];
-        assert_true(is_exchange(&one->program)); /* side by side */
-    }
-    some_exchange *one = make_exchange(false);
-    one->ops[0] = {PTO_KERNEL_SPREAD, 0, 3, 0}; /* also to where arrives what the other GPU sends */
-    one->ops[1].first = 3;
-    one->operands[4] = one->operands[3], one->operands[3] = one->operands[2];
-    one->operands[2] = one->operands[4];
-    one->program.operand_count = 5;
-    assert_false(is_exchange(&one->program));
-    one->operands[2].spot.at = one->memory[2];
-    assert_true(is_exchange(&one->program) && exchange_of(&one->program).kept == one->memory[2]);
-}
-
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
@@ -924,8 +834,6 @@ int main() {
         cmocka_unit_test(a_program_is_cut_at_its_waits),
         cmocka_unit_test(a_program_with_lines_is_cut_behind_the_first_that_reads_some),
         cmocka_unit_test(a_limit_in_ms_is_never_rounded_to_none),
-        cmocka_unit_test(an_exchange_is_told_by_what_its_ops_do),
-        cmocka_unit_test(a_result_of_an_exchange_does_not_lie_across_a_vector),
         cmocka_unit_test(lines_are_beside_nothing_that_another_kernel_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
