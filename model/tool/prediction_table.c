@@ -267,12 +267,7 @@ static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
             extrapolated ||
             (winner >= 0 && pto_prediction_at(predictions, point, winner)->price.extrapolated.gpus > 0);
     }
-    if (extrapolated)
-        pto_print_note(stream, "*: extrapolated, as said below");
-    if (unsure)
-        pto_print_note(
-            stream,
-            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+    pto_print_marks(stream, extrapolated, unsure);
 }
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
