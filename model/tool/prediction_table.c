@@ -205,18 +205,16 @@ static const char *cost_text(const columns_t *columns, int64_t point, double val
     return text;
 }
 
-/* "12.3..14.5 us", or "0.97 us..1.02 us" where their units differ; a dash without an interval. */
-static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost, char *text,
-                          size_t text_size) {
+/* A dash without an interval. */
+static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost,
+                          char text[PTO_INTERVAL_TEXT_MAX]) {
     char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
     bool falls = has_bandwidths(columns);
-    snprintf(text, text_size, "-");
+    snprintf(text, PTO_INTERVAL_TEXT_MAX, "-");
     if (cost->low >= cost->high)
         return;
-    const char *low_unit = strchr(cost_text(columns, point, falls ? cost->high : cost->low, low), ' ');
-    const char *high_unit = strchr(cost_text(columns, point, falls ? cost->low : cost->high, high), ' ');
-    bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
-    snprintf(text, text_size, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low, high);
+    pto_interval_text(cost_text(columns, point, falls ? cost->high : cost->low, low),
+                      cost_text(columns, point, falls ? cost->low : cost->high, high), text);
 }
 
 static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
@@ -236,12 +234,12 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
 static void print_intervals(FILE *stream, const columns_t *columns, int64_t point) {
     fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
     for (int i = 0; i < columns->predictions->strategy_count; i++) {
-        char text[2 * PTO_SECONDS_TEXT_MAX] = "-";
+        char text[PTO_INTERVAL_TEXT_MAX] = "-";
         pto_cost_t cost;
         if (!is_shown(columns, i))
             continue;
         if (cost_at(columns, point, i, &cost))
-            interval_text(columns, point, &cost, text, sizeof text);
+            interval_text(columns, point, &cost, text);
         fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i), text);
     }
     fputc('\n', stream);

@@ -44,6 +44,14 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
+const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]) {
+    const char *low_unit = strchr(low, ' '), *high_unit = strchr(high, ' ');
+    bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
+    snprintf(text, PTO_INTERVAL_TEXT_MAX, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low,
+             high);
+    return text;
+}
+
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]) {
     bool is_size = predictions->sweep == PTO_SWEEP_BYTES;

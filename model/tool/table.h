@@ -74,6 +74,10 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
+/* "12.3..14.5 us" of "12.3 us" and "14.5 us", or both whole where their units differ. Returns `text`. */
+enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
+const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
+
 /* A point of the sweep: a size, or a number of nodes or messages. Returns `text`. */
 const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
                            char text[PTO_BYTES_TEXT_MAX]);
