@@ -117,13 +117,12 @@ static void print_csv_time(const pto_options_t *options, const csv_time_t *time,
 static void print_csv_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
                             const pto_options_t *options) {
     const pto_step_end_t *low = &route->low, *high = &route->high;
-    const csv_time_t total[] = {
-        {"", "communication", route->strategy, route->applicable, route->has_interval, route->communication_s,
-         low->communication_s, high->communication_s},
-        {"", "exposed", route->strategy, route->applicable, route->has_interval, route->exposed_s,
-         low->exposed_s, high->exposed_s},
-        {"", "step", route->strategy, route->applicable, route->has_interval, route->seconds, low->step_s,
-         high->step_s}};
+    const csv_time_t total[] = {{"", "communication", route->strategy, route->applicable, route->has_interval,
+                                 route->communication_s, low->communication_s, high->communication_s},
+                                {"", "exposed", route->strategy, route->applicable, route->has_interval,
+                                 route->exposed_s, low->exposed_s, high->exposed_s},
+                                {"", "step", route->strategy, route->applicable, route->has_interval,
+                                 route->seconds, low->step_s, high->step_s}};
     pto_caveats_t caveats = {.count = 0};
     if (route->applicable)
         pto_step_caveats_add(step, route->strategy, &caveats);

@@ -7,7 +7,14 @@
 #include "table.h"
 #include "terminal.h"
 
-enum { TIME_WIDTH = 8, INTERVAL_WIDTH = 15, SHAPE_WIDTH = 6, BYTES_WIDTH = 8, NAME_LEAST = 13, ROUTE_MAX = 160 };
+enum {
+    TIME_WIDTH = 8,
+    INTERVAL_WIDTH = 15,
+    SHAPE_WIDTH = 6,
+    BYTES_WIDTH = 8,
+    NAME_LEAST = 13,
+    ROUTE_MAX = 160
+};
 
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy) {

@@ -59,9 +59,10 @@ static pto_status_t fail_processes(pto_recording_reader_t *reader) {
                                   "numbers; `portolan predict` answers for other shapes",
                                   procs, procs == 1 ? "" : "es", nodes);
     return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
-                              "the file lists %lld process%s, and %lld node%s of %lld have %lld; `portolan "
+                              "the file lists %lld process%s, and %lld node%s of %lld %s %lld; `portolan "
                               "predict` answers for other shapes",
-                              procs, procs == 1 ? "" : "es", nodes, nodes == 1 ? "" : "s", each, nodes * each);
+                              procs, procs == 1 ? "" : "es", nodes, nodes == 1 ? "" : "s", each,
+                              nodes == 1 ? "has" : "have", nodes * each);
 }
 
 /* --- benchmarks ----------------------------------------------------------------------------------------- */
@@ -107,7 +108,8 @@ static bool is_by_block(const pto_recording_reader_t *reader) {
     return false;
 }
 
-/* How many processes there were, and on how many nodes where the file lists them and the options do not say. */
+/* How many processes there were, and on how many nodes where the file lists them and the options do not say.
+ */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
@@ -130,6 +132,8 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     pto_recording_kind_t kind = {.communicator = -1};
     if (find_processes(reader, &kind) != PTO_OK)
         return fail_processes(reader);
+    const int64_t listed = listed_nodes(&reader->listed);
+    reader->trace->listed_nodes = listed > 0 ? listed : 0;
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");

@@ -120,6 +120,8 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
         return PTO_OK;
     }
     if (call->collective == PTO_COLLECTIVE_PAIR) {
+        int64_t most = call->rank > call->peer ? call->rank : call->peer;
+        reader->most_rank = most > reader->most_rank ? most : reader->most_rank;
         kind.procs = 2;
         kind.call.distance = distance_of(options, call->rank, call->peer);
     }

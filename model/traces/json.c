@@ -203,8 +203,8 @@ static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, co
         return PTO_OK;
     if (reader->trace->rank >= 0 && reader->trace->rank != (int64_t)rank)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
-                                  "the file has the calls of process %lld, not %lld",
-                                  (long long)rank, (long long)reader->trace->rank);
+                                  "the file has the calls of process %lld, not %lld", (long long)rank,
+                                  (long long)reader->trace->rank);
     reader->trace->rank = (int64_t)rank;
     return PTO_OK;
 }

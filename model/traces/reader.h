@@ -71,11 +71,12 @@ typedef struct {
     pto_collective_t collective;            /* of the benchmark; PTO_COLLECTIVE_COUNT: none of portolan's */
     bool osu_on_host;                       /* the benchmark's buffers are in host memory */
     pto_recording_listed_t listed;
-    int64_t goal_ranks;                     /* GOAL */
-    int64_t goal_rank;                      /* GOAL: of the block that is open; -1: none */
-    pto_launches_t launches;                /* Kineto */
-    char process[256];                      /* NCCL inspector: of the first call */
+    int64_t goal_ranks;      /* GOAL */
+    int64_t goal_rank;       /* GOAL: of the block that is open; -1: none */
+    pto_launches_t launches; /* Kineto */
+    char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
+    int64_t most_rank;  /* that a message names */
     bool has_gpu_calls; /* besides launches */
     pto_recording_skipped_t launch_skipped;
     pto_text_index_t communicators;

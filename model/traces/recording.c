@@ -260,17 +260,17 @@ static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
 }
 
 static pto_status_t check_job(pto_recording_reader_t *reader) {
-    int64_t most = reader->job_procs;
+    int64_t most = reader->job_procs > reader->most_rank ? reader->job_procs : reader->most_rank + 1;
     for (int i = 0; i < reader->kinds.count; i++)
         if (reader->kind[i].call.collective != PTO_COLLECTIVE_PAIR && reader->kind[i].procs > most)
             most = reader->kind[i].procs;
     const int64_t job = job_size(reader, 0), nodes = reader->options->nodes;
     if (!needs_nodes(reader->trace) || nodes == 0 || most <= job)
         return PTO_OK;
-    return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
-                              "the file has %lld processes, and %lld node%s of %lld have %lld", (long long)most,
-                              (long long)nodes, nodes == 1 ? "" : "s",
-                              (long long)reader->options->gpus_per_node, (long long)job);
+    return pto_recording_fail(
+        reader, PTO_ERR_NOT_APPLICABLE, "the file has %lld processes, and %lld node%s of %lld %s %lld",
+        (long long)most, (long long)nodes, nodes == 1 ? "" : "s", (long long)reader->options->gpus_per_node,
+        nodes == 1 ? "has" : "have", (long long)job);
 }
 
 /* Where the file does not show all members, they follow each other. False: uneven. */
@@ -410,6 +410,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .options = options,
                                      .trace = &made,
                                      .goal_rank = -1,
+                                     .most_rank = -1,
                                      .err = err};
     pto_status_t status = read_any(&reader);
     if (source->status != PTO_OK)

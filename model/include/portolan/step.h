@@ -33,7 +33,7 @@ typedef struct {
     double seconds;                 /* of the step: communication that is exposed, and computation */
     double communication_s;         /* with what computation hides */
     double exposed_s;
-    bool has_interval; /* the prices of all its calls have one */
+    bool has_interval;        /* the prices of all its calls have one */
     pto_step_end_t low, high; /* the totals where every call is at this end of its own interval: the calls are
                                  priced by one model, so that it errs alike for all of them */
 } pto_step_route_t;
