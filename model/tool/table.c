@@ -311,9 +311,20 @@ static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
         pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
 }
 
+/* No benchmark has messages between unlike spaces. */
+static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions) {
+    const pto_pair_ends_t *ends = &predictions->scenario->ends;
+    for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host; i++)
+        if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
+            pto_print_note(stream,
+                           "cuda_aware: a message between host and GPU memory is priced as one within either, "
+                           "whichever costs more");
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
     print_empty(stream, predictions);
+    print_unlike_ends(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);
