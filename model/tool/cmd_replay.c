@@ -196,7 +196,7 @@ static void print_json(const pto_replayed_t *replayed) {
         printf(", \"recorded_on\": ");
         pto_print_json_string(stdout, trace->gpu);
     }
-    pto_print_json_layout(stdout, &replayed->layout, false);
+    pto_print_json_layout(stdout, &replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
     printf(", \"not_priced\": ");
     pto_print_json_keys(stdout, &caveats);
@@ -241,6 +241,11 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     replay->trace.places_assumed = replay->trace.gpus_per_node == 0;
     if (replay->trace.places_assumed)
         replay->trace.gpus_per_node = places;
+    replay->layout =
+        (pto_layout_t){.gpus_per_node = replay->trace.gpus_per_node,
+                       .procs_per_gpu = !replay->in_host && cores >= gpus ? (int64_t)(cores / gpus) : 1,
+                       .owners_per_gpu = 1,
+                       .in_host = replay->in_host};
     if (replay->in_host)
         places = replay->trace.gpus_per_node;
     if (places % (int64_t)sockets == 0)
@@ -269,18 +274,6 @@ static pto_status_t read_file(pto_replay_t *replay, const char *path, pto_record
     if (shown)
         pto_progress_end();
     return status;
-}
-
-/* What calls on the places of a node have in common. */
-static void note_layout(pto_replayed_t *replayed) {
-    const pto_replay_t *replay = replayed->replay;
-    replayed->layout = (pto_layout_t){.gpus_per_node = replay->trace.gpus_per_node,
-                                      .procs_per_gpu = 1,
-                                      .owners_per_gpu = 1,
-                                      .in_host = replay->in_host};
-    for (int i = 0; i < replayed->trace.count; i++)
-        if (replayed->trace.call[i].collective != PTO_COLLECTIVE_PAIR && pto_replayed_is_priced(replayed, i))
-            replayed->layout.procs_per_gpu = replayed->step.workload->call[i].scenario.layout.procs_per_gpu;
 }
 
 static void print_replayed(pto_replayed_t *replayed) {
@@ -314,10 +307,8 @@ static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error
     if (status == PTO_OK)
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
-    if (status == PTO_OK) {
-        note_layout(&replayed);
+    if (status == PTO_OK)
         print_replayed(&replayed);
-    }
     pto_step_fini(&replayed.step);
     pto_workload_fini(&workload);
     pto_recording_fini(&replayed.trace);

@@ -42,9 +42,10 @@ static const char usage[] =
     "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
-    "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,\n"
-    "low_s,high_s,picked,unpriced,not_priced,extrapolated_from,model,what_if` (docs/formats.md). The calls\n"
-    "`communication`, `exposed` and `step` are the totals. Names that begin with `simulated` are of a\n"
+    "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
+    "seconds,low_s,high_s,picked,unpriced,not_priced,extrapolated_from,model,what_if` (docs/formats.md). "
+    "The\n"
+    "calls `communication`, `exposed` and `step` are the totals. Names that begin with `simulated` are of a\n"
     "simulation, all repetitions of a call together.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},

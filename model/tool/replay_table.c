@@ -151,7 +151,7 @@ static void print_header(const pto_replayed_t *replayed) {
     pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
     char node[PTO_LAYOUT_TEXT_MAX];
-    pto_print_head(stdout, "layout", "%s", pto_node_text(&replayed->layout, node));
+    pto_print_head(stdout, "layout", "%s", pto_node_text(&replayed->replay->layout, node));
     if (replayed->trace.gpu[0])
         pto_print_head(stdout, "recorded", "on %s%s", replayed->trace.gpu,
                        names_gpu(machine, replayed->trace.gpu)
@@ -236,8 +236,8 @@ static int name_width(const pto_replayed_t *replayed) {
     return width;
 }
 
-/* A time for a column of the table, and the mark behind it. */
-static const char *time_text(const pto_prediction_t *prediction, char text[PTO_SECONDS_TEXT_MAX + 1]) {
+/* A time by the route that was taken, and the mark or the blank behind it. */
+static const char *taken_text(const pto_prediction_t *prediction, char text[PTO_SECONDS_TEXT_MAX + 1]) {
     if (!prediction)
         return "- ";
     pto_seconds_format(prediction->price.seconds, text, PTO_SECONDS_TEXT_MAX);
@@ -248,16 +248,18 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     const pto_recording_call_t *call = &replayed->trace.call[i];
     char name[NAME_MAX], shape[48], size[PTO_BYTES_TEXT_MAX], route[64];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX + 1];
-    char cheapest[PTO_SECONDS_TEXT_MAX + 1];
+    char cheapest[PTO_SECONDS_TEXT_MAX];
     const pto_strategy_t *strategy;
     const pto_prediction_t *best = pto_replayed_cheapest(replayed, i, &strategy);
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
     if (call->measured_s > 0)
         pto_seconds_format(call->measured_s / (double)call->times, measured, sizeof measured);
-    int used = printf("%-*s %5s %8s %5lld %8s %8s%8s", width, kind_name(call, name), shape,
+    pto_seconds_format(best->price.seconds, cheapest, sizeof cheapest);
+    int used = printf("%-*s %5s %8s %5lld %8s %8s%7s ", width, kind_name(call, name), shape,
                       pto_size_text(call->bytes, size), (long long)call->times, measured,
-                      time_text(pto_replayed_taken(replayed, i), taken), time_text(best, cheapest));
-    snprintf(route, sizeof route, "%s%s", strategy->name, pto_step_unsure(&replayed->step, i) ? " ?" : "");
+                      taken_text(pto_replayed_taken(replayed, i), taken), cheapest);
+    snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
+             pto_step_unsure(&replayed->step, i) ? " ?" : "");
     print_route(call->route, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
 }
 

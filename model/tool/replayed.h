@@ -11,7 +11,8 @@
 typedef struct {
     pto_options_t options;
     pto_recording_options_t trace;
-    bool in_host; /* the data of all calls are in host memory */
+    pto_layout_t layout; /* of a node */
+    bool in_host;        /* the data of all calls are in host memory */
     int64_t top;
     int64_t read;         /* thousandths of the file */
     bool is_contradicted; /* an option, by the file */
@@ -21,7 +22,6 @@ typedef struct {
     const pto_replay_t *replay;
     const char *path;
     pto_recording_t trace;
-    pto_layout_t layout; /* of a node */
     pto_step_prediction_t step;
     pto_error_t *left_out; /* of each call; a status other than PTO_OK: not priced */
 } pto_replayed_t;

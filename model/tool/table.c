@@ -316,9 +316,9 @@ static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions
     const pto_pair_ends_t *ends = &predictions->scenario->ends;
     for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host; i++)
         if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
-            pto_print_note(stream,
-                           "cuda_aware: a message between host and GPU memory is priced as one within either, "
-                           "whichever costs more");
+            pto_print_note(
+                stream, "cuda_aware: a message between host and GPU memory is priced as one within either, "
+                        "whichever costs more");
 }
 
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
