@@ -234,10 +234,10 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     int64_t places = (int64_t)(replay->in_host ? cores : gpus);
     replay->options.by_option = replay->trace.gpus_per_node > places;
     if (replay->options.by_option)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "--gpus-per-node %lld is more than the %lld %s of a node of %s",
-                             (long long)replay->trace.gpus_per_node, (long long)places,
-                             replay->in_host ? "cores" : "GPUs", pto_machine_name(replay->options.machine));
+        return pto_error_set(
+            err, PTO_ERR_RANGE, "--gpus-per-node %lld is more than the %lld %s%s of a node of %s",
+            (long long)replay->trace.gpus_per_node, (long long)places, replay->in_host ? "core" : "GPU",
+            places == 1 ? "" : "s", pto_machine_name(replay->options.machine));
     replay->trace.places_assumed = replay->trace.gpus_per_node == 0;
     if (replay->trace.places_assumed)
         replay->trace.gpus_per_node = places;

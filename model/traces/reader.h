@@ -88,6 +88,8 @@ typedef struct {
     int kind_room;
 } pto_recording_reader_t;
 
+/* Whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
+bool pto_recording_takes_nodes(pto_recording_format_t format);
 /* Set the error, at the place of what is being read. Returns `status`. */
 pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format, ...)
     PTO_PRINTF_LIKE(3, 4);

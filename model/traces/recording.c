@@ -45,6 +45,11 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
     return pto_error_set_at(reader->err, status, reader->path, reader->line, reader->column, "%s", text);
 }
 
+bool pto_recording_takes_nodes(pto_recording_format_t format) {
+    return format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON ||
+           format == PTO_RECORDING_PYTORCH_ET;
+}
+
 /* Options that a format has no use for, because its files say these things themselves. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
@@ -58,7 +63,7 @@ static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_
         {options->rank >= 0,
          is_chakra || is_kineto || format == PTO_RECORDING_CALLS || format == PTO_RECORDING_GOAL, "--rank",
          "calls.csv, GOAL, Chakra and Kineto"},
-        {options->nodes > 0, is_chakra || is_benchmark || format == PTO_RECORDING_PYTORCH_ET, "--nodes",
+        {options->nodes > 0, is_benchmark || pto_recording_takes_nodes(format), "--nodes",
          "OSU, nccl-tests, Chakra and PyTorch execution traces"},
         {options->collective != PTO_COLLECTIVE_COUNT, format == PTO_RECORDING_NCCL_TESTS, "--collective",
          "nccl-tests"},
@@ -246,17 +251,13 @@ static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t
     return each;
 }
 
-/* Traces of Chakra and PyTorch's execution traces do not say how large the job was. */
-static bool needs_nodes(const pto_recording_t *trace) {
-    return trace->format == PTO_RECORDING_CHAKRA || trace->format == PTO_RECORDING_CHAKRA_JSON ||
-           trace->format == PTO_RECORDING_PYTORCH_ET;
-}
-
 /* The processes of the job, as far as it is known, with a communicator of `procs`. */
 static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
     const pto_recording_options_t *options = reader->options;
     int64_t known = reader->job_procs > procs ? reader->job_procs : procs;
-    return needs_nodes(reader->trace) && options->nodes > 0 ? options->nodes * options->gpus_per_node : known;
+    return pto_recording_takes_nodes(reader->trace->format) && options->nodes > 0
+               ? options->nodes * options->gpus_per_node
+               : known;
 }
 
 static pto_status_t check_job(pto_recording_reader_t *reader) {
@@ -265,12 +266,13 @@ static pto_status_t check_job(pto_recording_reader_t *reader) {
         if (reader->kind[i].call.collective != PTO_COLLECTIVE_PAIR && reader->kind[i].procs > most)
             most = reader->kind[i].procs;
     const int64_t job = job_size(reader, 0), nodes = reader->options->nodes;
-    if (!needs_nodes(reader->trace) || nodes == 0 || most <= job)
+    if (!pto_recording_takes_nodes(reader->trace->format) || nodes == 0 || most <= job)
         return PTO_OK;
-    return pto_recording_fail(
-        reader, PTO_ERR_NOT_APPLICABLE, "the file has %lld processes, and %lld node%s of %lld %s %lld",
-        (long long)most, (long long)nodes, nodes == 1 ? "" : "s", (long long)reader->options->gpus_per_node,
-        nodes == 1 ? "has" : "have", (long long)job);
+    return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
+                              "the file has %lld processes or more, and %lld node%s of %lld %s %lld",
+                              (long long)most, (long long)nodes, nodes == 1 ? "" : "s",
+                              (long long)reader->options->gpus_per_node, nodes == 1 ? "has" : "have",
+                              (long long)job);
 }
 
 /* Where the file does not show all members, they follow each other. False: uneven. */

@@ -49,16 +49,16 @@ static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_
                                const pto_machine_t *machine, pto_error_t *err) {
     if (layout->in_host && layout->gpus_per_node > machine->node.cores)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-                                   "procs_per_node %lld is more than the %lld cores of a node of %s",
+                                   "procs_per_node %lld is more than the %lld core%s of a node of %s",
                                    (long long)layout->gpus_per_node, (long long)machine->node.cores,
-                                   machine->name);
+                                   machine->node.cores == 1 ? "" : "s", machine->name);
     if (layout->in_host)
         return PTO_OK;
     if (layout->gpus_per_node > machine->node.gpus)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-                                   "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
+                                   "gpus_per_node %lld is more than the %lld GPU%s of a node of %s",
                                    (long long)layout->gpus_per_node, (long long)machine->node.gpus,
-                                   machine->name);
+                                   machine->node.gpus == 1 ? "" : "s", machine->name);
     int64_t processes = 0;
     if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &processes) ||
         processes > machine->node.cores)
