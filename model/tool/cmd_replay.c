@@ -72,7 +72,7 @@ static const pto_option_t replay_options[] = {
      "kineto: that of the file",
      .apply = pto_option_apply_rank},
     {"nodes", "N", "benchmarks, chakra and pytorch-et: nodes that took part", STORE(COUNT, trace.nodes)},
-    {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs)",
+    {"gpus-per-node", "N", "processes on each node, one for each GPU (default: all of the machine's GPUs; nccl-tests: as listed)",
      STORE(COUNT, trace.gpus_per_node)},
     {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
      .word_at = collective_at},
