@@ -238,10 +238,13 @@ static int name_width(const pto_replayed_t *replayed) {
 
 /* A time by the route that was taken, and the mark or the blank behind it. */
 static const char *taken_text(const pto_prediction_t *prediction, char text[PTO_SECONDS_TEXT_MAX + 1]) {
+    char seconds[PTO_SECONDS_TEXT_MAX];
     if (!prediction)
         return "- ";
-    pto_seconds_format(prediction->price.seconds, text, PTO_SECONDS_TEXT_MAX);
-    return strcat(text, prediction->price.extrapolated.gpus > 0 ? "*" : " ");
+    pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
+    snprintf(text, PTO_SECONDS_TEXT_MAX + 1, "%s%s", seconds,
+             prediction->price.extrapolated.gpus > 0 ? "*" : " ");
+    return text;
 }
 
 static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
