@@ -27,7 +27,7 @@
 #include <cstdlib>
 
 #include "device_cuda.h"
-#include "kernel_run.cuh"
+#include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
 
 enum {
@@ -37,6 +37,7 @@ enum {
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
     LINES_BYTES_MAX = 1 << 22,
+    EXCHANGE_THREADS_MAX = 1024,
     POLLS_PER_QUERY = 4096,
     POLLS_AT_ONCE = 64
 };
@@ -53,28 +54,33 @@ __global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant_
     run_with_flags<T, Op>(all, parts);
 }
 
-template <lines_form FORM, typename T, typename Op>
-__global__ void __launch_bounds__(lines_threads_max(FORM), 1) run_lines(const __grid_constant__ program all) {
+template <typename T, typename Op>
+__global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ program all) {
     __shared__ line_operand operands[OPERANDS_MAX];
-    run_with_lines<FORM, T, Op>(all, operands);
+    run_with_lines<T, Op>(all, operands);
 }
 
-enum kernel_form { FLAGS_ANY, LINES_FEW, LINES_FEW_LARGE, LINES_MANY, KERNEL_FORMS };
+template <typename Result>
+__global__ void __launch_bounds__(EXCHANGE_THREADS_MAX, 1) run_both(const __grid_constant__ exchange all) {
+    run_exchange<Result>(all);
+}
+
+enum kernel_form { FLAGS, LINES, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES, KERNEL_FORMS };
 
 struct entries {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
-        return form == FLAGS_ANY         ? reinterpret_cast<const void *>(run_program<T, Op>)
-               : form == LINES_FEW       ? reinterpret_cast<const void *>(run_lines<LINES_SIMPLE, T, Op>)
-               : form == LINES_FEW_LARGE ? reinterpret_cast<const void *>(run_lines<LINES_LARGE, T, Op>)
-                                         : reinterpret_cast<const void *>(run_lines<LINES_ANY_FORM, T, Op>);
+        return form == FLAGS              ? reinterpret_cast<const void *>(run_program<T, Op>)
+               : form == LINES            ? reinterpret_cast<const void *>(run_lines<T, Op>)
+               : form == EXCHANGE_OF_SUMS ? reinterpret_cast<const void *>(run_both<sum_of_both<T, Op>>)
+                                          : reinterpret_cast<const void *>(run_both<copies_of_both>);
     }
 };
 
+static bool is_exchange(kernel_form form) { return form == EXCHANGE_OF_SUMS || form == EXCHANGE_OF_COPIES; }
+
 static unsigned threads_max(kernel_form form) {
-    return form == FLAGS_ANY         ? unsigned(THREADS)
-           : form == LINES_FEW_LARGE ? lines_threads_max(LINES_LARGE)
-                                     : lines_threads_max(LINES_SIMPLE);
+    return is_exchange(form) ? unsigned(EXCHANGE_THREADS_MAX) : unsigned(THREADS);
 }
 
 static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form form) {
@@ -97,6 +103,8 @@ struct far_operands {
 
 struct cuda_kernel {
     program all;
+    exchange both; /* what the kernel is launched with, where it is one (`exchanges`) */
+    bool exchanges;
     far_operands far;
     const void *entry;
     unsigned blocks;
@@ -206,19 +214,6 @@ static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
-/* Whole units at addresses that allow wide accesses, and few of them. */
-static bool is_simple(const pto_kernel_program_t *program) {
-    bool simple = true;
-    for (int i = 0; i < program->op_count; i++) {
-        const pto_kernel_op_t *op = &program->ops[i];
-        const int sides = op->kind == PTO_KERNEL_MOVE ? 2 : 1;
-        simple = simple && op->count <= (sides == 2 ? 4 : 3) && width_of(program, op) == UNIT_BYTES;
-    }
-    for (int i = 0; i < program->operand_count; i++)
-        simple = simple && program->operands[i].bytes % UNIT_BYTES == 0;
-    return simple;
-}
-
 /* Threads of a block: a fixed number with flags; with lines, one for each line of a part, within limits. */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
     int64_t most = 0;
@@ -227,15 +222,15 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
     const int64_t warp_bytes = int64_t(program->blocks) * program->slices * PTO_LINE_BYTES * WARP_THREADS;
     const int64_t warps = (most + warp_bytes - 1) / warp_bytes, all = threads_max(form);
     return static_cast<unsigned>(
-        form == FLAGS_ANY ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
+        form == FLAGS ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
 }
 
 static kernel_form form_of(const pto_kernel_program_t *program) {
     if (!has_lines(program))
-        return FLAGS_ANY;
-    if (!is_simple(program))
-        return LINES_MANY;
-    return threads_of(program, LINES_FEW_LARGE) > threads_max(LINES_FEW) ? LINES_FEW_LARGE : LINES_FEW;
+        return FLAGS;
+    if (!is_exchange(program))
+        return LINES;
+    return exchange_of(program).sums ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
 }
 
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
@@ -264,6 +259,9 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
             "lines beside flags, rows or other double-buffered memory, none of which this device takes");
     const kernel_form form = form_of(program);
     kernel->entry = entry_of(program->datatype, program->op, form);
+    kernel->exchanges = is_exchange(form);
+    if (kernel->exchanges)
+        kernel->both = exchange_of(program);
     kernel->threads = threads_of(program, form);
     kernel->all.op_count = static_cast<uint16_t>(program->op_count);
     kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
@@ -323,10 +321,18 @@ static pto_status_t look_at_code(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
+/* Of the next launch. */
+static void *parameter_of(cuda_kernel *kernel) {
+    if (!kernel->exchanges)
+        return &kernel->all;
+    static_cast<ledger &>(kernel->both) = kernel->all;
+    return &kernel->both;
+}
+
 static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     kernel->all.run = 0;
     kernel->all.tells = true;
-    void *parameters[] = {&kernel->all};
+    void *parameters[] = {parameter_of(kernel)};
     cudaKernelNodeParams node = {};
     node.func = const_cast<void *>(kernel->entry);
     node.gridDim = dim3(kernel->blocks);
@@ -386,7 +392,7 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32
         kernel->rebound && kernel->far.count > 0 ? put_far(kernel, stream, &put, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    void *parameters[] = {&kernel->all};
+    void *parameters[] = {parameter_of(kernel)};
     cudaLaunchAttribute overlaps = {};
     overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlaps.val.programmaticStreamSerializationAllowed = 1;

@@ -7,8 +7,8 @@
  * each of one 512-byte piece, and one byte each of 32.
  *
  * What such a program does takes little longer than loading its first word, so each thread goes the shortest
- * way: from the operands themselves, without a table of parts; with code of its own for the few sources that
- * two GPUs have, because each launch fetches the code that it executes anew. */
+ * way: from the operands themselves, without a table of parts. Two GPUs have a shorter one still
+ * (kernel_exchange.cuh). */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
@@ -66,13 +66,6 @@ static __device__ line_part line_part_of(const line_operand &whole, unsigned num
     return own;
 }
 
-/* What a kernel is compiled for: anything, or at most two pairs or sources in each op, all of it in whole
- * units at addresses that allow wide accesses. That is what two GPUs mostly have, and its code is a quarter
- * as long. Of large vectors with twice the threads, which leaves each half the registers. */
-enum lines_form { LINES_ANY_FORM, LINES_SIMPLE, LINES_LARGE };
-
-static constexpr unsigned lines_threads_max(lines_form form) { return form == LINES_LARGE ? 1024 : 512; }
-
 /* --- data ---------------------------------------------------------------------------------------------- */
 
 static __device__ unsigned bytes_in(const line_part &own, unsigned i) {
@@ -102,19 +95,16 @@ static __device__ __noinline__ void store_narrow(char *at, uint4 data, unsigned 
     in_words(at, bytes) ? copy_in_unit<uint32_t>(from, at, bytes) : copy_in_unit<char>(from, at, bytes);
 }
 
-template <lines_form FORM> static __device__ uint4 load_data(const line_part &own, unsigned i, bool wide) {
+static __device__ uint4 load_data(const line_part &own, unsigned i, bool wide) {
     const char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
-    if (FORM != LINES_ANY_FORM)
-        return *reinterpret_cast<const uint4 *>(at);
     const unsigned bytes = bytes_in(own, i);
     return wide && bytes == PTO_LINE_BYTES ? *reinterpret_cast<const uint4 *>(at) : load_narrow(at, bytes);
 }
 
-template <lines_form FORM>
 static __device__ void store_data(const line_part &own, unsigned i, bool wide, uint4 data) {
     char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
-    const unsigned bytes = FORM != LINES_ANY_FORM ? unsigned(PTO_LINE_BYTES) : bytes_in(own, i);
-    if (FORM != LINES_ANY_FORM || (wide && bytes == PTO_LINE_BYTES))
+    const unsigned bytes = bytes_in(own, i);
+    if (wide && bytes == PTO_LINE_BYTES)
         *reinterpret_cast<uint4 *>(at) = data;
     else
         store_narrow(at, data, bytes);
@@ -145,8 +135,7 @@ static __device__ bool there(const tagged &now, uint64_t run) {
 }
 
 /* Not inlined, to keep the kernel short. */
-static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
-                                           const program &all) {
+static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run, const ledger &all) {
     uint64_t began_ns = 0;
     for (unsigned polls = 1;; polls++) {
         const tagged now = {load_line(at), load_tag(tag)};
@@ -157,9 +146,10 @@ static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint
 }
 
 /* The data, once they are this run's. */
-static __device__ uint4 await(tagged now, const line_part &source, unsigned i, const lines_run &all) {
-    if (!there(now, all.run))
-        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, all.run, all.all);
+static __device__ uint4 await(tagged now, const line_part &source, unsigned i, uint64_t run,
+                              const ledger &all) {
+    if (!there(now, run))
+        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, run, all);
     const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
                               pto_line_data(now.read.half[1], now.tag, 1)};
     uint4 data;
@@ -169,9 +159,11 @@ static __device__ uint4 await(tagged now, const line_part &source, unsigned i, c
 
 /* --- ops ----------------------------------------------------------------------------------------------- */
 
+/* Loads that a thread keeps in flight. */
+enum { AT_ONCE = 4 };
+
 /* AT_ONCE pairs of a move, or of a spread's source and each target, from pair `first` on: all loads are in
  * flight before the first of them is waited for. Sizes may differ. */
-template <lines_form FORM, int AT_ONCE>
 static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned number,
                                   const lines_run &all) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;
@@ -194,33 +186,31 @@ static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs,
             if (i < source[j].count && source[j].tags != nullptr)
                 read[j] = peek(source[j], i);
             else if (i < source[j].count)
-                data[j] = load_data<FORM>(source[j], i, wide);
+                data[j] = load_data(source[j], i, wide);
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++) {
             if (i >= source[j].count)
                 continue;
             if (source[j].tags != nullptr)
-                data[j] = await(read[j], source[j], i, all);
+                data[j] = await(read[j], source[j], i, all.run, all.all);
             if (target[j].tags != nullptr)
                 send(target[j], i, data[j], all.run);
             else
-                store_data<FORM>(target[j], i, wide, data[j]);
+                store_data(target[j], i, wide, data[j]);
         }
     }
 }
 
-template <lines_form FORM>
 static __device__ void copy_lines(const op &now, unsigned number, const lines_run &all) {
     const unsigned pairs = now.kind == PTO_KERNEL_MOVE ? now.count / 2 : now.count - 1;
-    constexpr int AT_ONCE = FORM != LINES_ANY_FORM ? 2 : 4;
 #pragma unroll 1
     for (unsigned first = 0; first < pairs; first += AT_ONCE)
-        copy_pairs<FORM, AT_ONCE>(now, first, pairs, number, all);
+        copy_pairs(now, first, pairs, number, all);
 }
 
 /* The sources in their order, as without lines; AT_ONCE loads are in flight. */
-template <lines_form FORM, typename T, int AT_ONCE, typename Op>
-static __device__ void reduce_sources(const op &now, unsigned number, const lines_run &all, Op combine) {
+template <typename T, typename Op>
+static __device__ void reduce_lines(const op &now, unsigned number, const lines_run &all, Op combine) {
     const bool wide = now.width == PTO_LINE_BYTES;
     const line_operand *operands = all.operands + now.first;
     const line_part target = line_part_of(operands[0], number, all);
@@ -240,14 +230,14 @@ static __device__ void reduce_sources(const op &now, unsigned number, const line
                 if (source[j].tags != nullptr)
                     read[j] = peek(source[j], i);
                 else
-                    data[j] = load_data<FORM>(source[j], i, wide);
+                    data[j] = load_data(source[j], i, wide);
             }
 #pragma unroll
             for (int j = 0; j < AT_ONCE; j++) {
                 if (first + j >= now.count)
                     continue;
                 if (source[j].tags != nullptr)
-                    data[j] = await(read[j], source[j], i, all);
+                    data[j] = await(read[j], source[j], i, all.run, all.all);
                 lanes<T, 4> other;
                 memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)
@@ -259,13 +249,8 @@ static __device__ void reduce_sources(const op &now, unsigned number, const line
         uint4 data;
         const lanes<T, 4> reduced = narrowed<T, 4>(value);
         memcpy(&data, &reduced, sizeof data);
-        store_data<FORM>(target, i, wide, data);
+        store_data(target, i, wide, data);
     }
-}
-
-template <lines_form FORM, typename T, typename Op>
-static __device__ void reduce_lines(const op &now, unsigned number, const lines_run &all, Op combine) {
-    reduce_sources<FORM, T, FORM != LINES_ANY_FORM ? 2 : 4>(now, number, all, combine);
 }
 
 #endif

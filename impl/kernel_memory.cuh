@@ -73,6 +73,16 @@ static __device__ uint64_t load_host(const uint64_t *at) {
     return value;
 }
 
+/* Not later than what follows; data that no other thread writes meanwhile. */
+static __device__ uint4 load_now(const char *at) {
+    uint4 data;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(data.x), "=r"(data.y), "=r"(data.z), "=r"(data.w)
+                 : "l"(at)
+                 : "memory");
+    return data;
+}
+
 struct line {
     uint64_t half[2];
 };

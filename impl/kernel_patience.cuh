@@ -9,14 +9,14 @@ enum { POLLS_PER_LOOK = 1024 };
 constexpr uint64_t GAVE_UP = UINT64_MAX;
 
 /* Tells the block's other threads, its later runs, and the host, where all waiting blocks see it. */
-static __device__ void give_up(const program &all, uint64_t run) {
+static __device__ void give_up(const ledger &all, uint64_t run) {
     *gave_up_here() = 1;
     all.states[blockIdx.x].gave_up_in = run;
     store_release(all.ended + 1, 1);
 }
 
 /* When the wait was first looked at, for the next look; GAVE_UP: end it, whatever has arrived. */
-static __device__ __noinline__ uint64_t look(const program &all, uint64_t run, uint64_t began_ns) {
+static __device__ __noinline__ uint64_t look(const ledger &all, uint64_t run, uint64_t began_ns) {
     if (all.patience_ms == 0)
         return began_ns;
     const uint64_t now = now_ns();

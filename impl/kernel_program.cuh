@@ -51,26 +51,44 @@ enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
 /* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB. */
 enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
-struct program {
-    uint64_t run;        /* 0: one more than each block's last run, so that a graph can be replayed */
-    block_state *states; /* by block */
-    unsigned *through;   /* blocks that have completed this run; 0 between runs */
-    uint64_t *ended;     /* in host memory: the last run that has ended, and whether one gave up waiting */
+/* What each launch is told about its run, and where runs leave what the next one and the host ask for. */
+struct ledger {
+    uint64_t run;         /* 0: one more than each block's last run, so that a graph can be replayed */
+    block_state *states;  /* by block */
+    unsigned *through;    /* blocks that have completed this run; 0 between runs */
+    uint64_t *ended;      /* in host memory: the last run that has ended, and whether one gave up waiting */
+    uint32_t patience_ms; /* 0: wait for ever */
+    bool tells;           /* report the run's end to the host */
+};
+
+struct program : ledger {
     const operand *more; /* operands after the first OPERANDS_NEAR, in device memory */
     uint32_t flag_pitch_bytes;
-    uint32_t patience_ms; /* 0: wait for ever */
     uint16_t op_count;
     uint16_t operand_count;
     uint16_t slices;
     uint8_t sends; /* ops before the first wait; with lines, ops up to the first that waits for some */
     uint8_t works; /* ops before the waits that nothing follows */
-    bool tells;    /* report the run's end to the host */
     chosen by;     /* what reductions do, where the kernel is not compiled for it */
     op ops[OPS_MAX];
     operand operands[OPERANDS_NEAR];
 };
 
 static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
+
+/* The parameter of an exchange's kernel (kernel_exchange.cuh). Vectors of `units`. */
+struct exchange : ledger {
+    const char *sent;
+    const char *own; /* combined with what arrives, or copied; may be `sent` */
+    char *kept;      /* where `own` is copied to; NULL: nowhere */
+    char *target;    /* of what arrives, or its sum with `own` */
+    char *to;        /* lines of the other GPU */
+    char *from;      /* lines of this one */
+    int64_t to_apart_bytes, from_apart_bytes;
+    uint32_t units;
+    bool sums, own_first;
+    chosen by;
+};
 
 /* --- one part --------------------------------------------------------------------------------------------
  *

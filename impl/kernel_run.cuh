@@ -6,7 +6,7 @@
 #include "kernel_flags.cuh"
 #include "kernel_lines.cuh"
 
-static __device__ void end(const program &all, uint64_t run) {
+static __device__ void end(const ledger &all, uint64_t run) {
     if (threadIdx.x != 0)
         return;
     all.states[blockIdx.x].last_run = run;
@@ -18,7 +18,7 @@ static __device__ void end(const program &all, uint64_t run) {
  * earlier run. The previous run of this program has stored the state, however it was launched, so it must not
  * be read earlier. All threads of a block find the same: the number is only stored at the end of a run, after
  * a barrier, and a thread that gives up in this run stores this run's number. */
-static __device__ uint64_t find_run(const program &all, bool &idle) {
+static __device__ uint64_t find_run(const ledger &all, bool &idle) {
     const block_state state = load_state(&all.states[blockIdx.x]);
     const uint64_t run = state.last_run + 1;
     idle = state.gave_up_in != 0 && state.gave_up_in < run;
@@ -74,7 +74,7 @@ static __device__ void run_with_flags(const program &all, parts_tables &parts) {
 /* Of a program with lines, which has no flags, each op is done for all parts, so that what others wait for is
  * on its way before this block waits. What is sent after that may come from data that never arrived: then it
  * stays here. */
-template <lines_form FORM, typename T, typename Op>
+template <typename T, typename Op>
 static __device__ void run_with_lines(const program &all, line_operand *operands) {
     bool idle = false;
     lines_run now = {operands, all.run, gridDim.x * all.slices, all};
@@ -93,9 +93,9 @@ static __device__ void run_with_lines(const program &all, line_operand *operands
 #pragma unroll 1
         for (unsigned number = blockIdx.x; number < parts; number += gridDim.x)
             if (all.ops[i].kind == PTO_KERNEL_REDUCE)
-                reduce_lines<FORM, T>(all.ops[i], number, now, operation<Op>(all.by));
+                reduce_lines<T>(all.ops[i], number, now, operation<Op>(all.by));
             else
-                copy_lines<FORM>(all.ops[i], number, now);
+                copy_lines(all.ops[i], number, now);
         __syncthreads();
     }
     end(all, now.run);

@@ -3,6 +3,7 @@
 #define PTO_KERNEL_TRANSLATE_CUH
 
 #include <cmath>
+#include <initializer_list>
 
 #include "kernel_program.cuh"
 
@@ -107,6 +108,100 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
     if (rows && all % sizeof(uint64_t) == 0)
         return sizeof(uint64_t);
     return all % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
+}
+
+/* --- exchanges ------------------------------------------------------------------------------------------ */
+
+/* What a program does, if it is an exchange: each pointer is set at most once. */
+struct exchange_parts {
+    const pto_operand_t *sent, *to, *own, *kept, *from, *target;
+    const pto_kernel_op_t *sum;
+    bool own_first;
+    bool others; /* something else, too */
+};
+
+static void add_copy(const pto_operand_t *source, const pto_operand_t *target, exchange_parts &parts) {
+    if (target->spot.lines && parts.to == nullptr)
+        parts.sent = source, parts.to = target;
+    else if (source->spot.lines && parts.target == nullptr)
+        parts.from = source, parts.target = target;
+    else if (!source->spot.lines && !target->spot.lines && parts.kept == nullptr)
+        parts.own = source, parts.kept = target;
+    else
+        parts.others = true;
+}
+
+static void add_sum(const pto_kernel_op_t *op, const pto_operand_t *operand, exchange_parts &parts) {
+    parts.others |= parts.target != nullptr || parts.own != nullptr || op->count != 3 ||
+                    operand[1].spot.lines == operand[2].spot.lines;
+    if (parts.others)
+        return;
+    parts.own_first = operand[2].spot.lines;
+    parts.sum = op;
+    parts.target = operand;
+    parts.own = operand + (parts.own_first ? 1 : 2);
+    parts.from = operand + (parts.own_first ? 2 : 1);
+}
+
+static exchange_parts parts_of(const pto_kernel_program_t *program) {
+    exchange_parts parts = {};
+    for (int i = 0; i < program->op_count; i++) {
+        const pto_kernel_op_t *op = &program->ops[i];
+        const pto_operand_t *operand = program->operands + op->first;
+        for (int j = 1; j < op->count && op->kind == PTO_KERNEL_SPREAD; j++)
+            add_copy(operand, operand + j, parts);
+        for (int j = 0; j < op->count && op->kind == PTO_KERNEL_MOVE; j += 2)
+            add_copy(operand + j, operand + j + 1, parts);
+        if (op->kind == PTO_KERNEL_REDUCE)
+            add_sum(op, operand, parts);
+        parts.others |= width_of(program, op) != UNIT_BYTES;
+    }
+    return parts;
+}
+
+static bool same_or_apart(const pto_operand_t *one, const pto_operand_t *other) {
+    const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
+               to = reinterpret_cast<uintptr_t>(other->spot.at);
+    return from == to || from + static_cast<uintptr_t>(one->bytes) <= to ||
+           to + static_cast<uintptr_t>(other->bytes) <= from;
+}
+
+/* Whether a program that can run with lines is an exchange of whole units: one vector into lines, one out of
+ * lines, all of one size. A thread reads its units before it writes them, so a result may take the place of a
+ * vector, but not lie across one. */
+static bool is_exchange(const pto_kernel_program_t *program) {
+    const exchange_parts parts = parts_of(program);
+    if (parts.others || parts.sent == nullptr || parts.target == nullptr)
+        return false;
+    bool is = parts.sent->bytes > 0 && parts.sent->bytes % UNIT_BYTES == 0;
+    for (const pto_operand_t *one : {parts.to, parts.own, parts.kept, parts.from, parts.target})
+        is = is && (one == nullptr || one->bytes == parts.sent->bytes);
+    for (const pto_operand_t *read : {parts.sent, parts.own})
+        for (const pto_operand_t *written : {parts.target, parts.kept})
+            is = is && (read == nullptr || written == nullptr || same_or_apart(read, written));
+    return is && (parts.kept == nullptr || parts.kept->spot.at != parts.target->spot.at);
+}
+
+/* Of a program that is one. */
+static exchange exchange_of(const pto_kernel_program_t *program) {
+    const exchange_parts parts = parts_of(program);
+    const auto at = [](const pto_operand_t *one) {
+        return one != nullptr ? static_cast<char *>(one->spot.at) : nullptr;
+    };
+    exchange all = {};
+    all.sent = at(parts.sent);
+    all.own = at(parts.own != nullptr ? parts.own : parts.sent);
+    all.kept = at(parts.kept);
+    all.target = at(parts.target);
+    all.to = at(parts.to);
+    all.from = at(parts.from);
+    all.to_apart_bytes = parts.to->spot.apart_bytes;
+    all.from_apart_bytes = parts.from->spot.apart_bytes;
+    all.units = static_cast<uint32_t>(parts.sent->bytes / UNIT_BYTES);
+    all.sums = parts.sum != nullptr;
+    all.own_first = parts.own_first;
+    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    return all;
 }
 
 #endif

@@ -104,10 +104,12 @@ static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
 
 /* A link's name is expected unless the text begins as a number does. */
 static pto_status_t read_named_link(const char *text, link_t *link, pto_error_t *err) {
+    pto_error_t unknown = {.status = PTO_OK};
     pto_status_t status = read_link(text, link, err);
-    if (status != PTO_OK && strspn(text, "0123456789.-") == 0)
-        return pto_word_unknown(text, "link", link_at, err);
-    return status;
+    if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
+        return status;
+    status = pto_word_unknown(text, "link", link_at, &unknown);
+    return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
 static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
@@ -236,6 +238,36 @@ static void write_host_messages(FILE *stream, const machine_t *machine) {
                       reached(&machine->nic, 1), "starts: Summit and Lassen; bytes: one NIC");
 }
 
+/* With GPUDirect, a GPU's bytes cross its link to the host and a NIC. */
+static void write_direct_messages(FILE *stream, const machine_t *machine) {
+    const bool by_link = machine->host.s_per_byte > machine->nic.s_per_byte;
+    char source[160];
+    snprintf(source, sizeof source, "starts: Summit, Lassen, H200s over TCP; bytes: %s%.40s%s",
+             by_link ? "the GPU's link to the host (" : "one NIC", by_link ? machine->host.name : "",
+             by_link ? "), slower than a NIC" : "");
+    write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
+                  reached(by_link ? &machine->host : &machine->nic, 1), source);
+}
+
+static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
+    const bool by_links =
+        machine->host.s_per_byte / (double)machine->gpus > machine->nic.s_per_byte / (double)machine->nics;
+    fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->nics,
+            machine->nics == 1 ? "" : "s");
+    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    fputs("}\n", stream);
+    if (!gpudirect)
+        return;
+    fputs("  gpu: {", stream);
+    write_guess(stream, "s_per_byte",
+                by_links ? reached(&machine->host, machine->gpus) : reached(&machine->nic, machine->nics));
+    fputs("}", stream);
+    if (by_links)
+        fprintf(stream, " # of %lld link%s of GPUs to the host (%s), slower than the NICs",
+                (long long)machine->gpus, machine->gpus == 1 ? "" : "s", machine->host.name);
+    putc('\n', stream);
+}
+
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
     const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
     const guess_t start = {1.2e-5, 9e-6, 1.9e-5};
@@ -248,18 +280,9 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
                                         : "starts: Summit, Lassen, H200s; bytes: the link to the host");
     bool gpudirect = machine->gpus > 0 && !machine->without_gpudirect;
     if (machine->nic.name && gpudirect)
-        write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
-                      reached(&machine->nic, 1), "starts: Summit, Lassen, H200s over TCP; bytes: one NIC");
-    if (!machine->nic.name)
-        return;
-    fprintf(stream, "\ninjection: # of %lld NICs\n  cpu: {", (long long)machine->nics);
-    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
-    fputs("}\n", stream);
-    if (!gpudirect)
-        return;
-    fputs("  gpu: {", stream);
-    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
-    fputs("}\n", stream);
+        write_direct_messages(stream, machine);
+    if (machine->nic.name)
+        write_injection(stream, machine, gpudirect);
 }
 
 static void write_copies(FILE *stream, const machine_t *machine) {
@@ -325,6 +348,12 @@ static void write_memory(FILE *stream, const machine_t *machine) {
         fputs("# Not priced: memory.host_s_per_byte (--host-memory-bandwidth). Processes and GPUs of a "
               "socket that\n"
               "# use its memory at once do not slow each other down.\n",
+              stream);
+    if (machine->gpus > 0)
+        fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
+              "processes "
+              "of a\n"
+              "# GPU share its link and lose no time besides; picks that rest on this are marked unsure.\n",
               stream);
 }
 

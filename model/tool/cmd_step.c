@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "step_table.h"
 #include "table.h"
+#include "terminal.h"
 #include "workload_options.h"
 
 static const char usage[] =
@@ -37,7 +38,9 @@ static const char usage[] =
     "\n"
     "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
     "and\n"
-    "links that they use:\n"
+    "links that they use. Of calls at once, it takes the mix of strategies with the shortest simulation of "
+    "the\n"
+    "four that are the cheapest by price:\n"
     "\n"
     "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
     "\n"
@@ -313,7 +316,8 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, pto_error_t *err) {
+static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, bool settled,
+                          pto_error_t *err) {
     simulations_t simulations = {0};
     pto_status_t status = options->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
     if (status == PTO_OK && options->format == PTO_FORMAT_CSV) {
@@ -324,6 +328,11 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
         pto_print_step(stdout, step, options);
         if (simulations.count > 0)
             pto_print_step_simulations(stdout, step, simulations.made, simulations.count);
+        if (settled)
+            pto_print_note(stdout,
+                           "cheapest: of calls at once, the mix with the shortest simulation of the %d with "
+                           "the lowest prices; another has a lower price",
+                           PTO_STEP_SETTLED);
     }
     fini_simulations(&simulations);
     return status;
@@ -337,10 +346,14 @@ pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto
 
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_step_prediction_t step;
+    bool settled = false;
     pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
-    status = print(&step, options, err);
+    if (options->simulate)
+        status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &settled, err);
+    if (status == PTO_OK || status == PTO_ERR_INTERRUPTED)
+        status = print(&step, options, settled, err);
     pto_step_fini(&step);
     return status;
 }

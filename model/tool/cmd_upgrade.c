@@ -21,7 +21,9 @@ static const char usage[] =
     "its machine, and again with each of several upgrades: those of a file, or twice the NICs of each node,\n"
     "PCIe with twice the rate, GPU links with twice the rate, GPUDirect (GPU messages to other nodes that "
     "cost\n"
-    "what the host's do) and twice the cores. The route of each call is chosen anew. The upgrade that saves\n"
+    "what the host's do, at PCIe's rate if that is less) and twice the cores (with as many processes as "
+    "before\n"
+    "where that is faster). The route of each call is chosen anew. The upgrade that saves\n"
     "most time is first, or that which saves most for its cost where costs are given. An upgrade is not "
     "priced\n"
     "where the routes need a parameter that it would change by an unknown factor "
@@ -364,7 +366,20 @@ static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcom
     return PTO_OK;
 }
 
-/* Each upgrade takes about as much work as the machine without it. */
+/* Nodes with other numbers of cores or GPUs are predicted a second time, with as many processes as before. */
+static int count_predictions(const pto_upgrades_t *upgrades) {
+    int count = upgrades->count;
+    for (int i = 0; i < upgrades->count; i++) {
+        const pto_upgrade_t *upgrade = &upgrades->upgrade[i];
+        bool of_node = false;
+        for (int c = 0; c < upgrade->change_count; c++)
+            of_node = of_node || strncmp(upgrade->change[c], "node.", strlen("node.")) == 0;
+        count += of_node;
+    }
+    return count;
+}
+
+/* Each prediction takes about as much work as that of the machine as it is. */
 static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
     const pto_options_t *options = &as_it_is->options;
     int64_t work = 0;
@@ -378,12 +393,12 @@ static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
 
 static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades_t *upgrades,
                                 pto_outcome_t *outcome, pto_error_t *err) {
-    pto_status_t status = pto_outcome_predict(given, NULL, &outcome[0], err);
-    const bool shown = begin_progress(&outcome[0], upgrades->count);
+    pto_status_t status = pto_outcome_predict(given, NULL, NULL, &outcome[0], err);
+    const bool shown = begin_progress(&outcome[0], count_predictions(upgrades));
     for (int i = 0; i < upgrades->count && status == PTO_OK; i++) {
         pto_outcome_t *own = &outcome[i + 1];
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], own, &fault);
+        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], &outcome[0], own, &fault);
         if (made == PTO_OK)
             own->applies = check_points(&outcome[0], own, &fault) == PTO_OK;
         own->saved_s = own->applies ? outcome[0].seconds - own->seconds : 0;

@@ -2,6 +2,7 @@
  * anew. */
 #include "upgrade_outcome.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,69 +12,11 @@
 #include "step_table.h"
 #include "sweeps_table.h"
 #include "table.h"
+#include "upgrade_gpudirect.h"
 #include "upgrade_links.h"
 #include "workload_options.h"
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
-
-static const char gpu_off_node[] = "messages.gpu.off_node.", cpu_off_node[] = "messages.cpu.off_node.";
-
-/* The start of the smallest messages: that of the first protocol. */
-static bool find_start(const pto_machine_param_t *param, int count, const char *messages, double *start_s) {
-    for (int i = 0; i < count; i++)
-        if (strncmp(param[i].key, messages, strlen(messages)) == 0 && param[i].param &&
-            pto_param_known(param[i].param)) {
-            *start_s = param[i].param->value;
-            return true;
-        }
-    return false;
-}
-
-/* A message that starts sooner than the host's behind a copy to the host did not come through the host. */
-static pto_status_t check_staged(const pto_machine_t *machine, const pto_machine_param_t *param, int count,
-                                 pto_error_t *err) {
-    double gpus = 1, gpu_s = 0, cpu_s = 0, copy_s = 0;
-    if (pto_machine_get(machine, "node.gpus", &gpus, NULL) == PTO_OK && gpus < 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the nodes have no GPUs");
-    if (!find_start(param, count, gpu_off_node, &gpu_s))
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "the machine file has no messages.gpu.off_node that it could change");
-    if (find_start(param, count, cpu_off_node, &cpu_s) &&
-        pto_machine_get(machine, "copies.d2h.on_socket.alpha_s", &copy_s, NULL) == PTO_OK &&
-        gpu_s < cpu_s + copy_s)
-        return pto_error_set(
-            err, PTO_ERR_NOT_APPLICABLE,
-            "the machine has it: a GPU's message to another node starts sooner than a copy to "
-            "the host and the host's message");
-    return PTO_OK;
-}
-
-/* GPU messages to other nodes cost what the host's of the same protocol do, where these are cheaper. */
-static pto_status_t use_gpudirect(pto_machine_t *machine, pto_error_t *err) {
-    pto_machine_param_t *param;
-    int count, changed = 0;
-    pto_status_t status = pto_machine_params(machine, &param, &count, err);
-    if (status != PTO_OK)
-        return status;
-    status = check_staged(machine, param, count, err);
-    for (int i = 0; i < count && status == PTO_OK; i++) {
-        char host[PTO_PARAM_KEY_MAX];
-        double value;
-        if (strncmp(param[i].key, gpu_off_node, sizeof gpu_off_node - 1) != 0 || !param[i].param ||
-            !pto_param_known(param[i].param))
-            continue;
-        snprintf(host, sizeof host, "%s%s", cpu_off_node, param[i].key + sizeof gpu_off_node - 1);
-        if (pto_machine_get(machine, host, &value, NULL) != PTO_OK || value >= param[i].param->value)
-            continue;
-        status = pto_machine_set(machine, param[i].key, value, err);
-        changed++;
-    }
-    free(param);
-    if (status == PTO_OK && changed == 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "no message of the host's is cheaper than the GPU's");
-    return status;
-}
 
 /* Data in host memory have a process on each core unless the number is given. It stays what it is, so that
  * the question is the same. A pair has its own. */
@@ -88,34 +31,66 @@ static void keep_processes(pto_options_t *options) {
         scenario->procs_per_node = (int64_t)cores;
 }
 
-static pto_status_t change_one(const char *text, pto_options_t *options, pto_error_t *err) {
-    static const struct {
-        const char *name;
-        pto_status_t (*apply)(pto_machine_t *, pto_error_t *);
-    } named[] = {{"gpudirect", use_gpudirect},
-                 {"GPU links", pto_speed_up_gpu_links},
-                 {"host links", pto_speed_up_host_links}};
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (strcmp(text, named[i].name) == 0)
-            return named[i].apply(options->machine, err);
+/* An upgrade as one prediction has it. */
+typedef struct {
+    const pto_upgrade_t *upgrade;
+    int64_t procs_per_gpu; /* where the question leaves it open; 0: an equal share of the cores */
+    bool all_hidden;       /* computation hides all communication without it */
+    char *note;            /* what a change assumes */
+} variant_t;
+
+static bool stays_on_node(const pto_scenario_t *scenario) {
+    bool stays = scenario->nodes.count > 0 || scenario->layout.nodes == 1;
+    for (int64_t i = 0; i < scenario->nodes.count; i++)
+        stays = stays && scenario->nodes.value[i] == 1;
+    return stays;
+}
+
+static pto_status_t use_twice_the_nics(pto_options_t *options, pto_error_t *err) {
+    pto_status_t status = pto_what_if("injection.*=/2", &options->scenario, options->machine, err);
+    if (status != PTO_ERR_NOT_FOUND)
+        return status;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s",
+                         stays_on_node(&options->scenario)
+                             ? "no message leaves the node"
+                             : "not priced: the machine file has no rate of a node's NICs (injection)");
+}
+
+static pto_status_t change_one(const char *text, const variant_t *variant, pto_options_t *options,
+                               pto_error_t *err) {
+    bool gpudirect = strcmp(text, "gpudirect") == 0;
+    if (gpudirect && stays_on_node(&options->scenario))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message leaves the node");
+    if (gpudirect)
+        return pto_add_gpudirect(options->machine, variant->note, err);
+    if (strcmp(text, "NICs") == 0)
+        return use_twice_the_nics(options, err);
+    if (strcmp(text, "GPU links") == 0)
+        return pto_speed_up_gpu_links(options->machine, err);
+    if (strcmp(text, "host links") == 0)
+        return pto_speed_up_host_links(options->machine, err);
     return pto_what_if(text, &options->scenario, options->machine, err);
 }
 
-/* At least one change of an upgrade must match; a machine need not have all that some have. */
+/* At least one change of an upgrade must match; a machine need not have all that some have. What cannot be
+ * priced saves nothing where nothing is left to save. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
-    const pto_upgrade_t *upgrade = context;
+    const variant_t *variant = context;
+    pto_layout_t *layout = &options->scenario.layout;
     pto_status_t first = PTO_OK;
     int applied = 0;
     keep_processes(options);
-    for (int i = 0; i < upgrade->change_count; i++) {
+    for (int i = 0; i < variant->upgrade->change_count; i++) {
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t status = change_one(upgrade->change[i], options, &fault);
-        applied += status == PTO_OK;
+        pto_status_t status = change_one(variant->upgrade->change[i], variant, options, &fault);
+        applied += status == PTO_OK || (variant->all_hidden && pto_text_begins(fault.message, "not priced"));
         if (status != PTO_OK && first == PTO_OK) {
             first = status;
             *err = fault;
         }
     }
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = variant->procs_per_gpu;
     if (applied > 0)
         *err = (pto_error_t){.status = PTO_OK};
     return applied > 0 ? PTO_OK : first;
@@ -130,16 +105,23 @@ bool pto_outcome_seconds(const pto_outcome_t *outcome, int64_t point, double *se
     return winner >= 0;
 }
 
+static void add_up(pto_outcome_t *outcome) {
+    outcome->priced_points = 0;
+    outcome->seconds = 0;
+    for (int64_t point = 0; point < outcome->predictions.point_count; point++) {
+        double seconds = 0;
+        outcome->priced_points += pto_outcome_seconds(outcome, point, &seconds);
+        outcome->seconds += seconds;
+    }
+}
+
 static pto_status_t predict_scenario(const pto_arguments_t *given, pto_outcome_t *outcome, pto_error_t *err) {
     pto_options_t *options = &outcome->options;
     pto_status_t status = pto_options_open(given, options, err);
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &outcome->predictions, err);
-    for (int64_t point = 0; status == PTO_OK && point < outcome->predictions.point_count; point++) {
-        double seconds = 0;
-        outcome->priced_points += pto_outcome_seconds(outcome, point, &seconds);
-        outcome->seconds += seconds;
-    }
+    if (status == PTO_OK)
+        add_up(outcome);
     return status;
 }
 
@@ -158,20 +140,84 @@ static pto_status_t predict_workload(const pto_arguments_t *given, pto_outcome_t
     return status;
 }
 
-pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                                 pto_outcome_t *outcome, pto_error_t *err) {
-    union {
-        const pto_upgrade_t *given;
-        void *context;
-    } borrowed = {.given = upgrade}; /* a context may be changed, and this one is not */
+static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto_outcome_t *outcome,
+                            pto_error_t *err) {
+    const pto_upgrade_t *upgrade = variant.upgrade;
     *outcome = (pto_outcome_t){.name = upgrade ? upgrade->name : "as it is",
                                .cost = upgrade ? upgrade->cost : 0,
                                .of_workload = given->operand_count > 0 && pto_is_workload(given->operand[0])};
+    variant.note = outcome->note;
     if (upgrade)
-        outcome->options.variant = (pto_variant_t){.change = change, .context = borrowed.context};
+        outcome->options.variant = (pto_variant_t){.change = change, .context = &variant};
     pto_status_t status =
         outcome->of_workload ? predict_workload(given, outcome, err) : predict_scenario(given, outcome, err);
+    outcome->options.variant = (pto_variant_t){0};
     outcome->applies = status == PTO_OK;
+    return status;
+}
+
+/* --- more processes ------------------------------------------------------------------------------------- */
+
+/* Each point of a scenario is a job of its own, with the number of processes that is faster there. */
+static void take_faster_points(pto_outcome_t *outcome, pto_outcome_t *other) {
+    pto_predictions_t *own = &outcome->predictions, *others = &other->predictions;
+    if (own->point_count != others->point_count || own->strategy_count != others->strategy_count)
+        return;
+    for (int64_t point = 0; point < own->point_count; point++) {
+        double seconds, other_s;
+        if (!pto_outcome_seconds(other, point, &other_s) ||
+            (pto_outcome_seconds(outcome, point, &seconds) && seconds <= other_s))
+            continue;
+        for (int64_t i = point * own->strategy_count; i < (point + 1) * own->strategy_count; i++) {
+            pto_prediction_t kept = own->prediction[i];
+            own->prediction[i] = others->prediction[i];
+            others->prediction[i] = kept;
+        }
+    }
+    add_up(outcome);
+}
+
+static const pto_layout_t *layout_of(const pto_outcome_t *outcome) {
+    return outcome->of_workload ? &outcome->workload.layout : &outcome->options.scenario.layout;
+}
+
+/* More cores allow more processes and require none: predict with as many as before, too. A step is one job.
+ */
+static void try_processes_as_before(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
+                                    const pto_outcome_t *as_it_is, pto_outcome_t *outcome) {
+    const variant_t variant = {.upgrade = upgrade, .procs_per_gpu = layout_of(as_it_is)->procs_per_gpu};
+    pto_outcome_t other = {.name = NULL};
+    if (layout_of(outcome)->in_host || variant.procs_per_gpu == layout_of(outcome)->procs_per_gpu)
+        return;
+    pto_error_t fault = {.status = PTO_OK};
+    bool applies = predict(given, variant, &other, &fault) == PTO_OK;
+    if (applies && !outcome->of_workload) {
+        take_faster_points(outcome, &other);
+    } else if (applies && other.seconds < outcome->seconds) {
+        pto_outcome_t slower = *outcome;
+        *outcome = other;
+        other = slower;
+        outcome->step.workload = &outcome->workload;
+        other.step.workload = &other.workload;
+    }
+    pto_outcome_fini(&other);
+}
+
+/* What communication takes longer than the computation that hides it is all that a step can save. */
+static double most_saved(const pto_outcome_t *as_it_is) {
+    return as_it_is->of_workload ? as_it_is->step.mix.exposed_s : as_it_is->seconds;
+}
+
+/* A saving is shown in tenths of a percent. */
+static double least_saving(const pto_outcome_t *as_it_is) { return 0.0005 * as_it_is->seconds; }
+
+pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
+                                 const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err) {
+    const variant_t variant = {.upgrade = upgrade,
+                               .all_hidden = as_it_is && most_saved(as_it_is) < least_saving(as_it_is)};
+    pto_status_t status = predict(given, variant, outcome, err);
+    if (status == PTO_OK && as_it_is)
+        try_processes_as_before(given, upgrade, as_it_is, outcome);
     return status;
 }
 
@@ -276,11 +322,8 @@ static double seconds_of_calls(const search_t *search, const pto_outcome_t *as_i
     return seconds;
 }
 
-/* A saving is shown in tenths of a percent. */
-static const double least_share = 0.0005;
-
 void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *own) {
-    const double least_s = least_share * as_it_is->seconds;
+    const double least_s = least_saving(as_it_is);
     bool saves = own->saved_s >= least_s;
     for (int i = 0; i < PTO_UNTOUCHED_MAX && own->applies && own->reason[0] == '\0'; i++) {
         const pto_untouched_t *untouched = &upgrade->untouched[i];
@@ -289,12 +332,14 @@ void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgra
         search_t search = {untouched, as_it_is->options.machine, own->options.machine};
         double seconds = as_it_is->of_workload ? seconds_of_calls(&search, as_it_is)
                                                : seconds_of_points(&search, &as_it_is->predictions);
-        if (seconds / 2 < least_s)
+        if (fmin(seconds / 2, most_saved(as_it_is)) < least_s)
             continue;
         snprintf(own->reason, sizeof own->reason, "%s: %s", saves ? "saves that at least" : "not priced",
                  untouched->why);
         own->applies = saves;
     }
+    if (own->applies && own->reason[0] == '\0' && own->note[0])
+        memcpy(own->reason, own->note, sizeof own->reason);
 }
 
 double pto_outcome_worth(const pto_outcome_t *outcome) {

@@ -19,13 +19,15 @@ typedef struct {
     int64_t priced_points;         /* of these, those that `seconds` has */
     pto_workload_t workload;
     pto_step_prediction_t step;         /* of a workload, by the cheapest routes */
-    char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply, or saves more than is priced; else "" */
+    char note[PTO_ERROR_MESSAGE_MAX];   /* what its price assumes; else "" */
+    char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply, saves more than is priced, or `note` */
 } pto_outcome_t;
 
-/* Predict what the arguments ask for, with an upgrade or as it is (NULL). `outcome` is to be freed in any
- * case. Errors: those of reading, binding and predicting. */
+/* Predict what the arguments ask for, with an upgrade of the machine `as_it_is` or without (both NULL). With
+ * more cores, the faster of more processes and as many as before. `outcome` is to be freed in any case.
+ * Errors: those of reading, binding and predicting. */
 pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                                 pto_outcome_t *outcome, pto_error_t *err);
+                                 const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err);
 void pto_outcome_fini(pto_outcome_t *outcome);
 
 /* How many points of a scenario are left out of the sums, and why; "" if none is. Returns `text`. */
@@ -35,7 +37,7 @@ const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERR
 bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *own);
 
 /* An upgrade that saves nothing does not apply if the picks rest on parameters which it should change and
- * cannot, with the reason; one that saves something says so. */
+ * cannot, with the reason; one that saves something says so. Else its reason is what it assumes. */
 void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *own);
 
 /* What an upgrade saves of what it costs; without costs, what it saves. */

@@ -165,7 +165,7 @@ static const struct {
     pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } standard[] = {
     {"twice the NICs",
-     {"injection.*=/2"},
+     {"NICs"},
      {{"nccl.", "NCCL was measured with the NICs as they are", PTO_BETWEEN_NODES},
       {"messages.cpu.off_node.", one_nic, PTO_ALWAYS},
       {"messages.gpu.off_node.", one_nic, PTO_ALWAYS}}},

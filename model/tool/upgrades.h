@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     char *name;
     int change_count;
-    char **change; /* each as after --what-if; or "gpudirect", "GPU links", "host links" (upgrade_links.h) */
+    char **change; /* each as after --what-if; or "NICs", "gpudirect", "GPU links", "host links" */
     double cost;   /* in whatever unit; 0: not given */
     pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } pto_upgrade_t;

@@ -5,3 +5,5 @@ portolan pick --machine "$dir/mine.yaml" --collective allreduce --nodes 4 --byte
 new --host-memory-bandwidth 8xDDR5-4800 --host-memory 512GiB --out "$dir/memory.yaml"; grep -n memory "$dir/memory.yaml"; new --force --out "$dir/mine.yaml"
 for machine in mine memory; do portolan predict --machine "$dir/$machine.yaml" --memory host --nodes 1 --collective allreduce --bytes 64MiB | tail -n +4; done
 new --host-memory-bandwidth 8xDDR5; new --host-memory-bandwidth 300; new --gpu-link nvlink9; new --nic '0 GB/s'; new --name 'a"b'; new --gpus 99; new --nics 4; portolan machine; echo "exit $?"; portolan machine new --name x; echo "exit $?"; new --out README.md
+# With GPUDirect, bytes cross PCIe and a NIC: the slower of both.
+portolan machine new --name slow-pcie --gpus 2 --cores 32 --host-link pcie3 --nics 2 --nic '200 Gbit/s' | sed -n '/H200s over TCP/,/^copies/p'

@@ -22,3 +22,12 @@ what_if --what-if 'messages.cpu.off_node.*=/2' --what-if 'injection.*=100 GB/s'
 portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'copies.*=5 us' 2>&1
 portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'node.*=2' 2>&1
 portolan pick scenarios/problems/alltoall-summit.yaml --what-if '*.gamma=2' 2>&1
+# Names without their units, where nothing matches with them; what is between nodes is a network's.
+what_if --what-if 'copies.*.beta=/2'
+what_if --what-if 'network.*.beta=/2'
+what_if --what-if 'injection.*.beta=/2' --what-if 'messages.*.off_node.*.beta=/2'
+portolan predict scenarios/problems/alltoall-summit.yaml --nodes 2:8:4 --bytes 64KiB --what-if 'network.*.beta=/1:/4' | sed -n '/^# rows/p; /^\//p'
+printf 'upgrades:\n  - {name: a network twice as fast, what_if: "network.*.beta=/2"}\n' >"$folder/upgrades.yaml"
+portolan upgrade scenarios/problems/alltoall-summit.yaml --bytes 64KiB --upgrades "$folder/upgrades.yaml" | sed -n '/^a network/p'
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'copies.*.bet=/2' 2>&1
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'network.*.flag=/2' 2>&1

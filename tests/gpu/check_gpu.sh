@@ -65,12 +65,13 @@ fi
 
 # --- running: what does not need the whole machine runs beside other checks, for results don't depend on time
 
-# run SECONDS PROCESSES PROGRAM ARGUMENTS...
+# run SECONDS PROCESSES PROGRAM ARGUMENTS... Jobs that begin and end at the same time must not share a session
+# folder: one removes what another is making (Open MPI 4.1).
 run() {
     local limit=$1 processes=$2
     shift 2
     timeout -k 5 "$limit" mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 "${transport[@]}" \
-        --mca mpi_yield_when_idle 1 "$@"
+        --mca orte_tmpdir_base "$(mktemp -d "$work/mpiXXXX")" --mca mpi_yield_when_idle 1 "$@"
 }
 
 names=() # of the checks under way, in order

@@ -405,14 +405,11 @@ static bool equal_values(pto_datatype_t datatype, const std::vector<char> &one,
 struct in_kernel {
     const program &all;
     const op &now;
-    bool lines, simple;
+    bool lines;
     template <typename T, typename Op> void of() const {
         if (lines)
             each_line_thread(all, [&](unsigned number, const lines_run &run) {
-                if (simple)
-                    reduce_lines<LINES_SIMPLE, T>(now, number, run, operation<Op>(all.by));
-                else
-                    reduce_lines<LINES_ANY_FORM, T>(now, number, run, operation<Op>(all.by));
+                reduce_lines<T>(now, number, run, operation<Op>(all.by));
             });
         else
             each_thread(all, [&](const part *own) { reduce<T>(own, now, operation<Op>(all.by)); });
@@ -442,8 +439,7 @@ static void check_type(pto_datatype_t datatype, pto_op_t by, unsigned inputs, un
     all.by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(by)};
     const std::vector<std::vector<char>> before = pieces.memory;
     const op now = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), count, copies);
-    with_operation(datatype, by,
-                   in_kernel{all, now, lines, inputs <= 2 && bytes % UNIT_BYTES == 0 && shift == 0});
+    with_operation(datatype, by, in_kernel{all, now, lines});
     for (unsigned i = 0; i < count; i = i == 0 ? 1 + inputs : i + 1) {
         if (!equal_values(datatype, data_in(pieces, i), wanted))
             fail_msg("%s of %u %s in %zu bytes, lines %d, shift %u, target %u of %u", pto_op_name(by), inputs,
@@ -521,10 +517,7 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
     const std::vector<std::vector<char>> before = pieces.memory;
     const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1 + random_below(3));
     const op now = make_op(PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), 2 * pairs);
-    const bool simple = pairs <= 2 && bytes % UNIT_BYTES == 0 && shift == 0;
-    each_line_thread(all, [&](unsigned number, const lines_run &run) {
-        simple ? copy_lines<LINES_SIMPLE>(now, number, run) : copy_lines<LINES_ANY_FORM>(now, number, run);
-    });
+    each_line_thread(all, [&](unsigned number, const lines_run &run) { copy_lines(now, number, run); });
     for (unsigned pair = 0; pair < pairs; pair++) {
         assert_true(data_in(pieces, 2 * pair + 1) == wanted[pair]);
         assert_true(same_outside(pieces, 2 * pair + 1, before[2 * pair + 1]));
@@ -549,8 +542,7 @@ static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **)
     all.states = &state;
     all.patience_ms = 3;
     clock_ns = gave_up = 0;
-    each_line_thread(
-        all, [&](unsigned number, const lines_run &run) { copy_lines<LINES_ANY_FORM>(copies, number, run); });
+    each_line_thread(all, [&](unsigned number, const lines_run &run) { copy_lines(copies, number, run); });
     assert_int_equal(clock_ns / 1000000, 4 + 15); /* the other lines' waits find out at their first look */
     assert_true(told[0] == 0 && told[1] == 1 && gave_up == 1 && state.gave_up_in == RUN);
 }
@@ -652,13 +644,12 @@ static void a_vector_into_all_lines_and_their_sum_are_right(void **) {
                 sum.kind = PTO_KERNEL_REDUCE;
                 const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
                 const std::vector<char> vector = data_in(pieces, 0);
-                each_line_thread(all, [&](unsigned number, const lines_run &run) {
-                    copy_lines<LINES_ANY_FORM>(out, number, run);
-                });
+                each_line_thread(
+                    all, [&](unsigned number, const lines_run &run) { copy_lines(out, number, run); });
                 for (unsigned k = 1; k < count; k++)
                     assert_true(data_in(pieces, k) == vector);
                 each_line_thread(all, [&](unsigned number, const lines_run &run) {
-                    reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
+                    reduce_lines<uint32_t>(sum, number, run, plus_unsigned());
                 });
                 assert_true(data_in(pieces, 0) == sums_of(std::vector<std::vector<char>>(members, vector)));
             }
@@ -680,7 +671,7 @@ static void a_sum_beside_lines_may_overwrite_any_source(void **) {
                 all.operands[own] = all.operands[0];
                 const op sum = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), 1 + members);
                 each_line_thread(all, [&](unsigned number, const lines_run &run) {
-                    reduce_lines<LINES_ANY_FORM, uint32_t>(sum, number, run, plus_unsigned());
+                    reduce_lines<uint32_t>(sum, number, run, plus_unsigned());
                 });
                 assert_true(data_in(pieces, 0) == sums_of(values));
             }
@@ -824,6 +815,96 @@ static void lines_are_beside_nothing_that_another_kernel_runs(void **) {
     assert_false(can_run_lines(&program));
 }
 
+/* Two ops of whole units that are an exchange, until one thing is another one. */
+struct some_exchange {
+    char memory[4][1024];
+    char *lines[2];
+    pto_operand_t operands[5];
+    pto_kernel_op_t ops[2];
+    pto_kernel_program_t program;
+};
+
+static some_exchange *make_exchange(bool sums) {
+    alignas(16) static some_exchange one;
+    alignas(16) static char lines[2][2048];
+    one = {};
+    const auto data = [](char *at) { return pto_operand_t{{at, 0, false}, 512, pto_rows_of(512)}; };
+    const auto in_lines = [](char *at) {
+        return pto_operand_t{{at, at == lines[0] ? 640 : 1024, true}, 512, pto_rows_of(512)};
+    };
+    one.lines[0] = lines[0], one.lines[1] = lines[1];
+    one.operands[0] = data(one.memory[0]);
+    one.operands[1] = in_lines(lines[0]);
+    one.operands[2] = sums ? data(one.memory[1]) : in_lines(lines[1]);
+    one.operands[3] = data(sums ? one.memory[0] : one.memory[1]);
+    one.operands[4] = in_lines(lines[1]);
+    one.ops[0] = {PTO_KERNEL_SPREAD, 0, 2, 0};
+    one.ops[1] = {sums ? PTO_KERNEL_REDUCE : PTO_KERNEL_MOVE, 2, sums ? 3 : 2, 0};
+    one.program.ops = one.ops, one.program.op_count = 2;
+    one.program.operands = one.operands, one.program.operand_count = sums ? 5 : 4;
+    one.program.op = PTO_OP_PROD;
+    return &one;
+}
+
+static void an_exchange_is_told_by_what_its_ops_do(void **) {
+    for (bool sums : {false, true}) {
+        some_exchange *one = make_exchange(sums);
+        assert_true(is_exchange(&one->program));
+        const exchange all = exchange_of(&one->program);
+        assert_ptr_equal(all.sent, one->memory[0]);
+        assert_ptr_equal(all.own, one->memory[0]);
+        assert_ptr_equal(all.target, one->memory[1]);
+        assert_ptr_equal(all.to, one->lines[0]);
+        assert_ptr_equal(all.from, one->lines[1]);
+        assert_true(all.kept == nullptr && all.to_apart_bytes == 640 && all.from_apart_bytes == 1024);
+        assert_true(all.units == 32 && all.sums == sums && all.own_first == sums);
+        assert_int_equal(all.by.op, PTO_OP_PROD);
+        for (pto_operand_t &operand : one->operands)
+            operand.bytes = 504;
+        assert_false(is_exchange(&one->program)); /* not whole units */
+        make_exchange(sums)->operands[1].bytes = 256;
+        assert_false(is_exchange(&one->program));
+        make_exchange(sums)->operands[0].spot.at = one->memory[0] + 4;
+        assert_false(is_exchange(&one->program));
+        make_exchange(sums)->operands[1].spot.lines = false;
+        assert_false(is_exchange(&one->program));
+        make_exchange(sums)->program.op_count = 1;
+        assert_false(is_exchange(&one->program));
+        make_exchange(sums)->ops[0].count = 1; /* nothing is sent */
+        assert_false(is_exchange(&one->program));
+    }
+    some_exchange *one = make_exchange(true);
+    std::swap(one->operands[3], one->operands[4]);
+    assert_true(is_exchange(&one->program) && !exchange_of(&one->program).own_first);
+    one->operands[3] = one->operands[4];
+    assert_false(is_exchange(&one->program)); /* a sum without lines */
+}
+
+static void a_result_of_an_exchange_does_not_lie_across_a_vector(void **) {
+    for (bool sums : {false, true}) {
+        some_exchange *one = make_exchange(sums);
+        pto_operand_t *target = one->operands + (sums ? 2 : 3);
+        target->spot.at = one->memory[0];
+        assert_true(is_exchange(&one->program)); /* in place */
+        for (int offset : {-496, -16, 16, 496}) {
+            target->spot.at = one->memory[0] + 512 + offset;
+            one->operands[0].spot.at = one->memory[0] + 512;
+            assert_false(is_exchange(&one->program));
+        }
+        target->spot.at = one->memory[0];
+        assert_true(is_exchange(&one->program)); /* side by side */
+    }
+    some_exchange *one = make_exchange(false);
+    one->ops[0] = {PTO_KERNEL_SPREAD, 0, 3, 0}; /* also to where arrives what the other GPU sends */
+    one->ops[1].first = 3;
+    one->operands[4] = one->operands[3], one->operands[3] = one->operands[2];
+    one->operands[2] = one->operands[4];
+    one->program.operand_count = 5;
+    assert_false(is_exchange(&one->program));
+    one->operands[2].spot.at = one->memory[2];
+    assert_true(is_exchange(&one->program) && exchange_of(&one->program).kept == one->memory[2]);
+}
+
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
@@ -843,6 +924,8 @@ int main() {
         cmocka_unit_test(a_program_is_cut_at_its_waits),
         cmocka_unit_test(a_program_with_lines_is_cut_behind_the_first_that_reads_some),
         cmocka_unit_test(a_limit_in_ms_is_never_rounded_to_none),
+        cmocka_unit_test(an_exchange_is_told_by_what_its_ops_do),
+        cmocka_unit_test(a_result_of_an_exchange_does_not_lie_across_a_vector),
         cmocka_unit_test(lines_are_beside_nothing_that_another_kernel_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

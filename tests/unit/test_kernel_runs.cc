@@ -16,7 +16,7 @@ extern "C" {
 
 /* A run needs not all of it. */
 #pragma GCC diagnostic ignored "-Wunused-function"
-#include "kernel_run.cuh"
+#include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
 
 /* --- programs ------------------------------------------------------------------------------------------- */
@@ -24,9 +24,17 @@ extern "C" {
 struct plus_unsigned {
     uint32_t operator()(uint32_t one, uint32_t other) const { return one + other; }
 };
+/* Shows the order. */
+struct minus_unsigned {
+    uint32_t operator()(uint32_t one, uint32_t other) const { return one - other; }
+};
+template <> minus_unsigned operation<minus_unsigned>(chosen) { return {}; }
 template <> plus_unsigned operation<plus_unsigned>(chosen) { return {}; }
 
 enum flag_t { READY, DONE, FLAGS };
+
+/* What becomes of the inputs. */
+enum result_t { SUM, DIFFERENCE, HALF_OF_DIFFERENCE, COPIES };
 
 /* One GPU's memory and program. */
 struct member {
@@ -37,6 +45,10 @@ struct member {
     std::vector<pto_operand_t> operands;
     std::vector<operand> more;
     program all;
+    exchange both; /* where the program is one */
+    bool exchanges;
+    bool in_place; /* the result replaces the input */
+    result_t result;
     std::vector<block_state> states;
     unsigned through;
     uint64_t ended[2];
@@ -50,6 +62,7 @@ struct job {
     unsigned members, blocks, slices;
     size_t count; /* elements of a vector */
     bool lines;
+    bool in_place; /* of the last member; all whose programs can */
     uint64_t runs;
     uint32_t patience_ms;
     std::vector<bool> absent;
@@ -147,6 +160,57 @@ static void gather_when_ready(job &all, unsigned me) {
     add_op(all.of[me], PTO_KERNEL_REDUCE, sum);
 }
 
+static pto_operand_t lines_of(job &all, unsigned me) {
+    const int64_t apart = static_cast<int64_t>(all.of[me].gathered.size() / 2 * sizeof(uint32_t));
+    return whole(all.of[me].gathered.data(), all.count * sizeof(uint32_t), apart, true);
+}
+
+/* Two GPUs: each stores its vector to the other and subtracts the second from the first. */
+static void subtract(job &all, unsigned me) {
+    member &own = all.of[me];
+    own.result = DIFFERENCE;
+    const pto_operand_t in = whole(own.in.data(), all.count * sizeof(uint32_t));
+    const pto_operand_t out =
+        whole(own.in_place ? own.in.data() : own.out.data(), all.count * sizeof(uint32_t));
+    add_op(own, PTO_KERNEL_SPREAD, {in, lines_of(all, 1 - me)});
+    if (me == 0)
+        add_op(own, PTO_KERNEL_REDUCE, {out, in, lines_of(all, 0)});
+    else
+        add_op(own, PTO_KERNEL_REDUCE, {out, lines_of(all, 1), in});
+}
+
+/* The same of one half each; the other one is stored to the other GPU. */
+static void subtract_halves(job &all, unsigned me) {
+    member &own = all.of[me];
+    own.result = HALF_OF_DIFFERENCE;
+    const size_t bytes = all.count / 2 * sizeof(uint32_t);
+    const auto half = [&](unsigned i) { return whole(&own.in[i * all.count / 2], bytes); };
+    pto_operand_t out = whole(own.out.data(), bytes), to = lines_of(all, 1 - me), from = lines_of(all, me);
+    to.bytes = from.bytes = static_cast<int64_t>(bytes);
+    add_op(own, PTO_KERNEL_MOVE, {half(1 - me), to});
+    if (me == 0)
+        add_op(own, PTO_KERNEL_REDUCE, {out, half(0), from});
+    else
+        add_op(own, PTO_KERNEL_REDUCE, {out, from, half(1)});
+}
+
+/* Two GPUs: each gets both vectors, in one op or in two. */
+static void copy_both(job &all, unsigned me) {
+    member &own = all.of[me];
+    const size_t bytes = all.count * sizeof(uint32_t);
+    own.result = COPIES;
+    own.out.resize(2 * all.count);
+    const pto_operand_t in = whole(own.in.data(), bytes), lines = lines_of(all, 1 - me);
+    const pto_operand_t kept = whole(&own.out[me * all.count], bytes),
+                        target = whole(&own.out[(1 - me) * all.count], bytes);
+    if (all.blocks % 2) {
+        add_op(own, PTO_KERNEL_SPREAD, {in, kept, lines});
+        add_op(own, PTO_KERNEL_MOVE, {lines_of(all, me), target});
+    } else {
+        add_op(own, PTO_KERNEL_MOVE, {in, lines, lines_of(all, me), target, in, kept});
+    }
+}
+
 /* As kernel_cuda.cu does it. */
 static void translate_all(const job &all, member &own) {
     pto_kernel_program_t from = {};
@@ -166,6 +230,9 @@ static void translate_all(const job &all, member &own) {
         else
             own.more.push_back(one);
     }
+    own.exchanges = all.lines && is_exchange(&from);
+    if (own.exchanges)
+        own.both = exchange_of(&from);
     own.all.more = own.more.data();
     own.all.op_count = static_cast<uint16_t>(from.op_count);
     own.all.operand_count = static_cast<uint16_t>(from.operand_count);
@@ -183,14 +250,28 @@ static uint32_t value(uint64_t run, unsigned owner, size_t i) {
     return static_cast<uint32_t>(run * 1000003 + owner * 77777 + i * 13);
 }
 
-static bool is_right(const job &all, const member &own, uint64_t run) {
-    for (size_t i = 0; i < all.count; i++) {
-        uint32_t sum = 0;
-        for (unsigned owner = 0; owner < all.members; owner++)
-            sum += value(run, owner, i);
-        if (own.out[i] != sum)
+/* Element i of GPU `me`'s result. */
+static uint32_t wanted(const job &all, unsigned me, result_t result, uint64_t run, size_t i) {
+    if (result == COPIES)
+        return value(run, static_cast<unsigned>(i / all.count), i % all.count);
+    if (result == HALF_OF_DIFFERENCE)
+        i += me * all.count / 2;
+    if (result != SUM)
+        return value(run, 0, i) - value(run, 1, i);
+    uint32_t sum = 0;
+    for (unsigned owner = 0; owner < all.members; owner++)
+        sum += value(run, owner, i);
+    return sum;
+}
+
+static bool is_right(const job &all, unsigned me, uint64_t run) {
+    const member &own = all.of[me];
+    const size_t count = own.result == COPIES               ? 2 * all.count
+                         : own.result == HALF_OF_DIFFERENCE ? all.count / 2
+                                                            : all.count;
+    for (size_t i = 0; i < count; i++)
+        if ((own.in_place ? own.in : own.out)[i] != wanted(all, me, own.result, run, i))
             return false;
-    }
     return true;
 }
 
@@ -199,7 +280,7 @@ static bool is_right(const job &all, const member &own, uint64_t run) {
 static bool next_run(job &all, unsigned me) {
     member &own = all.of[me];
     if (own.run > 0 && own.ended[1] == 0)
-        own.wrong += !is_right(all, own, own.run);
+        own.wrong += !is_right(all, me, own.run);
     if (own.run > 0 && own.all.tells)
         assert_int_equal(own.ended[0], own.run);
     if (own.run == all.runs || all.absent[me])
@@ -207,8 +288,9 @@ static bool next_run(job &all, unsigned me) {
     own.run++;
     own.all.run = all.patience_ms == 0 && own.run % 2 ? own.run : 0;
     own.all.tells = all.patience_ms == 0;
+    std::fill(own.out.begin(), own.out.end(), 0);
     for (size_t i = 0; i < all.count; i++)
-        own.in[i] = value(own.run, me, i), own.out[i] = 0;
+        own.in[i] = value(own.run, me, i);
     return true;
 }
 
@@ -224,6 +306,7 @@ static void prepare(job &all, build_t build) {
         own.flags.resize(FLAGS * all.members * all.blocks * all.slices);
         own.states.resize(all.blocks);
     }
+    all.of[all.members - 1].in_place = all.in_place;
     for (unsigned me = 0; me < all.members; me++)
         build(all, me), translate_all(all, all.of[me]);
 }
@@ -239,9 +322,15 @@ static void run(job &all) {
         gpu.next = [&all, me] { return next_run(all, me); };
         gpu.kernel = [&all, &own](unsigned block) {
             own.line_operands[block].resize(OPERANDS_MAX);
-            if (all.lines)
-                run_with_lines<LINES_ANY_FORM, uint32_t, plus_unsigned>(own.all,
-                                                                        own.line_operands[block].data());
+            static_cast<ledger &>(own.both) = own.all;
+            if (own.exchanges && own.both.sums)
+                run_exchange<sum_of_both<uint32_t, minus_unsigned>>(own.both);
+            else if (own.exchanges)
+                run_exchange<copies_of_both>(own.both);
+            else if (own.result == DIFFERENCE)
+                run_with_lines<uint32_t, minus_unsigned>(own.all, own.line_operands[block].data());
+            else if (all.lines)
+                run_with_lines<uint32_t, plus_unsigned>(own.all, own.line_operands[block].data());
             else
                 run_with_flags<uint32_t, plus_unsigned>(own.all, own.tables[block]);
         };
@@ -283,6 +372,34 @@ static void runs_with_lines_are_right_with_any_blocks_and_slices(void **) {
                 check_job(gather, members, blocks, slices, true);
 }
 
+/* Vectors of whole units, also fewer than there are threads. */
+static void exchanges_are_right_with_any_blocks(void **) {
+    for (build_t build : {subtract, subtract_halves, copy_both})
+        for (unsigned blocks : {1u, 2u, 3u})
+            for (int i = 0; i < 4; i++) {
+                job all = made(2, blocks, 1, true, 5);
+                all.count = 8 * (1 + random_below(i < 2 ? 10 : 200));
+                all.in_place = build == subtract && i % 2 != 0;
+                prepare(all, build);
+                assert_true(all.of[0].exchanges && all.of[1].exchanges);
+                run(all);
+                for (const member &own : all.of)
+                    assert_true(own.run == all.runs && own.wrong == 0);
+            }
+}
+
+/* One GPU whose addresses don't allow wide accesses runs another kernel. */
+static void an_exchange_understands_the_other_kernel(void **) {
+    for (build_t build : {subtract, copy_both}) {
+        job all = made(2, 1 + random_below(2), 1 + random_below(2), true, 4);
+        all.count = 4 * (1 + random_below(300));
+        prepare(all, build);
+        all.of[1].exchanges = false;
+        run(all);
+        assert_true(all.of[0].exchanges && all.of[0].wrong == 0 && all.of[1].wrong == 0);
+    }
+}
+
 /* More than a launch has room for. */
 static void operands_in_a_table_are_found(void **) { check_job(split, 6, 1, 2, false); }
 
@@ -320,15 +437,37 @@ static void a_gpu_that_gives_up_does_nothing_more(void **) {
     }
 }
 
+/* It stores no lines in the runs after that. */
+static void an_exchange_that_gives_up_stores_nothing_more(void **) {
+    for (build_t build : {subtract, copy_both}) {
+        job all = made(2, 2, 1, true, 3);
+        all.count = 4 * (1 + random_below(300));
+        all.patience_ms = 1;
+        prepare(all, build);
+        all.absent[1] = true;
+        run(all);
+        for (const block_state &state : all.of[0].states)
+            assert_true(state.last_run == 3 && state.gave_up_in <= 1);
+        assert_true(all.of[0].states[0].gave_up_in == 1 && all.of[0].ended[1] == 1);
+        const std::vector<uint32_t> &lines = all.of[1].gathered; /* run 2's, then those of runs 1 and 3 */
+        const auto odd = lines.begin() + static_cast<ptrdiff_t>(lines.size() / 2);
+        assert_true(std::all_of(lines.begin(), odd, [](uint32_t word) { return word == 0; }));
+        const uint8_t tag = static_cast<uint8_t>(*(odd + static_cast<ptrdiff_t>(all.count)));
+        assert_int_equal(tag >> PTO_TAG_SHIFT, 1);
+    }
+}
+
 /* However late GPUs are: a run that ends without giving up has the right result. */
 static void no_run_that_does_not_give_up_is_wrong(void **) {
     unsigned gave_up = 0, late = 0, runs = 0;
-    static const build_t builds[] = {read_all, split, gather_when_ready, gather, gather};
-    for (int i = 0; i < 20; i++) {
-        job all = made(2 + random_below(2), 1, 1 + random_below(2), i % 5 == 4, 3);
-        all.count = all.members * (1 + random_below(100));
+    static const build_t builds[] = {read_all, split, gather_when_ready, gather, gather, subtract, copy_both};
+    for (int i = 0; i < 28; i++) {
+        const bool exchanges = i % 7 >= 5;
+        job all = made(exchanges ? 2 : 2 + random_below(2), 1, 1 + random_below(2), i % 7 >= 4, 3);
+        all.count = (exchanges ? 4 : all.members) * (1 + random_below(100));
         all.patience_ms = 1u << (4 + random_below(8));
-        prepare(all, builds[i % 5]);
+        prepare(all, builds[i % 7]);
+        assert_true(all.of[0].exchanges == exchanges);
         slow_gpu = random_below(all.members);
         slow_draws = 2 + static_cast<int>(random_below(5));
         run(all);
@@ -347,8 +486,11 @@ int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_with_flags_are_right_with_any_blocks_and_slices),
         cmocka_unit_test(runs_with_lines_are_right_with_any_blocks_and_slices),
+        cmocka_unit_test(exchanges_are_right_with_any_blocks),
+        cmocka_unit_test(an_exchange_understands_the_other_kernel),
         cmocka_unit_test(operands_in_a_table_are_found),
         cmocka_unit_test(a_gpu_that_gives_up_does_nothing_more),
+        cmocka_unit_test(an_exchange_that_gives_up_stores_nothing_more),
         cmocka_unit_test(no_run_that_does_not_give_up_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,7 +338,7 @@ static void wrong_types_and_names_are_refused(void **state) {
          17,
          {"nodes: '1K' is not a whole number"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes: 1.5\n", PTO_ERR_TYPE, 5, 8, {"bytes: '1.5'"}},
-        {ALLTOALL "layout: {nodes: 2}\nbytes: 64KB\n", PTO_ERR_TYPE, 5, 8, {"write KiB"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 64KB\n", PTO_ERR_TYPE, 5, 8, {"write 64KiB"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes:\n", PTO_ERR_TYPE, 5, 7, {"bytes:", "the value is empty"}},
         {ALLTOALL REST "strategies: three_step\n", PTO_ERR_TYPE, 6, 13, {"a list of strategies"}},
         {ALLTOALL REST "strategies: [[a]]\n", PTO_ERR_TYPE, 6, 14, {"the name of a strategy"}},

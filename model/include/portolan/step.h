@@ -93,6 +93,15 @@ typedef struct {
 pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                const pto_strategy_t *strategy, const pto_simulate_options_t *options,
                                pto_step_simulation_t *simulation, pto_error_t *err);
+/* Choose the mixes of calls at once by simulation: of the PTO_STEP_SETTLED cheapest mixes of each entry that
+ * computation does not hide, the fastest becomes the step's. Mixes that cannot be simulated within `limit`
+ * (0: its standard), or have more than half a million messages, are no candidates. Prices ask which resource
+ * is busiest and thus do not tell apart mixes that differ in the others. `*changed`: some entry has another
+ * mix than the cheapest. Errors: PTO_ERR_MEMORY, PTO_ERR_INTERRUPTED; the step is valid in any case. */
+enum { PTO_STEP_SETTLED = 4 };
+pto_status_t pto_step_settle(pto_step_prediction_t *step, const pto_machine_t *machine, int64_t limit,
+                             bool *changed, pto_error_t *err);
+
 void pto_step_simulation_fini(pto_step_simulation_t *simulation);
 
 PTO_API_END

@@ -11,10 +11,11 @@ PTO_API_BEGIN
 /* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
  * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
  * owners_per_gpu of the layout. In a key, * matches any text (copies.*.beta_s_per_byte=/2): all parameters
- * that match and have a value, limits of byte ranges and node.* aside. Values may have units
- * (pto_quantity_parse). A changed parameter loses its
- * interval, gets the line PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter
- * that the machine lacks.
+ * that match and have a value, limits of byte ranges and node.* aside. If none matches, names are compared
+ * without their units (copies.*.beta=/2; beta is injection.*.s_per_byte, too), and then `network.` stands for
+ * what is between nodes (network.*.beta=/2): messages.*.off_node, gap.cpu, gap.gpu, injection, network.
+ * Values may have units (pto_quantity_parse). A changed parameter loses its interval, gets the line
+ * PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter that the machine lacks.
  *
  * The scenario need not be bound, and must be checked and bound afterwards. On an error both are unchanged.
  * Errors: PTO_ERR_TYPE (not PARAMETER=VALUE, not a number), PTO_ERR_NOT_FOUND (no such parameter, with the

@@ -158,8 +158,9 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
     int bits = suffix_bits(suffix);
     if (end != text && bits < 0 && strchr(suffix_letters, toupper((unsigned char)*suffix)) &&
         strcasecmp(suffix + 1, "b") == 0)
-        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s': decimal units are not known; write KiB, MiB, ...",
-                             QUOTE_MAX, text);
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s': decimal units are not known; write %.*s%ciB",
+                             QUOTE_MAX, text, (int)(end - text < QUOTE_MAX ? end - text : QUOTE_MAX), text,
+                             toupper((unsigned char)*suffix));
     if (end == text || bits < 0)
         return refuse_number(text, "a number of bytes, such as 65536 or 64KiB", err);
     int64_t count = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "decide/step_internal.h"
 #include "machine/share.h"
 #include "portolan/progress.h"
 
@@ -382,6 +383,8 @@ static void mix_calls(pto_step_prediction_t *step, int *chosen) {
     }
     step->mix = add_up(step, NULL);
 }
+
+void pto_step_add_up_mix(pto_step_prediction_t *step) { step->mix = add_up(step, NULL); }
 
 pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
                               pto_step_prediction_t *step, pto_error_t *err) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "decide/step_internal.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/progress.h"
@@ -117,9 +118,10 @@ static bool touches(const entry_t *entry, const int64_t *member, int64_t count) 
 static bool spread(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
+        const int64_t *first = entry->member[i];
         int64_t size = members_of(call_of(entry, i));
-        for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
-            const int64_t *member = entry->member[i] + c * size;
+        for (int64_t c = 0; first && c < call_of(entry, i)->communicators.count; c++) {
+            const int64_t *member = first + c * size;
             if (!touches(entry, member, size))
                 continue;
             for (int64_t m = 0; m < size; m++) {
@@ -214,18 +216,39 @@ static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *opti
     return status;
 }
 
+static int64_t count_messages(const entry_t *entry) {
+    int64_t messages = 0;
+    for (int i = 0; i < entry->count; i++)
+        messages += pto_plan_size(entry->plan[i]).messages * entry->communicators[i] * entry->repeats[i];
+    return messages;
+}
+
 static void announce(const entry_t *entry, int number, const pto_simulate_options_t *options) {
     const pto_plan_t *plan = entry->plan[0];
     if (!options || !options->begin)
         return;
     pto_simulate_progress_t progress = {.cell = number,
                                         .cells = entry->step->workload->entry_count,
+                                        .messages = count_messages(entry),
                                         .strategy = plan->request.strategy->name,
                                         .algorithm = plan->request.algorithm->name};
-    for (int i = 0; i < entry->count; i++)
-        progress.messages +=
-            pto_plan_size(entry->plan[i]).messages * entry->communicators[i] * entry->repeats[i];
     options->begin(&progress);
+}
+
+/* The plans, ranks and repetitions of an entry, each of which stands for `*unit` of the workload's. */
+static pto_status_t prepare(entry_t *entry, int number, const pto_strategy_t *strategy, int64_t *unit,
+                            pto_error_t *err) {
+    pto_status_t status = collect(entry, number, err);
+    if (status != PTO_OK || entry->count == 0)
+        return status;
+    status = build(entry, strategy, err);
+    if (status == PTO_OK)
+        choose_nodes(entry);
+    for (int i = 0; i < entry->count && status == PTO_OK; i++)
+        status = place_ranks(entry, i, err);
+    if (status == PTO_OK)
+        *unit = choose_repeats(entry);
+    return status;
 }
 
 static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strategy_t *strategy,
@@ -233,31 +256,46 @@ static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strateg
                                    double *seconds, pto_error_t *err) {
     pto_simulation_t simulation;
     pto_error_t fault = {.status = PTO_OK};
-    pto_status_t status = collect(entry, number, err);
+    int64_t unit = 1;
+    pto_status_t status = prepare(entry, number, strategy, &unit, err);
     *seconds = 0;
     if (status != PTO_OK || entry->count == 0)
         return status;
     double *end_s = calloc((size_t)entry->count, sizeof *end_s);
     if (!end_s)
         return out_of_memory(err);
-    status = build(entry, strategy, err);
-    if (status == PTO_OK)
-        choose_nodes(entry);
-    for (int i = 0; i < entry->count && status == PTO_OK; i++)
-        status = place_ranks(entry, i, err);
-    if (status == PTO_OK) {
-        int64_t unit = choose_repeats(entry);
-        announce(entry, number, options);
-        status = run(entry, options, end_s, &simulation, &fault);
-        if (status != PTO_OK)
-            place_error(entry->step->workload, call_of(entry, 0), &fault, err);
-        for (int i = 0; i < entry->count && status == PTO_OK; i++) {
-            made->call_s[entry->number[i]] = end_s[i] * (double)unit;
-            *seconds = fmax(*seconds, end_s[i] * (double)unit);
-        }
-        made->messages += status == PTO_OK ? simulation.messages : 0;
+    announce(entry, number, options);
+    status = run(entry, options, end_s, &simulation, &fault);
+    if (status != PTO_OK)
+        place_error(entry->step->workload, call_of(entry, 0), &fault, err);
+    for (int i = 0; i < entry->count && status == PTO_OK; i++) {
+        made->call_s[entry->number[i]] = end_s[i] * (double)unit;
+        *seconds = fmax(*seconds, end_s[i] * (double)unit);
     }
+    made->messages += status == PTO_OK ? simulation.messages : 0;
     free(end_s);
+    return status;
+}
+
+pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                                     int number, int64_t *messages, pto_error_t *err) {
+    entry_t entry = {.step = step, .machine = machine};
+    int64_t unit;
+    pto_status_t status = prepare(&entry, number, NULL, &unit, err);
+    *messages = status == PTO_OK ? count_messages(&entry) : 0;
+    fini(&entry);
+    return status;
+}
+
+pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                                     int number, const pto_simulate_options_t *options, double *seconds,
+                                     pto_error_t *err) {
+    entry_t entry = {.step = step, .machine = machine};
+    pto_step_simulation_t made = {.call_s = calloc((size_t)step->workload->call_count + 1, sizeof(double))};
+    pto_status_t status =
+        made.call_s ? simulate_entry(&entry, number, NULL, options, &made, seconds, err) : out_of_memory(err);
+    fini(&entry);
+    pto_step_simulation_fini(&made);
     return status;
 }
 

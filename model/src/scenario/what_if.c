@@ -13,9 +13,14 @@
 
 enum { NOTE_MAX = 256 };
 
+/* How a key with a wildcard is compared: whole, without the unit at the end of parameters' names, or so and
+ * among the parameters between nodes, with `network` for their first words. */
+typedef enum { WHOLE_KEY, WITHOUT_UNIT, OF_NETWORK, MATCH_COUNT } match_t;
+
 /* PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR, parsed. */
 typedef struct {
     char key[PTO_PARAM_KEY_MAX];
+    match_t match;
     const char *value; /* the text after '=', as given */
     bool relative;
     double factor; /* of a relative change; the reciprocal of a divisor */
@@ -206,13 +211,73 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
+/* beta for beta_s_per_byte, and for a name that is a unit alone (injection.cpu.s_per_byte). */
+static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
+    static const struct {
+        const char *end, *name;
+    } units[] = {{".s_per_byte", ".beta"}, {"_s_per_byte", ""}, {"_s", ""}, {"_w", ""}};
+    size_t length = strlen(key);
+    snprintf(stripped, PTO_PARAM_KEY_MAX, "%s", key);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (ends_in(key, units[i].end)) {
+            size_t kept = length - strlen(units[i].end);
+            snprintf(stripped + kept, PTO_PARAM_KEY_MAX - kept, "%s", units[i].name);
+            return;
+        }
+}
+
+/* What a machine made of others takes of its `network`. */
+static bool is_of_network(const char *key) {
+    static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
+                                             "network.*"};
+    for (size_t i = 0; i < sizeof of_network / sizeof *of_network; i++)
+        if (fnmatch(of_network[i], key, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool matches(const change_t *change, const char *key) {
+    static const char network[] = "network.";
+    char name[PTO_PARAM_KEY_MAX];
+    if (change->match == WHOLE_KEY)
+        return fnmatch(change->key, key, 0) == 0;
+    strip_unit(key, name);
+    if (change->match == WITHOUT_UNIT)
+        return fnmatch(change->key, name, 0) == 0;
+    return strncmp(change->key, network, sizeof network - 1) == 0 && is_of_network(key) &&
+           fnmatch(change->key + sizeof network - 1, name, 0) == 0;
+}
+
 /* Whether a change applies to a parameter. A factor skips rows without a value if another row has one
  * (reduce.gpu.extra_input_s_per_byte). A wildcard means what the machine has, limits and the node aside. */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
     if (has_wildcard(change))
-        return param->param && !lacks && fnmatch(change->key, param->key, 0) == 0;
+        return param->param && !lacks && matches(change, param->key);
     return pto_param_is_named(param, change->key) && !(change->relative && some_known && lacks);
+}
+
+/* The parameters that a change applies to: their number and the first of them. */
+static int count_meant(const change_t *change, const pto_machine_param_t *param, int count, int *first) {
+    bool some_known = any_known(param, count, change->key);
+    int rows = 0;
+    *first = count;
+    for (int i = count - 1; i >= 0; i--)
+        if (is_meant(change, &param[i], some_known)) {
+            *first = i;
+            rows++;
+        }
+    return rows;
+}
+
+/* The first comparison by which a wildcard names any. */
+static int find_meant(change_t *change, const pto_machine_param_t *param, int count, int *first) {
+    int rows = 0;
+    for (match_t match = WHOLE_KEY; rows == 0 && match < (has_wildcard(change) ? MATCH_COUNT : 1); match++) {
+        change->match = match;
+        rows = count_meant(change, param, count, first);
+    }
+    return rows;
 }
 
 static pto_status_t refuse_key(const change_t *change, const pto_machine_param_t *param, int count,
@@ -233,12 +298,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         return status;
     pto_param_key_resolve(machine, change->key);
     bool some_known = any_known(param, count, change->key);
-    int first = count, rows = 0;
-    for (int i = count - 1; i >= 0; i--)
-        if (is_meant(change, &param[i], some_known)) {
-            first = i;
-            rows++;
-        }
+    int first = count, rows = find_meant(change, param, count, &first);
     char text[NOTE_MAX];
     if (rows == 0) {
         status = refuse_key(change, param, count, err);

@@ -1,0 +1,18 @@
+/* What the files of a step share. */
+#ifndef PORTOLAN_STEP_INTERNAL_H
+#define PORTOLAN_STEP_INTERNAL_H
+
+#include "portolan/step.h"
+
+/* After calls have got another strategy (`best`): the totals of the mix. */
+void pto_step_add_up_mix(pto_step_prediction_t *step);
+
+/* The messages of one entry's simulation by the mix that is chosen, and its seconds. Errors: those of
+ * pto_step_simulate. */
+pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                                     int number, int64_t *messages, pto_error_t *err);
+pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,
+                                     int number, const pto_simulate_options_t *options, double *seconds,
+                                     pto_error_t *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* Calls at once: which mix of strategies is the fastest by simulation, of those that are the cheapest by
+ * price. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/step_internal.h"
+
+/* Of all mixes of an entry, if they are not too many to price, else of those that differ from the chosen one
+ * in one call, a few are simulated, if they are small. */
+enum { MIXES_MAX = 4096, SETTLE_MESSAGES_MAX = 1 << 19 };
+
+/* Equal prices are those of a call that hides the others: the mix whose calls are cheaper alone is first. */
+typedef struct {
+    double seconds;
+    double alone_s;
+    int *choice; /* a strategy for each call of the entry */
+} mix_t;
+
+typedef struct {
+    pto_step_prediction_t *step;
+    int entry;
+    int call_count;
+    int *call; /* of the workload's, those that communicate */
+    int mix_count;
+    mix_t mix[PTO_STEP_SETTLED]; /* by price */
+} settling_t;
+
+static void fini(settling_t *settling) {
+    for (int i = 0; i < PTO_STEP_SETTLED; i++)
+        free(settling->mix[i].choice);
+    free(settling->call);
+}
+
+static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int entry, pto_error_t *err) {
+    const pto_workload_t *workload = step->workload;
+    size_t calls = (size_t)workload->call_count + 1;
+    *settling = (settling_t){.step = step, .entry = entry, .call = calloc(calls, sizeof *settling->call)};
+    bool complete = settling->call != NULL;
+    for (int i = 0; i < PTO_STEP_SETTLED; i++) {
+        settling->mix[i].choice = calloc(calls, sizeof *settling->mix[i].choice);
+        complete = complete && settling->mix[i].choice;
+    }
+    if (!complete)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for mixes of calls");
+    for (int i = 0; i < workload->call_count; i++)
+        if (workload->call[i].entry == entry && pto_workload_is_call(&workload->call[i]) &&
+            !step->call[i].left_out)
+            settling->call[settling->call_count++] = i;
+    return PTO_OK;
+}
+
+static int *choice_of(const settling_t *settling, int i) {
+    return &settling->step->call[settling->call[i]].best;
+}
+
+static int strategies_of(const settling_t *settling, int i) {
+    return settling->step->call[settling->call[i]].predictions.strategy_count;
+}
+
+static void choose(const settling_t *settling, const mix_t *mix) {
+    for (int i = 0; i < settling->call_count; i++)
+        *choice_of(settling, i) = mix->choice[i];
+}
+
+/* --- the cheapest by price ------------------------------------------------------------------------------ */
+
+static bool is_cheaper(const mix_t *left, const mix_t *right) {
+    return pto_cost_is_same(left->seconds, right->seconds) ? left->alone_s < right->alone_s
+                                                           : left->seconds < right->seconds;
+}
+
+/* Keep the mix that is chosen now, if it is among the cheapest; the first is kept as it is. */
+static void consider(settling_t *settling) {
+    mix_t made = {.alone_s = 0};
+    if (!pto_step_entry_seconds(settling->step, settling->entry, NULL, &made.seconds))
+        return;
+    for (int i = 0; i < settling->call_count; i++) {
+        double seconds = 0;
+        pto_step_call_seconds(settling->step, settling->call[i], NULL, &seconds);
+        made.alone_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
+    }
+    int at = settling->mix_count;
+    while (at > 1 && is_cheaper(&made, &settling->mix[at - 1]))
+        at--;
+    if (at == PTO_STEP_SETTLED)
+        return;
+    int last = settling->mix_count < PTO_STEP_SETTLED ? settling->mix_count++ : PTO_STEP_SETTLED - 1;
+    made.choice = settling->mix[last].choice;
+    memmove(&settling->mix[at + 1], &settling->mix[at], (size_t)(last - at) * sizeof made);
+    settling->mix[at] = made;
+    for (int i = 0; i < settling->call_count; i++)
+        made.choice[i] = *choice_of(settling, i);
+}
+
+static bool is_first(const settling_t *settling) {
+    bool same = true;
+    for (int i = 0; i < settling->call_count; i++)
+        same = same && *choice_of(settling, i) == settling->mix[0].choice[i];
+    return same;
+}
+
+/* Count through all mixes, as through the digits of a number. */
+static void consider_all(settling_t *settling, int64_t mixes) {
+    for (int64_t number = 0; number < mixes; number++) {
+        int64_t rest = number;
+        for (int i = 0; i < settling->call_count; i++) {
+            *choice_of(settling, i) = (int)(rest % strategies_of(settling, i));
+            rest /= strategies_of(settling, i);
+        }
+        if (!is_first(settling))
+            consider(settling);
+    }
+}
+
+static void consider_neighbors(settling_t *settling) {
+    for (int i = 0; i < settling->call_count; i++) {
+        for (int s = 0; s < strategies_of(settling, i); s++) {
+            *choice_of(settling, i) = s;
+            if (!is_first(settling))
+                consider(settling);
+        }
+        *choice_of(settling, i) = settling->mix[0].choice[i];
+    }
+}
+
+static void find_cheapest(settling_t *settling) {
+    int64_t mixes = 1;
+    for (int i = 0; i < settling->call_count && mixes <= MIXES_MAX; i++)
+        mixes *= strategies_of(settling, i);
+    consider(settling);
+    if (mixes <= MIXES_MAX)
+        consider_all(settling, mixes);
+    else
+        consider_neighbors(settling);
+}
+
+/* --- the fastest by simulation -------------------------------------------------------------------------- */
+
+/* What cannot be simulated, or takes long, is not a candidate. */
+static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit, int at,
+                             double *seconds, pto_error_t *err) {
+    const pto_simulate_options_t options = {.limit = limit};
+    pto_error_t fault = {.status = PTO_OK};
+    int64_t messages = 0;
+    choose(settling, &settling->mix[at]);
+    *seconds = INFINITY;
+    pto_status_t status =
+        pto_step_entry_messages(settling->step, machine, settling->entry, &messages, &fault);
+    if (status == PTO_OK && messages <= SETTLE_MESSAGES_MAX)
+        status = pto_step_simulate_entry(settling->step, machine, settling->entry, &options, seconds, &fault);
+    if (status != PTO_ERR_MEMORY && status != PTO_ERR_INTERRUPTED)
+        return PTO_OK;
+    return pto_error_set(err, status, "%s", fault.message);
+}
+
+/* The prediction's mix stays unless it is simulated and another is faster. */
+static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, int64_t limit,
+                           pto_error_t *err) {
+    double best_s = INFINITY, seconds;
+    int best = 0;
+    pto_status_t status = PTO_OK;
+    find_cheapest(settling);
+    for (int i = 0; i < settling->mix_count && status == PTO_OK && (i == 0 || isfinite(best_s)); i++) {
+        status = simulate(settling, machine, limit, i, &seconds, err);
+        if (seconds < best_s) {
+            best_s = seconds;
+            best = i;
+        }
+    }
+    choose(settling, &settling->mix[best]);
+    return status;
+}
+
+/* Whether a mix could be better: no computation hides this one, and there is a choice. */
+static bool has_to_settle(const settling_t *settling) {
+    const pto_workload_t *workload = settling->step->workload;
+    double seconds = 0, compute_s = 0;
+    for (int i = 0; i < workload->call_count; i++)
+        if (workload->call[i].entry == settling->entry && !pto_workload_is_call(&workload->call[i]))
+            compute_s += (double)workload->call[i].times * workload->call[i].compute_s;
+    return settling->call_count > 1 &&
+           pto_step_entry_seconds(settling->step, settling->entry, NULL, &seconds) && seconds > compute_s;
+}
+
+pto_status_t pto_step_settle(pto_step_prediction_t *step, const pto_machine_t *machine, int64_t limit,
+                             bool *changed, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *changed = false;
+    for (int entry = 0; entry < step->workload->entry_count && status == PTO_OK; entry++) {
+        settling_t settling;
+        status = begin(&settling, step, entry, err);
+        if (status == PTO_OK && has_to_settle(&settling)) {
+            status = settle(&settling, machine, limit, err);
+            *changed = *changed || !is_first(&settling);
+        }
+        fini(&settling);
+    }
+    pto_step_add_up_mix(step);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* GPUDirect: whether a machine has it, and what its messages to other nodes would cost. */
+#include "upgrade_gpudirect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/what_if.h"
+
+static const pto_cost_table_t *off_node(const pto_machine_t *machine, pto_space_t space) {
+    return &machine->messages[space][PTO_LEVEL_OFF_NODE];
+}
+
+/* --- whether the machine has it ------------------------------------------------------------------------- */
+
+/* The collectives in which the machine's MPI library stages GPU buffers itself; "": none. */
+static void name_staged(const pto_machine_t *machine, char *text, size_t text_size) {
+    text[0] = '\0';
+    for (int t = 0; t < machine->library_count; t++) {
+        const pto_library_table_t *table = &machine->library[t];
+        bool staged = false;
+        for (int i = 0; i < table->rule_count; i++)
+            staged = staged || table->rule[i].staged;
+        size_t length = strlen(text);
+        if (staged)
+            snprintf(text + length, text_size - length, "%s%s", length ? ", " : "", table->collective);
+    }
+}
+
+static pto_status_t refuse_owned(const pto_machine_t *machine, pto_error_t *err) {
+    char staged[PTO_ERROR_MESSAGE_MAX / 4];
+    name_staged(machine, staged, sizeof staged);
+    return pto_error_set(
+        err, PTO_ERR_NOT_APPLICABLE,
+        "the machine has it: a GPU's message to another node starts sooner than a copy to the host and the "
+        "host's message%s%s%s",
+        staged[0] ? ". Its MPI library stages GPU buffers nevertheless (" : "", staged,
+        staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
+}
+
+/* A message that starts sooner than the host's behind a copy to the host did not come through the host. */
+static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err) {
+    const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
+    double copy_s = 0;
+    if (machine->node.gpus < 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the nodes have no GPUs");
+    if (cpu->count == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "not priced: the machine file has no messages to other nodes "
+                             "(messages.cpu.off_node), whose costs GPUDirect's would be: measure two nodes, "
+                             "or give it a network (docs/formats.md)");
+    if (gpu->count == 0)
+        return PTO_OK;
+    if (pto_machine_get(machine, "copies.d2h.on_socket.alpha_s", &copy_s, NULL) != PTO_OK)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "not priced: without copies.d2h, the machine file does not say whether "
+                             "messages.gpu.off_node go through the host");
+    if (gpu->row[0].postal.alpha_s.value < cpu->row[0].postal.alpha_s.value + copy_s)
+        return refuse_owned(machine, err);
+    return PTO_OK;
+}
+
+/* --- what it costs -------------------------------------------------------------------------------------- */
+
+/* Of the link between a GPU and the host, which NICs share unless the file says otherwise; 0: unknown. */
+static double link_s_per_byte(const pto_machine_t *machine) {
+    static const char *const key[] = {"copies.d2h.on_socket.beta_s_per_byte",
+                                      "copies.h2d.on_socket.beta_s_per_byte"};
+    double slowest = 0, value;
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        if (pto_machine_get(machine, key[i], &value, NULL) == PTO_OK)
+            slowest = fmax(slowest, value);
+    return slowest;
+}
+
+static pto_status_t set(pto_machine_t *machine, const char *key, const char *field, double value,
+                        pto_error_t *err) {
+    char full[PTO_PARAM_KEY_MAX];
+    snprintf(full, sizeof full, "%.40s.%s", key, field);
+    return pto_machine_set(machine, full, value, err);
+}
+
+static pto_status_t lower(pto_machine_t *machine, const char *key, const char *field, double before,
+                          double value, int *changed, pto_error_t *err) {
+    if (value >= before)
+        return PTO_OK;
+    (*changed)++;
+    return set(machine, key, field, value, err);
+}
+
+/* The numbers of both are found by key, so that the change is recorded. */
+static pto_status_t lower_rows(pto_machine_t *machine, int *changed, pto_error_t *err) {
+    const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
+    const double link = link_s_per_byte(machine);
+    pto_status_t status = PTO_OK;
+    for (int g = 0; g < gpu->count; g++)
+        for (int c = 0; c < cpu->count && status == PTO_OK; c++) {
+            const pto_postal_t from = cpu->row[c].postal, to = gpu->row[g].postal;
+            char key[PTO_PARAM_KEY_MAX];
+            if (cpu->row[c].protocol != gpu->row[g].protocol)
+                continue;
+            snprintf(key, sizeof key, "messages.gpu.off_node.%s", pto_protocol_name(gpu->row[g].protocol));
+            status = lower(machine, key, "alpha_s", to.alpha_s.value, from.alpha_s.value, changed, err);
+            if (status == PTO_OK)
+                status = lower(machine, key, "beta_s_per_byte", to.beta_s_per_byte.value,
+                               fmax(from.beta_s_per_byte.value, link), changed, err);
+        }
+    return status;
+}
+
+static pto_status_t add_rows(pto_machine_t *machine, pto_error_t *err) {
+    const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU);
+    pto_cost_table_t *gpu = &machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE];
+    const double link = link_s_per_byte(machine);
+    for (int i = 0; i < cpu->count; i++) {
+        pto_cost_row_t *row = pto_cost_add(gpu);
+        if (!row)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for messages");
+        row->protocol = cpu->row[i].protocol;
+        row->from_bytes = cpu->row[i].from_bytes;
+        row->below_bytes = cpu->row[i].below_bytes;
+    }
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < cpu->count && status == PTO_OK; i++) {
+        const pto_postal_t from = cpu->row[i].postal;
+        char key[PTO_PARAM_KEY_MAX];
+        snprintf(key, sizeof key, "messages.gpu.off_node.%s", pto_protocol_name(cpu->row[i].protocol));
+        status = set(machine, key, "alpha_s", from.alpha_s.value, err);
+        if (status == PTO_OK)
+            status = set(machine, key, "beta_s_per_byte", fmax(from.beta_s_per_byte.value, link), err);
+    }
+    return status;
+}
+
+/* The NICs are the same for data of GPUs, which cross the GPUs' links. Where a file has messages and no limit
+ * of them, there is none, and an upgrade adds none. */
+static pto_status_t limit_node(pto_machine_t *machine, bool added, pto_error_t *err) {
+    static const struct {
+        const char *cpu, *gpu;
+        bool by_link;
+    } limit[] = {{"injection.cpu.s_per_byte", "injection.gpu.s_per_byte", true},
+                 {"injection.cpu.s_per_message", "injection.gpu.s_per_message", false}};
+    const double link = link_s_per_byte(machine) / (double)machine->node.gpus;
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < sizeof limit / sizeof *limit && status == PTO_OK; i++) {
+        double value, before = 0;
+        if (pto_machine_get(machine, limit[i].cpu, &value, NULL) != PTO_OK)
+            continue;
+        value = limit[i].by_link ? fmax(value, link) : value;
+        bool known = pto_machine_get(machine, limit[i].gpu, &before, NULL) == PTO_OK;
+        if (known ? value < before : added)
+            status = pto_machine_set(machine, limit[i].gpu, value, err);
+    }
+    return status;
+}
+
+pto_status_t pto_add_gpudirect(pto_machine_t *machine, char note[PTO_ERROR_MESSAGE_MAX], pto_error_t *err) {
+    int changed = 0;
+    pto_status_t status = check_lacking(machine, err);
+    if (status != PTO_OK)
+        return status;
+    const bool added = off_node(machine, PTO_SPACE_GPU)->count == 0;
+    status = added ? add_rows(machine, err) : lower_rows(machine, &changed, err);
+    if (status == PTO_OK && !added && changed == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "no message of the host's is cheaper than the GPU's");
+    if (status == PTO_OK)
+        status = limit_node(machine, added, err);
+    snprintf(note, PTO_ERROR_MESSAGE_MAX,
+             "at the costs of the host's messages%s; where it was measured (Summit, Lassen), GPU messages "
+             "start 0.6 to 5 us later",
+             link_s_per_byte(machine) > 0 ? ", no faster than copies between GPU and host" : "");
+    return status;
+}

@@ -1,0 +1,203 @@
+/* Mixes of strategies for calls at once: how much longer the simulation of the mix that is chosen takes than
+ * that of the best of all mixes. An argument of 1 runs all cells and prints their means; without one, every
+ * sixteenth cell is run. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/step.h"
+
+static int sample = 16;
+
+#define STRATEGIES "strategies: [cuda_aware, split_ring, three_step, dup_devptr]"
+
+typedef struct {
+    const char *call[2];
+} pair_t;
+
+/* Either both calls are of all processes, or the first is within nodes and the second between them. */
+typedef struct {
+    const char *name;
+    bool apart;
+    int nodes[2]; /* 0: one number */
+    const char *machine[8];
+    pair_t pair[6];
+} cells_t;
+
+#define FIRST_MACHINES                                                                                       \
+    {                                                                                                        \
+        "dgx-h100", "dgx-b200", "abci-a", "lassen-spectrum-refit", "lassen-mvapich2-refit",                  \
+            "summit-spectrum-refit", "h200-2x2-tcp"                                                          \
+    }
+#define OTHER_MACHINES                                                                                       \
+    {                                                                                                        \
+        "dgx-h100", "abci-a", "lassen-spectrum-2020-refit", "lassen-mvapich2", "summit-spectrum-refit",      \
+            "h200-2x2-tcp-16gbit"                                                                            \
+    }
+#define FIRST_PAIRS                                                                                          \
+    {                                                                                                        \
+        {{"allgather, bytes: 1536KiB", "reduce_scatter, bytes: 1536KiB"}},                                   \
+            {{"allgather, bytes: 8MiB", "reduce_scatter, bytes: 8MiB"}},                                     \
+            {{"allgather, bytes: 1MiB", "alltoall, bytes: 1MiB"}},                                           \
+            {{"allreduce, bytes: 64MiB", "alltoall, bytes: 1MiB"}},                                          \
+            {{"allreduce, bytes: 32MiB", "allreduce, bytes: 32MiB"}},                                        \
+            {{"broadcast, bytes: 32MiB", "reduce, bytes: 32MiB"}},                                           \
+    }
+#define OTHER_PAIRS                                                                                          \
+    {                                                                                                        \
+        {{"allreduce, bytes: 4MiB", "allgather, bytes: 256KiB"}},                                            \
+            {{"alltoall, bytes: 64KiB", "allreduce, bytes: 16MiB"}},                                         \
+            {{"reduce_scatter, bytes: 1MiB", "broadcast, bytes: 8MiB"}},                                     \
+            {{"allgather, bytes: 4MiB", "allgather, bytes: 512KiB"}},                                        \
+            {{"alltoall, bytes: 256KiB", "alltoall, bytes: 256KiB"}},                                        \
+            {{"allreduce, bytes: 256KiB", "reduce, bytes: 1MiB"}},                                           \
+    }
+
+static const cells_t sets[] = {
+    {"all processes", false, {2, 4}, FIRST_MACHINES, FIRST_PAIRS},
+    {"all processes, others", false, {3}, OTHER_MACHINES, OTHER_PAIRS},
+    {"within and between nodes", true, {2, 4}, FIRST_MACHINES, FIRST_PAIRS},
+    {"within and between nodes, others", true, {3}, OTHER_MACHINES, OTHER_PAIRS},
+};
+
+typedef struct {
+    pto_machine_t machine;
+    pto_workload_t workload;
+    pto_step_prediction_t step;
+} made_t;
+
+static void predict_cell(made_t *made, const cells_t *cells, const char *machine, const pair_t *pair,
+                         int nodes) {
+    char text[800], path[120];
+    pto_error_t err = {0};
+    memset(made, 0, sizeof *made);
+    snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
+    snprintf(text, sizeof text,
+             "workload: w\nlayout: {nodes: %d}\ngrid: {far: %d, near: 0}\nstep:\n  - at_once:\n"
+             "    - {on: %s, collective: %s, " STRATEGIES "}\n    - {on: %s, collective: %s, " STRATEGIES
+             "}\n",
+             nodes, nodes, cells->apart ? "near" : "world", pair->call[0], cells->apart ? "far" : "world",
+             pair->call[1]);
+    if (pto_machine_read(path, &made->machine, &err) != PTO_OK ||
+        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
+        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK ||
+        pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
+        fail_msg("%s: %s", machine, err.message);
+}
+
+static double simulate_choice(const made_t *made) {
+    pto_step_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    double seconds = simulation.communication_s;
+    pto_step_simulation_fini(&simulation);
+    return seconds;
+}
+
+static double best_of_all(made_t *made) {
+    pto_step_call_t *call = made->step.call;
+    const int chosen[] = {call[0].best, call[1].best};
+    double best_s = DBL_MAX, seconds;
+    for (int a = 0; a < call[0].predictions.strategy_count; a++)
+        for (int b = 0; b < call[1].predictions.strategy_count; b++) {
+            call[0].best = a;
+            call[1].best = b;
+            if (pto_step_entry_seconds(&made->step, 0, NULL, &seconds))
+                best_s = fmin(best_s, simulate_choice(made));
+        }
+    call[0].best = chosen[0];
+    call[1].best = chosen[1];
+    return best_s;
+}
+
+typedef struct {
+    int cells;
+    double by_price; /* sums of regrets */
+    double settled;
+} regret_t;
+
+static void run_cell(made_t *made, regret_t *regret) {
+    const double by_price_s = simulate_choice(made), best_s = best_of_all(made);
+    const double price_s = made->step.mix.communication_s;
+    const int before[] = {made->step.call[0].best, made->step.call[1].best};
+    bool changed;
+    assert_int_equal(pto_step_settle(&made->step, &made->machine, 0, &changed, NULL), PTO_OK);
+    const double settled_s = simulate_choice(made);
+    assert_true(settled_s <= by_price_s);
+    assert_int_equal(changed, made->step.call[0].best != before[0] || made->step.call[1].best != before[1]);
+    assert_true(made->step.mix.communication_s >= price_s * (1 - 1e-12));
+    regret->by_price += by_price_s / best_s - 1;
+    regret->settled += settled_s / best_s - 1;
+    regret->cells++;
+}
+
+static void run_set(const cells_t *cells, regret_t *sum) {
+    regret_t regret = {0};
+    int cell = 0;
+    for (int m = 0; cells->machine[m]; m++)
+        for (size_t p = 0; p < sizeof cells->pair / sizeof *cells->pair; p++)
+            for (int n = 0; n < 2 && cells->nodes[n]; n++) {
+                made_t made;
+                if (cell++ % sample != 0)
+                    continue;
+                predict_cell(&made, cells, cells->machine[m], &cells->pair[p], cells->nodes[n]);
+                run_cell(&made, &regret);
+                pto_step_fini(&made.step);
+                pto_workload_fini(&made.workload);
+                pto_machine_fini(&made.machine);
+            }
+    printf("%s: %d cells, regret %.2f%% by price, %.2f%% settled\n", cells->name, regret.cells,
+           100 * regret.by_price / regret.cells, 100 * regret.settled / regret.cells);
+    sum->cells += regret.cells;
+    sum->by_price += regret.by_price;
+    sum->settled += regret.settled;
+}
+
+static void settled_mixes_are_nearly_the_best_of_all(void **state) {
+    regret_t sum = {0};
+    (void)state;
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
+        run_set(&sets[s], &sum);
+    assert_true(sum.settled < 0.01 * sum.cells);
+    assert_true(sum.settled < sum.by_price / 3);
+}
+
+static void what_computation_hides_is_not_simulated(void **state) {
+    static const char text[] = "workload: w\nlayout: {nodes: 4}\nstep:\n  - at_once:\n"
+                               "    - {collective: allgather, bytes: 1536KiB, " STRATEGIES "}\n"
+                               "    - {collective: reduce_scatter, bytes: 1536KiB, " STRATEGIES "}\n"
+                               "    - {compute: 1 s}\n";
+    made_t made = {.step = {.call = NULL}};
+    bool changed = true;
+    (void)state;
+    assert_int_equal(pto_machine_read("scenarios/machines/lassen-mvapich2-refit.yaml", &made.machine, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_workload_parse(text, sizeof text - 1, "w.yaml", &made.workload, NULL), PTO_OK);
+    assert_int_equal(pto_workload_bind(&made.workload, &made.machine, NULL), PTO_OK);
+    assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
+    assert_int_equal(pto_step_settle(&made.step, &made.machine, 0, &changed, NULL), PTO_OK);
+    assert_false(changed);
+    pto_step_fini(&made.step);
+    pto_workload_fini(&made.workload);
+    pto_machine_fini(&made.machine);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settled_mixes_are_nearly_the_best_of_all),
+        cmocka_unit_test(what_computation_hides_is_not_simulated),
+    };
+    if (argc > 1)
+        sample = atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
