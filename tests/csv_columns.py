@@ -58,5 +58,18 @@ for command, questions in ASKED.items():
             continue
         failed += 1
         print(f"FAIL {command} {' '.join(question)}: {fault}")
+# The rows of a machine without a network say what their times lack, in the columns of predict.
+ALONE = ["--machine", "h200-x4", "--nodes", "2"]
+for question in [["predict", *ALONE, "--collective", "allreduce", "--bytes", "1MiB"],
+                 ["step", "scenarios/workloads/gnn.yaml", *ALONE],
+                 ["upgrade", "scenarios/workloads/gnn.yaml", *ALONE],
+                 ["replay", "tests/fixtures/osu-h200-x2.txt", *ALONE]]:
+    run = subprocess.run([portolan, *question, "--format", "csv"], stdout=subprocess.PIPE, text=True, check=False)
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    timed = [row for row in rows if row.get("seconds") or row.get("cheapest_s")]
+    cases += 1
+    if not timed or any(row["not_priced"] != "injection.gpu.s_per_byte" or not row["extrapolated_from"] for row in timed):
+        failed += 1
+        print(f"FAIL {' '.join(question)}: times without what they lack")
 print(f"csv: {cases} cases, {failed} failed")
 sys.exit(1 if failed else 0)

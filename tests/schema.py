@@ -13,6 +13,7 @@ except ImportError:
 
 portolan = sys.argv[1]
 SUMMIT = ["--machine", "summit-spectrum", "--nodes", "2"]
+NO_NETWORK = ["--machine", "h200-x4", "--nodes", "2"]
 COMMANDS = [
     ["predict", *SUMMIT, "--collective", "alltoall", "--bytes", "1KiB:4KiB"],
     ["predict", *SUMMIT, "--collective", "allreduce", "--bytes", "1KiB", "--explain", "--what-if", "injection.*=/2"],
@@ -39,7 +40,16 @@ COMMANDS = [
     ["step", "scenarios/workloads/stencil-cg.yaml", "--machine", "cpu-2x64-200g", "--nodes", "2", "--procs-per-node", "8"],
     ["replay", "tests/fixtures/report.csv", "--machine", "h200-x2"],
     ["upgrade", "--machine", "dgx-h100", "--collective", "alltoall", "--nodes", "4", "--bytes", "1MiB:32GiB:8"],
+    # A machine without a network: what the times lack is said everywhere.
+    ["predict", *NO_NETWORK, "--collective", "allreduce", "--bytes", "1MiB"],
+    ["pick", *NO_NETWORK, "--collective", "allreduce", "--bytes", "1MiB"],
+    ["step", "scenarios/workloads/gnn.yaml", *NO_NETWORK],
+    ["upgrade", "scenarios/workloads/gnn.yaml", *NO_NETWORK],
+    ["upgrade", *NO_NETWORK, "--collective", "allreduce", "--bytes", "1MiB"],
+    ["replay", "tests/fixtures/osu-h200-x2.txt", *NO_NETWORK],
 ]
+LACKED = "injection.gpu.s_per_byte"
+WITHOUT_NETWORK = range(24, 30)
 # An object of each kind with one fault, which the schema must see.
 FAULTS = [
     ("no version", 0, lambda made: made.pop("portolan")),
@@ -60,7 +70,41 @@ FAULTS = [
     ("no runs", 13, lambda made: made.update(runs=[])),
     ("a run without a layout", 13, lambda made: made["runs"][0].pop("layout")),
     ("a run's crossing without its pick", 14, lambda made: made["runs"][0]["crossings"][0].pop("winner")),
+    ("a step without a layout", 8, lambda made: made.pop("layout")),
+    ("a step without a list of what is not priced", 8, lambda made: made.pop("not_priced")),
+    ("a workload's upgrades without a layout", 10, lambda made: made.pop("layout")),
+    ("a replay without a list of what is not priced", 19, lambda made: made.pop("not_priced")),
+    ("a replay without a layout", 19, lambda made: made.pop("layout")),
+    ("a replayed call without its picks", 19, lambda made: made["calls"][0].pop("cheapest")),
+    ("a step's call without its mark", 8, lambda made: made["calls"][0].pop("unpriced")),
+    ("a price that lacks nothing, listed", 26, lambda made: made["totals"][0].update(unpriced=[])),
+    ("half of an interval", 9, lambda made: made["totals"][0].pop("step_high_s")),
 ]
+
+
+def without(made, key):
+    """Whether any object in it has no member of this name."""
+    found = made if isinstance(made, list) else [made]
+    return not found or any(key not in one for one in found)
+
+
+def lacks(made):
+    """What the objects about a machine without a network leave unsaid."""
+    return [
+        name for name, unsaid in {
+            "not_priced": made.get("not_priced") != [LACKED],
+            "unpriced of totals": "totals" in made and without(made["totals"], "unpriced"),
+            "extrapolated_from of totals": "totals" in made and without(made["totals"], "extrapolated_from"),
+            "unpriced of upgrades": "upgrades" in made and without(made["upgrades"][0], "unpriced"),
+            "extrapolated_from of upgrades": "upgrades" in made and without(made["upgrades"][0], "extrapolated_from"),
+            "extrapolated of calls": "workload" in made and "calls" in made and
+                                     without([call for call in made["calls"] if "cheapest" in call], "extrapolated"),
+            "not_priced of calls": "format" in made and
+                                   any(call.get("not_priced") != [LACKED] for call in made["calls"] if "cheapest" in call),
+        }.items() if unsaid]
+
+
+
 
 with open("docs/portolan.schema.json") as file:
     schema = json.load(file)
@@ -74,11 +118,15 @@ for command in COMMANDS:
     for fault in validator.iter_errors(made[-1]):
         failed += 1
         print(f"FAIL {' '.join(command)}: {fault.message[:200]} at {list(fault.absolute_path)}")
+for index in WITHOUT_NETWORK:
+    for unsaid in lacks(made[index]):
+        failed += 1
+        print(f"FAIL {' '.join(COMMANDS[index])}: {unsaid}")
 for name, index, damage in FAULTS:
     broken = json.loads(json.dumps(made[index]))
     damage(broken)
     if validator.is_valid(broken):
         failed += 1
         print(f"FAIL the schema accepts {name}")
-print(f"schema: {len(COMMANDS) + len(FAULTS)} cases, {failed} failed")
+print(f"schema: {len(COMMANDS) + len(WITHOUT_NETWORK) + len(FAULTS)} cases, {failed} failed")
 sys.exit(1 if failed else 0)

@@ -143,20 +143,6 @@ static void print_json_energy(const pto_energy_t *energy) {
         printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
 }
 
-/* Parameters missing from the machine file that the price would use; nothing if there are none. */
-static void print_json_unpriced(const pto_explanation_t *explanation) {
-    int count = 0;
-    for (int t = 0; t < explanation->count; t++) {
-        const char *key = explanation->term[t].key;
-        bool is_new = !explanation->term[t].param;
-        for (int before = 0; before < t && is_new; before++)
-            is_new = strcmp(explanation->term[before].key, key) != 0;
-        if (is_new)
-            printf("%s\"%s\"", count++ ? ", " : ", \"unpriced\": [", key);
-    }
-    fputs(count > 0 ? "]" : "", stdout);
-}
-
 /* `flags` is NULL without --explain. */
 typedef struct {
     const pto_predictions_t *predictions;
@@ -166,17 +152,9 @@ typedef struct {
 static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];
-    if (prediction->chunks > 0)
-        printf(", \"chunks\": %lld", (long long)prediction->chunks);
-    if (printed->predictions->strategy[cell % printed->predictions->strategy_count]->stages &&
-        prediction->applicable)
-        printf(", \"staged_in\": %lld, \"staged_out\": %lld", (long long)prediction->staged_members.in,
-               (long long)prediction->staged_members.out);
-    if (prediction->price.has_interval)
-        printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
+    pto_print_json_price(stdout, printed->predictions, cell);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)
         print_json_energy(&prediction->energy);
-    print_json_unpriced(&prediction->explanation);
     if (printed->flags) {
         print_json_terms(printed->flags, prediction->explanation.term, prediction->explanation.count);
         print_json_setup(printed->predictions, printed->flags, cell);

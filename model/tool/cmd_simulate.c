@@ -173,9 +173,17 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
            (long long)use->most_waiting);
 }
 
-/* `context` is the simulations. */
+typedef struct {
+    const pto_predictions_t *predictions;
+    const pto_simulation_t *simulation;
+} simulated_t;
+
 static void print_json_cell(int64_t cell, const void *context) {
-    const pto_simulation_t *simulation = (const pto_simulation_t *)context + cell;
+    const simulated_t *simulated = context;
+    const pto_simulation_t *simulation = &simulated->simulation[cell];
+    pto_caveats_t caveats = {.count = 0};
+    pto_caveats_add(&caveats, &simulated->predictions->prediction[cell]);
+    pto_print_json_caveats(stdout, &caveats);
     printf(", \"slowest_rank\": %lld, \"messages\": %lld, \"most_in_flight\": %lld, \"resources\": [",
            (long long)simulation->slowest_rank, (long long)simulation->messages,
            (long long)simulation->most_in_flight);
@@ -219,7 +227,8 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     if (options->format == PTO_FORMAT_CSV) {
         print_csv(predictions, simulation);
     } else if (options->format == PTO_FORMAT_JSON) {
-        pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
+        const simulated_t simulated = {predictions, simulation};
+        pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, &simulated);
     } else {
         pto_print_table(stdout, "simulate", predictions, options);
         print_where(predictions, simulation);

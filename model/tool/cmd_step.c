@@ -45,9 +45,11 @@ static const char usage[] =
     "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
-    "cheapest of each call: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
-    "seconds,low_s,high_s,model,what_if`. The calls `communication`, `exposed` and `step` are the totals.\n"
-    "Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
+    "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
+    "seconds,low_s,high_s,picked,unpriced,not_priced,extrapolated_from,model,what_if` (docs/formats.md). "
+    "The\n"
+    "calls `communication`, `exposed` and `step` are the totals. Names that begin with `simulated` are of a\n"
+    "simulation, all repetitions of a call together.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_machine_options},
@@ -68,70 +70,110 @@ typedef struct {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-static void print_csv_call(const pto_step_prediction_t *step, const pto_options_t *options, int i) {
+/* A call by a strategy; `picked` is the one that the mix takes. */
+static void print_csv_route(const pto_step_prediction_t *step, const pto_options_t *options, int i, int s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_predictions_t *predictions = &step->call[i].predictions;
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
+    const char *unsure = s == step->call[i].best ? pto_step_unsure(step, i) : NULL;
+    bool applies = prediction->applicable, has_interval = applies && prediction->price.has_interval;
     char along[PTO_WORKLOAD_ALONG_MAX];
-    for (int s = 0; s < predictions->strategy_count; s++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
-        bool applies = prediction->applicable, has_interval = applies && prediction->price.has_interval;
-        pto_print_csv_text(stdout, pto_workload_call_name(call));
-        printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,%s,",
-               pto_workload_along_text(step->workload, call->along, along),
-               (long long)call->communicators.count, (long long)call->scenario.layout.nodes,
-               (long long)call->scenario.layout.gpus_per_node, (long long)call->scenario.bytes.value[0],
-               (long long)call->times, predictions->strategy[s]->name,
-               applies ? prediction->algorithm->name : "");
-        pto_print_csv_number(stdout, applies, prediction->price.seconds);
-        pto_print_csv_number(stdout, has_interval, prediction->price.low_s);
-        pto_print_csv_number(stdout, has_interval, prediction->price.high_s);
-        pto_print_csv_changes(stdout, options->machine);
-        putchar('\n');
-    }
-}
-
-/* A row of a time that is not of one call; `kind` and `name` are its name. */
-static void print_csv_time(const pto_options_t *options, const char *kind, const char *name,
-                           const pto_strategy_t *strategy, bool known, double seconds) {
-    fputs(kind, stdout);
-    pto_print_csv_text(stdout, name);
-    printf(",,,,,,,%s,,", strategy ? strategy->name : "cheapest");
-    pto_print_csv_number(stdout, known, seconds);
-    printf(",,");
+    pto_caveats_t caveats = {.count = 0};
+    pto_print_csv_text(stdout, pto_workload_call_name(call));
+    printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,%s,", pto_workload_along_text(step->workload, call->along, along),
+           (long long)call->communicators.count, (long long)call->scenario.layout.nodes,
+           (long long)call->scenario.layout.gpus_per_node, (long long)call->scenario.bytes.value[0],
+           (long long)call->times, predictions->strategy[s]->name,
+           applies ? prediction->algorithm->name : "");
+    pto_print_csv_number(stdout, applies, prediction->price.seconds);
+    pto_print_csv_number(stdout, has_interval, prediction->price.low_s);
+    pto_print_csv_number(stdout, has_interval, prediction->price.high_s);
+    printf("%d,%s,", s == step->call[i].best, unsure ? unsure : "");
+    pto_caveats_add(&caveats, prediction);
+    pto_print_csv_caveats(stdout, &caveats);
     pto_print_csv_changes(stdout, options->machine);
     putchar('\n');
 }
 
-static void print_csv_total(const pto_step_route_t *route, const pto_options_t *options) {
-    print_csv_time(options, "", "communication", route->strategy, route->applicable, route->communication_s);
-    print_csv_time(options, "", "exposed", route->strategy, route->applicable, route->exposed_s);
-    print_csv_time(options, "", "step", route->strategy, route->applicable, route->seconds);
+/* A time that is not of one call once. */
+typedef struct {
+    const char *kind; /* before its name */
+    const char *name;
+    const pto_strategy_t *strategy;
+    bool is_known, has_interval;
+    double seconds, low_s, high_s;
+} csv_time_t;
+
+static void print_csv_time(const pto_options_t *options, const csv_time_t *time,
+                           const pto_caveats_t *caveats) {
+    fputs(time->kind, stdout);
+    pto_print_csv_text(stdout, time->name);
+    printf(",,,,,,,%s,,", time->strategy ? time->strategy->name : "cheapest");
+    pto_print_csv_number(stdout, time->is_known, time->seconds);
+    pto_print_csv_number(stdout, time->has_interval, time->low_s);
+    pto_print_csv_number(stdout, time->has_interval, time->high_s);
+    fputs(",,", stdout);
+    pto_print_csv_caveats(stdout, caveats);
+    pto_print_csv_changes(stdout, options->machine);
+    putchar('\n');
+}
+
+static void print_csv_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
+                            const pto_options_t *options) {
+    const pto_step_end_t *low = &route->low, *high = &route->high;
+    const csv_time_t total[] = {{"", "communication", route->strategy, route->applicable, route->has_interval,
+                                 route->communication_s, low->communication_s, high->communication_s},
+                                {"", "exposed", route->strategy, route->applicable, route->has_interval,
+                                 route->exposed_s, low->exposed_s, high->exposed_s},
+                                {"", "step", route->strategy, route->applicable, route->has_interval,
+                                 route->seconds, low->step_s, high->step_s}};
+    pto_caveats_t caveats = {.count = 0};
+    if (route->applicable)
+        pto_step_caveats_add(step, route->strategy, &caveats);
+    for (size_t i = 0; i < sizeof total / sizeof *total; i++)
+        print_csv_time(options, &total[i], &caveats);
 }
 
 /* The times of a simulation are those of all repetitions. */
 static void print_csv_simulation(const pto_step_prediction_t *step, const pto_options_t *options,
                                  const pto_step_simulation_t *simulation) {
-    static const char kind[] = "simulated ";
     const pto_strategy_t *strategy = simulation->strategy;
-    for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_workload_is_call(&step->workload->call[i]))
-            print_csv_time(options, kind, pto_workload_call_name(&step->workload->call[i]), strategy, true,
-                           simulation->call_s[i]);
-    print_csv_time(options, kind, "communication", strategy, true, simulation->communication_s);
-    print_csv_time(options, kind, "exposed", strategy, true, simulation->exposed_s);
-    print_csv_time(options, kind, "step", strategy, true, simulation->seconds);
+    csv_time_t time = {.kind = "simulated ", .strategy = strategy, .is_known = true};
+    pto_caveats_t all = {.count = 0};
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_prediction_t *prediction = pto_step_call_prediction(step, i, strategy);
+        pto_caveats_t caveats = {.count = 0};
+        if (!prediction)
+            continue;
+        pto_caveats_add(&caveats, prediction);
+        time.name = pto_workload_call_name(&step->workload->call[i]);
+        time.seconds = simulation->call_s[i];
+        print_csv_time(options, &time, &caveats);
+    }
+    pto_step_caveats_add(step, strategy, &all);
+    const struct {
+        const char *name;
+        double seconds;
+    } total[] = {{"communication", simulation->communication_s},
+                 {"exposed", simulation->exposed_s},
+                 {"step", simulation->seconds}};
+    for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
+        time.name = total[i].name;
+        time.seconds = total[i].seconds;
+        print_csv_time(options, &time, &all);
+    }
 }
 
 static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
                       const simulations_t *simulations) {
     printf("call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s,"
-           "model,what_if\n");
+           "picked,unpriced,not_priced,extrapolated_from,model,what_if\n");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_workload_is_call(&step->workload->call[i]))
-            print_csv_call(step, options, i);
-    print_csv_total(&step->mix, options);
+        for (int s = 0; s < step->call[i].predictions.strategy_count; s++)
+            print_csv_route(step, options, i, s);
+    print_csv_total(step, &step->mix, options);
     for (int r = 0; r < step->route_count; r++)
-        print_csv_total(&step->route[r], options);
+        print_csv_total(step, &step->route[r], options);
     for (int i = 0; i < simulations->count; i++)
         print_csv_simulation(step, options, &simulations->made[i]);
 }
@@ -141,26 +183,29 @@ static void print_csv(const pto_step_prediction_t *step, const pto_options_t *op
 static void print_json_predictions(const pto_predictions_t *predictions) {
     printf(", \"predictions\": [");
     for (int s = 0; s < predictions->strategy_count; s++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, s);
-        printf("%s\n    {\"strategy\": \"%s\"", s ? "," : "", predictions->strategy[s]->name);
-        if (prediction->applicable) {
-            printf(", \"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
-                   prediction->price.seconds);
-            if (prediction->price.has_interval)
-                printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s,
-                       prediction->price.high_s);
-        } else {
-            printf(", \"reason\": ");
-            pto_print_json_string(stdout, prediction->reason);
-        }
+        printf("%s\n    {", s ? "," : "");
+        pto_print_json_strategy(stdout, predictions, s);
+        pto_print_json_price(stdout, predictions, s);
         putchar('}');
     }
     putchar(']');
 }
 
+/* The route that the mix takes, and what to think of it. */
+static void print_json_picked(const pto_step_prediction_t *step, int i) {
+    const pto_strategy_t *strategy;
+    const pto_price_t *price = &pto_step_best(step, i, &strategy)->price;
+    const char *unsure = pto_step_unsure(step, i);
+    printf(", \"cheapest\": \"%s\", \"seconds\": %.9g, \"unpriced\": ", strategy->name, price->seconds);
+    printf(unsure ? "\"%s\"" : "null", unsure);
+    if (price->extrapolated.gpus > 0)
+        printf(", \"extrapolated\": true");
+    if (pto_step_is_chosen_together(step, i))
+        printf(", \"chosen_together\": true");
+}
+
 static void print_json_call(const pto_step_prediction_t *step, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
-    const pto_strategy_t *strategy;
     char along[PTO_WORKLOAD_ALONG_MAX];
     printf("%s\n  {\"call\": ", i ? "," : "");
     pto_print_json_string(stdout, pto_workload_call_name(call));
@@ -176,17 +221,30 @@ static void print_json_call(const pto_step_prediction_t *step, int i) {
            (long long)call->scenario.layout.nodes,
            call->scenario.layout.in_host ? "procs_per_node" : "gpus_per_node",
            (long long)call->scenario.layout.gpus_per_node);
-    double seconds = pto_step_best(step, i, &strategy)->price.seconds;
-    printf(", \"cheapest\": \"%s\", \"seconds\": %.9g", strategy->name, seconds);
+    print_json_picked(step, i);
     print_json_predictions(&step->call[i].predictions);
     putchar('}');
 }
 
-static void print_json_total(const pto_step_route_t *route, const char *between) {
+static void print_json_end(const char *end, const pto_step_end_t *at) {
+    printf(", \"communication_%s_s\": %.9g, \"exposed_%s_s\": %.9g, \"step_%s_s\": %.9g", end,
+           at->communication_s, end, at->exposed_s, end, at->step_s);
+}
+
+static void print_json_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
+                             const char *between) {
+    pto_caveats_t caveats = {.count = 0};
     printf("%s\n  {\"strategy\": \"%s\"", between, route->strategy ? route->strategy->name : "cheapest");
-    if (route->applicable)
+    if (route->applicable) {
         printf(", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g", route->communication_s,
                route->exposed_s, route->seconds);
+        if (route->has_interval) {
+            print_json_end("low", &route->low);
+            print_json_end("high", &route->high);
+        }
+        pto_step_caveats_add(step, route->strategy, &caveats);
+        pto_print_json_caveats(stdout, &caveats);
+    }
     putchar('}');
 }
 
@@ -209,27 +267,27 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
 
 static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
                        const simulations_t *simulations) {
+    pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
     pto_print_json_string(stdout, step->workload->name);
-    const pto_layout_t *layout = &step->workload->layout;
-    printf(", \"nodes\": %lld, \"%s\": %lld, \"compute_s\": %.9g, \"calls\": [", (long long)layout->nodes,
-           layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)layout->gpus_per_node,
-           step->compute_s);
+    pto_print_json_layout(stdout, &step->workload->layout, true);
+    pto_step_caveats_add_all(step, &caveats);
+    printf(", \"not_priced\": ");
+    pto_print_json_keys(stdout, &caveats);
+    printf(", \"compute_s\": %.9g, \"calls\": [", step->compute_s);
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
     printf("\n], \"totals\": [");
-    print_json_total(&step->mix, "");
+    print_json_total(step, &step->mix, "");
     for (int r = 0; r < step->route_count; r++)
-        print_json_total(&step->route[r], ",");
+        print_json_total(step, &step->route[r], ",");
     for (int i = 0; i < simulations->count; i++) {
         printf("%s", i ? "" : "\n], \"simulations\": [");
         print_json_simulation(step, &simulations->made[i], i ? "," : "");
     }
     printf("\n]}\n");
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 /* --- simulations ---------------------------------------------------------------------------------------- */
 
@@ -255,6 +313,8 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
     }
     return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* the prediction, and what was simulated */
 }
+
+/* --- the command ---------------------------------------------------------------------------------------- */
 
 static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, bool settled,
                           pto_error_t *err) {

@@ -72,6 +72,28 @@ static int by_worth(const void *a, const void *b) {
     return (gap < 0) - (gap > 0);
 }
 
+/* --- what times lack ------------------------------------------------------------------------------------ */
+
+/* Of the routes whose times add up to the outcome's. */
+static void add_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
+    const pto_predictions_t *predictions = &outcome->predictions;
+    if (outcome->applies && outcome->of_workload)
+        pto_step_caveats_add(&outcome->step, NULL, caveats);
+    for (int64_t point = 0; outcome->applies && point < predictions->point_count; point++) {
+        int winner = pto_pick_at(predictions, point);
+        if (winner >= 0)
+            pto_caveats_add(caveats, pto_prediction_at(predictions, point, winner));
+    }
+}
+
+/* Of all routes that were compared. */
+static void add_all_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
+    if (outcome->applies && outcome->of_workload)
+        pto_step_caveats_add_all(&outcome->step, caveats);
+    else if (outcome->applies)
+        pto_caveats_add_all(caveats, &outcome->predictions);
+}
+
 /* --- for people ----------------------------------------------------------------------------------------- */
 
 enum { NAME_LEAST = 22, NAME_MOST = 30, TIMES_WIDTH = 33, SHARE_WIDTH = 9 };
@@ -246,15 +268,21 @@ static void print_table(const pto_outcome_t *outcome, int count) {
         if (outcome[i].reason[0])
             pto_print_note(stdout, "%s: %s", outcome[i].name, outcome[i].reason);
     print_meaning(&outcome[0], costs);
+    pto_caveats_t caveats = {.count = 0};
+    for (int i = 0; i < count; i++)
+        add_all_caveats(&outcome[i], &caveats);
+    pto_print_caveats(stdout, &caveats);
 }
 
 /* --- for programs --------------------------------------------------------------------------------------- */
 
 static void print_csv(const pto_outcome_t *outcome, int count) {
-    printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,model,what_if\n");
+    printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,not_priced,"
+           "extrapolated_from,model,what_if\n");
     for (int i = 0; i < count; i++) {
         const pto_outcome_t *own = &outcome[i];
         char left_out[PTO_ERROR_MESSAGE_MAX];
+        pto_caveats_t caveats = {.count = 0};
         bool step = own->applies && own->of_workload;
         pto_print_csv_text(stdout, own->name);
         putchar(',');
@@ -266,6 +294,8 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
         pto_print_csv_number(stdout, own->applies && own->cost > 0, pto_outcome_worth(own));
         pto_print_csv_text(stdout, i == 0 ? pto_outcome_left_out(own, left_out) : own->reason);
         putchar(',');
+        add_caveats(own, &caveats);
+        pto_print_csv_caveats(stdout, &caveats);
         if (own->applies)
             pto_print_csv_changes(stdout, own->options.machine);
         else
@@ -274,31 +304,47 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
     }
 }
 
+static void print_json_upgrade(const pto_outcome_t *own, const char *reason) {
+    pto_caveats_t caveats = {.count = 0};
+    printf("{\"upgrade\": ");
+    pto_print_json_string(stdout, own->name);
+    if (own->cost > 0)
+        printf(", \"cost\": %.9g", own->cost);
+    if (own->applies && own->of_workload)
+        printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g", own->seconds,
+               own->step.mix.communication_s, own->step.mix.exposed_s);
+    else if (own->applies)
+        printf(", \"seconds\": %.9g", own->seconds);
+    if (own->applies)
+        printf(", \"saved_s\": %.9g", own->saved_s);
+    if (reason[0]) {
+        printf(", \"reason\": ");
+        pto_print_json_string(stdout, reason);
+    }
+    add_caveats(own, &caveats);
+    pto_print_json_caveats(stdout, &caveats);
+    putchar('}');
+}
+
 static void print_json(const pto_outcome_t *outcome, int count) {
+    char left_out[PTO_ERROR_MESSAGE_MAX];
     pto_print_json_start(stdout, outcome[0].options.machine);
-    if (!outcome[0].of_workload)
+    if (outcome[0].of_workload) {
+        pto_caveats_t caveats = {.count = 0};
+        printf(", \"workload\": ");
+        pto_print_json_string(stdout, outcome[0].workload.name);
+        pto_print_json_layout(stdout, &outcome[0].workload.layout, true);
+        add_all_caveats(&outcome[0], &caveats);
+        printf(", \"not_priced\": ");
+        pto_print_json_keys(stdout, &caveats);
+    } else {
         pto_print_json_question(stdout, &outcome[0].predictions);
+    }
     printf(", \"upgrades\": [");
     for (int i = 0; i < count; i++) {
-        const pto_outcome_t *own = &outcome[i];
-        char left_out[PTO_ERROR_MESSAGE_MAX];
-        printf("%s\n  {\"upgrade\": ", i ? "," : "");
-        pto_print_json_string(stdout, own->name);
-        if (own->cost > 0)
-            printf(", \"cost\": %.9g", own->cost);
-        if (own->applies && own->of_workload)
-            printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g", own->seconds,
-                   own->step.mix.communication_s, own->step.mix.exposed_s);
-        else if (own->applies)
-            printf(", \"seconds\": %.9g", own->seconds);
-        if (own->applies)
-            printf(", \"saved_s\": %.9g", own->saved_s);
-        const char *reason = i == 0 ? pto_outcome_left_out(own, left_out) : own->reason;
-        if (reason[0]) {
-            printf(", \"reason\": ");
-            pto_print_json_string(stdout, reason);
-        }
-        putchar('}');
+        printf("%s\n  ", i ? "," : "");
+        print_json_upgrade(&outcome[i],
+                           i == 0 ? pto_outcome_left_out(&outcome[0], left_out) : outcome[i].reason);
     }
     printf("\n]}\n");
 }

@@ -130,6 +130,11 @@ static const char *bandwidth_at(int i) {
     }
 #define ALL_COLUMNS                                                                                          \
     { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }
+#define INTERVALS                                                                                            \
+    {                                                                                                        \
+        "ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)", \
+            STORE(FLAG, ci)                                                                                  \
+    }
 #define COMPARE                                                                                              \
     { "compare", NULL, "the machine as it is beside the one that --what-if changes", STORE(FLAG, compare) }
 const pto_option_t pto_table_options[] = {
@@ -138,8 +143,7 @@ const pto_option_t pto_table_options[] = {
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      STORE(FLAG, explain)},
-    {"ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)",
-     STORE(FLAG, ci)},
+    INTERVALS,
     ALL_COLUMNS,
     COMPARE,
     BANDWIDTH,
@@ -205,6 +209,7 @@ const pto_option_t pto_workload_options[] = {
 
 const pto_option_t pto_step_options[] = {
     ALL_COLUMNS,
+    INTERVALS,
     {"simulate", NULL, "simulate the cheapest mix and the strategies named, with all that run at once",
      STORE(FLAG, simulate)},
     {.name = NULL}};

@@ -19,6 +19,7 @@ typedef struct {
     const pto_predictions_t *predictions;
     const pto_options_t *options;
     bool *is_shown; /* by strategy; NULL: all */
+    bool details;   /* of the cheapest: its algorithm and what it chose */
     int gap;        /* blanks between columns: 2, or 1 where columns that were asked for fit only so */
 } columns_t;
 
@@ -43,27 +44,31 @@ static int column_width(const columns_t *columns, int strategy) {
     return name > least ? name : least;
 }
 
-/* "dup_devptr (linear, 8 chunks) ?"; "" if nothing applies. */
-static const char *choice_text(const pto_predictions_t *predictions, int64_t point, char text[CHOICE_MAX]) {
-    char choice[PTO_CHOICE_TEXT_MAX];
+/* "dup_devptr (linear, 8 chunks) ?", or without what is in parentheses; "" if nothing applies. */
+static const char *choice_text(const columns_t *columns, int64_t point, char text[CHOICE_MAX]) {
+    const pto_predictions_t *predictions = columns->predictions;
+    char choice[PTO_CHOICE_TEXT_MAX], details[CHOICE_MAX / 2] = "";
     int winner = pto_pick_at(predictions, point);
     text[0] = '\0';
     if (winner < 0)
         return text;
     const pto_strategy_t *strategy = predictions->strategy[winner];
     const pto_prediction_t *won = pto_prediction_at(predictions, point, winner);
-    snprintf(text, CHOICE_MAX, "%s (%s%s)%s%s", strategy->name, won->algorithm->name,
-             pto_choice_text(strategy, won->chunks, won->staged_members, choice),
+    pto_choice_text(strategy, won->chunks, won->staged_members, choice);
+    if (columns->details)
+        snprintf(details, sizeof details, " (%s%s)", won->algorithm->name, choice);
+    snprintf(text, CHOICE_MAX, "%s%s%s%s", strategy->name, details,
              won->price.extrapolated.gpus > 0 ? " *" : "", pto_pick_unpriced(predictions, point) ? " ?" : "");
     return text;
 }
 
 /* A line's characters without any strategy's column. */
-static int rest_width(const pto_predictions_t *predictions) {
+static int rest_width(const columns_t *columns) {
+    const pto_predictions_t *predictions = columns->predictions;
     char text[CHOICE_MAX];
     size_t longest = strlen("Cheapest");
     for (int64_t point = 0; point < predictions->point_count; point++) {
-        size_t length = strlen(choice_text(predictions, point, text));
+        size_t length = strlen(choice_text(columns, point, text));
         longest = length > longest ? length : longest;
     }
     return POINT_WIDTH + WIDE_GAP + (int)longest;
@@ -94,7 +99,7 @@ static int next_best(const double *ratio, int count) {
 
 /* As many as fit, but one at least. */
 static void show_best(columns_t *columns, double *ratio, int width) {
-    int count = columns->predictions->strategy_count, used = rest_width(columns->predictions);
+    int count = columns->predictions->strategy_count, used = rest_width(columns);
     for (int i = 0; i < count; i++)
         ratio[i] = pto_has_column(columns->predictions, i) ? least_ratio(columns, i) : INFINITY;
     for (int shown = 0, next; (next = next_best(ratio, count)) >= 0; shown++) {
@@ -106,23 +111,36 @@ static void show_best(columns_t *columns, double *ratio, int width) {
     }
 }
 
-static int choose_gap(const columns_t *columns, int width) {
-    int used = rest_width(columns->predictions), gaps = 1;
+/* Blanks between columns that were asked for; 0: they do not fit with any. */
+static int find_gap(const columns_t *columns, int width) {
+    int used = rest_width(columns), gaps = 1;
     for (int i = 0; i < columns->predictions->strategy_count; i++)
         if (is_shown(columns, i)) {
             used += WIDE_GAP + column_width(columns, i);
             gaps++;
         }
-    return used > width && used - gaps <= width ? 1 : WIDE_GAP;
+    return used <= width ? WIDE_GAP : used - gaps <= width ? 1 : 0;
+}
+
+/* Where they fit only so, columns that were asked for are close to each other, and details are left out. */
+static void choose_gap(columns_t *columns, int width) {
+    columns->gap = find_gap(columns, width);
+    if (columns->gap > 0)
+        return;
+    columns->details = false;
+    columns->gap = find_gap(columns, width);
+    columns->details = columns->gap == 0;
+    if (columns->gap == 0)
+        columns->gap = WIDE_GAP;
 }
 
 static void choose_columns(columns_t *columns, int width) {
     size_t count = (size_t)columns->predictions->strategy_count;
     columns->gap = WIDE_GAP;
-    if (columns->options->all || columns->predictions->scenario->strategy_count > 0) {
-        columns->gap = choose_gap(columns, width);
+    if (!columns->options->all && columns->predictions->scenario->strategy_count > 0)
+        choose_gap(columns, width);
+    if (columns->options->all || columns->predictions->scenario->strategy_count > 0)
         return;
-    }
     double *ratio = calloc(count, sizeof *ratio);
     if (ratio)
         columns->is_shown = calloc(count, sizeof *columns->is_shown);
@@ -205,18 +223,16 @@ static const char *cost_text(const columns_t *columns, int64_t point, double val
     return text;
 }
 
-/* "12.3..14.5 us", or "0.97 us..1.02 us" where their units differ; a dash without an interval. */
-static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost, char *text,
-                          size_t text_size) {
+/* A dash without an interval. */
+static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost,
+                          char text[PTO_INTERVAL_TEXT_MAX]) {
     char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
     bool falls = has_bandwidths(columns);
-    snprintf(text, text_size, "-");
+    snprintf(text, PTO_INTERVAL_TEXT_MAX, "-");
     if (cost->low >= cost->high)
         return;
-    const char *low_unit = strchr(cost_text(columns, point, falls ? cost->high : cost->low, low), ' ');
-    const char *high_unit = strchr(cost_text(columns, point, falls ? cost->low : cost->high, high), ' ');
-    bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
-    snprintf(text, text_size, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low, high);
+    pto_interval_text(cost_text(columns, point, falls ? cost->high : cost->low, low),
+                      cost_text(columns, point, falls ? cost->low : cost->high, high), text);
 }
 
 static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
@@ -236,12 +252,12 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
 static void print_intervals(FILE *stream, const columns_t *columns, int64_t point) {
     fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
     for (int i = 0; i < columns->predictions->strategy_count; i++) {
-        char text[2 * PTO_SECONDS_TEXT_MAX] = "-";
+        char text[PTO_INTERVAL_TEXT_MAX] = "-";
         pto_cost_t cost;
         if (!is_shown(columns, i))
             continue;
         if (cost_at(columns, point, i, &cost))
-            interval_text(columns, point, &cost, text, sizeof text);
+            interval_text(columns, point, &cost, text);
         fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i), text);
     }
     fputc('\n', stream);
@@ -267,17 +283,12 @@ static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
             extrapolated ||
             (winner >= 0 && pto_prediction_at(predictions, point, winner)->price.extrapolated.gpus > 0);
     }
-    if (extrapolated)
-        pto_print_note(stream, "*: extrapolated, as said below");
-    if (unsure)
-        pto_print_note(
-            stream,
-            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+    pto_print_marks(stream, extrapolated, unsure);
 }
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options) {
-    columns_t columns = {.predictions = predictions, .options = options};
+    columns_t columns = {.predictions = predictions, .options = options, .details = true};
     char text[CHOICE_MAX];
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
@@ -288,11 +299,13 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
         print_costs(stream, &columns, point);
-        fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(predictions, point, text));
+        fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(&columns, point, text));
         if (options->ci)
             print_intervals(stream, &columns, point);
     }
     print_marks(stream, predictions);
+    if (!columns.details)
+        pto_print_note(stream, "algorithms of the cheapest by --all or a wider terminal");
     print_left_out(stream, &columns);
     pto_print_footer(stream, predictions);
     free(columns.is_shown);

@@ -7,13 +7,49 @@
 #include "table.h"
 #include "terminal.h"
 
-enum { TIME_WIDTH = 8, SHAPE_WIDTH = 6, BYTES_WIDTH = 8, NAME_LEAST = 13, ROUTE_MAX = 160 };
+enum {
+    TIME_WIDTH = 8,
+    INTERVAL_WIDTH = 15,
+    SHAPE_WIDTH = 6,
+    BYTES_WIDTH = 8,
+    NAME_LEAST = 13,
+    ROUTE_MAX = 160
+};
 
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy) {
     const pto_step_call_t *own = &step->call[call];
     *strategy = own->predictions.strategy[own->best];
     return pto_prediction_at(&own->predictions, 0, own->best);
+}
+
+const char *pto_step_unsure(const pto_step_prediction_t *step, int call) {
+    const pto_step_call_t *own = &step->call[call];
+    return pto_choice_unpriced(&own->predictions, 0, own->best);
+}
+
+bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call) {
+    const pto_workload_t *workload = step->workload;
+    for (int i = 0; i < workload->call_count; i++)
+        if (i != call && workload->call[i].entry == workload->call[call].entry &&
+            pto_workload_is_call(&workload->call[i]) && !step->call[i].left_out)
+            return pto_workload_is_call(&workload->call[call]);
+    return false;
+}
+
+void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_t *strategy,
+                          pto_caveats_t *caveats) {
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_prediction_t *prediction = pto_step_call_prediction(step, i, strategy);
+        if (prediction)
+            pto_caveats_add(caveats, prediction);
+    }
+}
+
+void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats) {
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (step->call[i].predictions.prediction)
+            pto_caveats_add_all(caveats, &step->call[i].predictions);
 }
 
 /* --- the calls ------------------------------------------------------------------------------------------ */
@@ -56,7 +92,7 @@ static double all_calls(const pto_step_prediction_t *step) {
     return sum;
 }
 
-/* "split_ring (direct, 2 chunks) ?", or without what is in parentheses. */
+/* "split_ring (direct, 2 chunks) & ?", or without what is in parentheses. */
 static const char *route_text(const pto_step_prediction_t *step, int call, bool details,
                               char text[ROUTE_MAX]) {
     char choice[PTO_CHOICE_TEXT_MAX], detail[ROUTE_MAX / 2] = "";
@@ -65,9 +101,9 @@ static const char *route_text(const pto_step_prediction_t *step, int call, bool 
     pto_choice_text(strategy, best->chunks, best->staged_members, choice);
     if (details)
         snprintf(detail, sizeof detail, " (%s%s)", best->algorithm->name, choice);
-    snprintf(text, ROUTE_MAX, "%s%s%s%s", strategy->name, detail,
-             best->price.extrapolated.gpus > 0 ? " *" : "",
-             pto_pick_unpriced(&step->call[call].predictions, 0) ? " ?" : "");
+    snprintf(text, ROUTE_MAX, "%s%s%s%s%s", strategy->name, detail,
+             pto_step_is_chosen_together(step, call) ? " &" : "",
+             best->price.extrapolated.gpus > 0 ? " *" : "", pto_step_unsure(step, call) ? " ?" : "");
     return text;
 }
 
@@ -130,61 +166,104 @@ int pto_step_by_time(const void *a, const void *b) {
            (left->communication_s < right->communication_s);
 }
 
-static int column_width(const pto_step_route_t *route) {
-    int name = (int)strlen(route->strategy ? route->strategy->name : "cheapest");
-    return name > TIME_WIDTH ? name : TIME_WIDTH;
+/* The columns of the second table: routes, with lines of intervals or without. */
+typedef struct {
+    const pto_step_prediction_t *step;
+    const pto_step_route_t *route;
+    int count;
+    bool ci;
+} columns_t;
+
+static int column_width(const columns_t *columns, int r) {
+    const pto_strategy_t *strategy = columns->route[r].strategy;
+    int name = (int)strlen(strategy ? strategy->name : "cheapest");
+    int least = columns->ci ? INTERVAL_WIDTH : TIME_WIDTH;
+    return name > least ? name : least;
 }
 
-static void print_cell(FILE *stream, const pto_step_route_t *route, bool known, double seconds) {
+static void print_cell(FILE *stream, const columns_t *columns, int r, bool known, double seconds) {
     char text[PTO_SECONDS_TEXT_MAX] = "-";
     if (known)
         pto_seconds_format(seconds, text, sizeof text);
-    fprintf(stream, "  %*s", column_width(route), text);
+    fprintf(stream, "  %*s", column_width(columns, r), text);
 }
 
-static void print_total(FILE *stream, const pto_step_route_t *route, int count, const char *name, int width,
-                        double (*value)(const pto_step_route_t *route)) {
-    fprintf(stream, "%-*s", width, name);
-    for (int r = 0; r < count; r++)
-        print_cell(stream, &route[r], route[r].applicable, value(&route[r]));
-    fputc('\n', stream);
+static void print_interval(FILE *stream, const columns_t *columns, int r, double low_s, double high_s) {
+    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX], text[PTO_INTERVAL_TEXT_MAX] = "-";
+    pto_seconds_format(low_s, low, sizeof low);
+    pto_seconds_format(high_s, high, sizeof high);
+    if (low_s < high_s)
+        pto_interval_text(low, high, text);
+    fprintf(stream, "  %*s", column_width(columns, r), text);
 }
 
-static double communication_of(const pto_step_route_t *route) { return route->communication_s; }
-static double exposed_of(const pto_step_route_t *route) { return route->exposed_s; }
-static double step_of(const pto_step_route_t *route) { return route->seconds; }
-
-static void print_routes(FILE *stream, const pto_step_prediction_t *step, const pto_step_route_t *route,
-                         int count) {
-    int width = name_width(step->workload);
-    fprintf(stream, "# %-*s", width - 2, "All of them");
-    for (int r = 0; r < count; r++)
-        fprintf(stream, "  %*s", column_width(&route[r]),
-                route[r].strategy ? route[r].strategy->name : "cheapest");
-    fputc('\n', stream);
-    for (int i = 0; i < step->workload->call_count; i++) {
-        if (!pto_workload_is_call(&step->workload->call[i]))
-            continue;
-        print_name(stream, step->workload, i);
-        for (int r = 0; r < count; r++) {
-            double seconds;
-            bool known = pto_step_call_seconds(step, i, route[r].strategy, &seconds);
-            print_cell(stream, &route[r], known, seconds * (double)step->workload->call[i].times);
-        }
-        fputc('\n', stream);
+static void print_call_times(FILE *stream, const columns_t *columns, int call) {
+    const pto_step_prediction_t *step = columns->step;
+    const double times = (double)step->workload->call[call].times;
+    print_name(stream, step->workload, call);
+    for (int r = 0; r < columns->count; r++) {
+        double seconds;
+        bool known = pto_step_call_seconds(step, call, columns->route[r].strategy, &seconds);
+        print_cell(stream, columns, r, known, seconds * times);
     }
-    print_total(stream, route, count, "communication", width, communication_of);
-    print_total(stream, route, count, "exposed", width, exposed_of);
-    print_total(stream, route, count, "step", width, step_of);
+    fputc('\n', stream);
+    if (!columns->ci)
+        return;
+    fprintf(stream, "%-*s", name_width(step->workload), "#   95%");
+    for (int r = 0; r < columns->count; r++) {
+        const pto_prediction_t *own = pto_step_call_prediction(step, call, columns->route[r].strategy);
+        bool known = own && own->price.has_interval;
+        print_interval(stream, columns, r, known ? own->price.low_s * times : 0,
+                       known ? own->price.high_s * times : 0);
+    }
+    fputc('\n', stream);
+}
+
+typedef enum { COMMUNICATION, EXPOSED, STEP, TOTAL_COUNT } total_t;
+
+static double total_of(const pto_step_end_t *end, total_t total) {
+    return total == COMMUNICATION ? end->communication_s : total == EXPOSED ? end->exposed_s : end->step_s;
+}
+
+static void print_total(FILE *stream, const columns_t *columns, total_t total) {
+    static const char *const name[] = {"communication", "exposed", "step"};
+    const int width = name_width(columns->step->workload);
+    fprintf(stream, "%-*s", width, name[total]);
+    for (int r = 0; r < columns->count; r++) {
+        const pto_step_route_t *route = &columns->route[r];
+        const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
+        print_cell(stream, columns, r, route->applicable, total_of(&at, total));
+    }
+    fputc('\n', stream);
+    if (!columns->ci)
+        return;
+    fprintf(stream, "%-*s", width, "#   95%");
+    for (int r = 0; r < columns->count; r++)
+        print_interval(stream, columns, r, total_of(&columns->route[r].low, total),
+                       total_of(&columns->route[r].high, total));
+    fputc('\n', stream);
+}
+
+static void print_routes(FILE *stream, const columns_t *columns) {
+    const pto_workload_t *workload = columns->step->workload;
+    fprintf(stream, "# %-*s", name_width(workload) - 2, "All of them");
+    for (int r = 0; r < columns->count; r++)
+        fprintf(stream, "  %*s", column_width(columns, r),
+                columns->route[r].strategy ? columns->route[r].strategy->name : "cheapest");
+    fputc('\n', stream);
+    for (int i = 0; i < workload->call_count; i++)
+        if (pto_workload_is_call(&workload->call[i]))
+            print_call_times(stream, columns, i);
+    for (int total = 0; total < TOTAL_COUNT; total++)
+        print_total(stream, columns, (total_t)total);
 }
 
 /* The cheapest mix and as many strategies as fit. */
-static int count_columns(const pto_step_prediction_t *step, const pto_step_route_t *route, int count,
-                         int width) {
-    int used = name_width(step->workload), shown = 0;
-    while (shown < count && (used += 2 + column_width(&route[shown])) <= width)
+static int count_columns(const columns_t *columns, int width) {
+    int used = name_width(columns->step->workload), shown = 0;
+    while (shown < columns->count && (used += 2 + column_width(columns, shown)) <= width)
         shown++;
-    return shown > 2 ? shown : count < 2 ? count : 2;
+    return shown > 2 ? shown : columns->count < 2 ? columns->count : 2;
 }
 
 static void print_left_out(FILE *stream, const pto_step_route_t *route, int from, int count) {
@@ -206,9 +285,10 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
     memcpy(route + 1, step->route, (size_t)step->route_count * sizeof *route);
     qsort(route + 1, (size_t)step->route_count, sizeof *route, pto_step_by_time);
     bool all = options->all || options->has_strategies;
-    int shown = all ? count : count_columns(step, route, count, pto_terminal_width(stream));
-    print_routes(stream, step, route, shown);
-    print_left_out(stream, route, shown, count);
+    columns_t columns = {step, route, count, options->ci};
+    columns.count = all ? count : count_columns(&columns, pto_terminal_width(stream));
+    print_routes(stream, &columns);
+    print_left_out(stream, route, columns.count, count);
     free(route);
 }
 
@@ -226,27 +306,32 @@ static void print_header(FILE *stream, const pto_step_prediction_t *step, const 
     fputs(workload->dim_count > 0 ? "\n" : "", stream);
 }
 
-static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
-    bool extrapolated = false, unsure = false, at_once = false, shared = false;
+static void print_marks(FILE *stream, const pto_step_prediction_t *step) {
+    bool extrapolated = false, unsure = false, at_once = false, together = false, shared = false;
     for (int i = 0; i < step->workload->call_count; i++) {
         const pto_strategy_t *strategy;
         at_once = at_once || is_at_once(step->workload, i);
         if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
+        together = together || pto_step_is_chosen_together(step, i);
         extrapolated = extrapolated || pto_step_best(step, i, &strategy)->price.extrapolated.gpus > 0;
-        unsure = unsure || pto_pick_unpriced(&step->call[i].predictions, 0);
+        unsure = unsure || pto_step_unsure(step, i);
         shared = shared || step->workload->call[i].communicators.per_node > 1;
     }
     if (at_once)
         pto_print_note(stream, "+: at once with the line above");
+    if (together)
+        pto_print_note(stream, "&: chosen together with the calls at once; alone, another may be cheaper");
     if (shared)
         pto_print_note(stream, "all communicators make a call at once and share the NICs of their nodes");
-    if (extrapolated)
-        pto_print_note(stream, "*: extrapolated beyond the GPUs and nodes that NCCL was measured on");
-    if (unsure)
-        pto_print_note(
-            stream,
-            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+    pto_print_marks(stream, extrapolated, unsure);
+}
+
+static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
+    pto_caveats_t caveats = {.count = 0};
+    print_marks(stream, step);
+    pto_step_caveats_add_all(step, &caveats);
+    pto_print_caveats(stream, &caveats);
 }
 
 void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "caveats.h"
 #include "options.h"
 #include "portolan/step.h"
 
@@ -21,6 +22,17 @@ void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
 /* The cheapest prediction of a call. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
+
+/* What makes the route of a call unsure, as pto_choice_unpriced says; else NULL. */
+const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
+/* Whether the route of a call was chosen together with those of others that run at the same time. */
+bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);
+
+/* Add the caveats of the prices of all calls by a strategy (NULL: by the cheapest mix), and those of all
+ * strategies. */
+void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_t *strategy,
+                          pto_caveats_t *caveats);
+void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats);
 
 /* Open the machine of a workload, change both as the options say, and predict it. The step borrows from both.
  * Errors: those of pto_options_bind_workload and pto_step_predict. */

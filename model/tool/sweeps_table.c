@@ -149,10 +149,7 @@ static void print_legend(FILE *stream, const pto_sweeps_t *sweeps, const legend_
         for (int s = 0; s < any->strategy_count; s++)
             if (legend->letter[s] == letter_at(i))
                 fprintf(stream, "# %c  %s\n", legend->letter[s], any->strategy[s]->name);
-    if (legend->unsure)
-        pto_print_note(
-            stream,
-            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+    pto_print_marks(stream, false, legend->unsure);
 }
 
 /* Why runs have no prediction, one note for each. */
@@ -182,12 +179,15 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
 
 /* Why runs have no prediction, and what the others lack. */
 static void print_notes(FILE *stream, const pto_sweeps_t *sweeps) {
+    pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
         pto_print_note(stream, "layout: the one above is that of %s; --what-if changes it",
                        sweeps->row.kind == PTO_AXIS_COMPARE ? "the machine as it is" : "the first row");
     print_reasons(stream, sweeps);
     pto_print_energy_note(stream, pto_sweeps_any(sweeps));
-    pto_print_unpriced(stream, pto_sweeps_any(sweeps));
+    for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
+        pto_caveats_add_all(&caveats, &sweeps->run[i].predictions);
+    pto_print_caveats(stream, &caveats);
 }
 
 static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {

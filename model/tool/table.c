@@ -44,6 +44,14 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
+const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]) {
+    const char *low_unit = strchr(low, ' '), *high_unit = strchr(high, ' ');
+    bool same = low_unit && high_unit && strcmp(low_unit, high_unit) == 0;
+    snprintf(text, PTO_INTERVAL_TEXT_MAX, "%.*s..%s", same ? (int)(low_unit - low) : (int)strlen(low), low,
+             high);
+    return text;
+}
+
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]) {
     bool is_size = predictions->sweep == PTO_SWEEP_BYTES;
@@ -184,39 +192,9 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
     free(text);
 }
 
-enum { UNPRICED_MAX = 32 };
-
-/* Parameters that plans use and the machine file lacks; returns their number. */
-static int find_unpriced(const pto_predictions_t *predictions, const char *key[UNPRICED_MAX]) {
-    int count = 0;
-    int64_t cells = predictions->point_count * predictions->strategy_count;
-    for (int64_t cell = 0; cell < cells; cell++) {
-        const pto_explanation_t *explanation = &predictions->prediction[cell].explanation;
-        for (int t = 0; t < explanation->count; t++) {
-            const pto_term_t *term = &explanation->term[t];
-            int known = 0;
-            while (known < count && strcmp(key[known], term->key) != 0)
-                known++;
-            if (!term->param && known == count && count < UNPRICED_MAX)
-                key[count++] = term->key;
-        }
-    }
-    return count;
-}
-
-void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
-    const char *key[UNPRICED_MAX];
-    int count = find_unpriced(predictions, key);
-    pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
-}
-
-void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
-    const char *key[UNPRICED_MAX];
-    const pto_layout_t *layout = &predictions->scenario->layout;
-    int count = find_unpriced(predictions, key);
-    fprintf(stream, ", \"collective\": \"%s\", \"layout\": {",
-            pto_collective_name(predictions->scenario->collective));
-    if (predictions->sweep != PTO_SWEEP_NODES)
+void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
+    fputs(", \"layout\": {", stream);
+    if (with_nodes)
         fprintf(stream, "\"nodes\": %lld, ", (long long)layout->nodes);
     if (layout->in_host)
         fprintf(stream, "\"procs_per_node\": %lld, \"memory\": \"host\"", (long long)layout->gpus_per_node);
@@ -224,21 +202,16 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
         fprintf(stream, "\"gpus_per_node\": %lld, \"procs_per_gpu\": %lld, \"owners_per_gpu\": %lld",
                 (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
                 (long long)layout->owners_per_gpu);
-    fputs("}, \"not_priced\": [", stream);
-    for (int i = 0; i < count; i++)
-        fprintf(stream, "%s\"%s\"", i ? ", " : "", key[i]);
-    fputc(']', stream);
+    fputc('}', stream);
 }
 
-bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
-    const pto_extrapolation_t *from = &price->extrapolated;
-    int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPUs on %lld node%s", (long long)from->gpus,
-                          (long long)from->nodes, from->nodes == 1 ? "" : "s");
-    char bytes[PTO_BYTES_TEXT_MAX];
-    if (from->bytes > 0)
-        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s",
-                 pto_size_text(from->bytes, bytes));
-    return from->gpus > 0;
+void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
+    pto_caveats_t caveats = {.count = 0};
+    pto_caveats_add_all(&caveats, predictions);
+    fprintf(stream, ", \"collective\": \"%s\"", pto_collective_name(predictions->scenario->collective));
+    pto_print_json_layout(stream, &predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
+    fputs(", \"not_priced\": ", stream);
+    pto_print_json_keys(stream, &caveats);
 }
 
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
@@ -338,9 +311,20 @@ static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
         pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
 }
 
+/* No benchmark has messages between unlike spaces. */
+static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions) {
+    const pto_pair_ends_t *ends = &predictions->scenario->ends;
+    for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host; i++)
+        if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
+            pto_print_note(
+                stream, "cuda_aware: a message between host and GPU memory is priced as one within either, "
+                        "whichever costs more");
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
     print_empty(stream, predictions);
+    print_unlike_ends(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);
@@ -348,7 +332,9 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
         }
     print_hidden(stream, predictions);
     pto_print_extrapolated(stream, predictions);
-    pto_print_unpriced(stream, predictions);
+    pto_caveats_t caveats = {.count = 0};
+    pto_caveats_add_all(&caveats, predictions);
+    pto_print_unpriced(stream, &caveats);
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
@@ -358,28 +344,47 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
     return heading[sweep];
 }
 
+void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    fprintf(stream, "\"strategy\": \"%s\", ",
+            predictions->strategy[cell % predictions->strategy_count]->name);
+    if (!prediction->applicable) {
+        fputs("\"reason\": ", stream);
+        pto_print_json_string(stream, prediction->reason);
+        return;
+    }
+    fprintf(stream, "\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
+            prediction->price.seconds);
+}
+
+void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    pto_caveats_t caveats = {.count = 0};
+    if (!prediction->applicable)
+        return;
+    if (prediction->chunks > 0)
+        fprintf(stream, ", \"chunks\": %lld", (long long)prediction->chunks);
+    if (predictions->strategy[cell % predictions->strategy_count]->stages)
+        fprintf(stream, ", \"staged_in\": %lld, \"staged_out\": %lld",
+                (long long)prediction->staged_members.in, (long long)prediction->staged_members.out);
+    if (prediction->price.has_interval)
+        fprintf(stream, ", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s,
+                prediction->price.high_s);
+    pto_caveats_add(&caveats, prediction);
+    pto_print_json_caveats(stream, &caveats);
+}
+
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context) {
     pto_print_json_start(stream, predictions->machine);
     pto_print_json_question(stream, predictions);
     fprintf(stream, ", \"%s\": [", name);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        const pto_prediction_t *prediction = &predictions->prediction[cell];
-        fprintf(stream, "%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
-                pto_sweep_kind_name(predictions->sweep),
-                (long long)predictions->point[cell / predictions->strategy_count],
-                predictions->strategy[cell % predictions->strategy_count]->name);
-        if (prediction->applicable) {
-            fprintf(stream, "\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
-                    prediction->price.seconds);
-            char text[PTO_EXTRAPOLATED_MAX];
-            if (pto_extrapolated_text(&prediction->price, text))
-                fprintf(stream, ", \"extrapolated_from\": \"%s\"", text);
+        fprintf(stream, "%s\n  {\"%s\": %lld, ", cell ? "," : "", pto_sweep_kind_name(predictions->sweep),
+                (long long)predictions->point[cell / predictions->strategy_count]);
+        pto_print_json_strategy(stream, predictions, cell);
+        if (predictions->prediction[cell].applicable)
             print(cell, context);
-        } else {
-            fputs("\"reason\": ", stream);
-            pto_print_json_string(stream, prediction->reason);
-        }
         fputc('}', stream);
     }
     fputs("\n]}\n", stream);
@@ -426,30 +431,12 @@ void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine) {
     pto_print_csv_text(stream, text);
 }
 
-/* The parameters that a price lacks, each once. */
-static void print_csv_unpriced(FILE *stream, const pto_explanation_t *explanation) {
-    const char *between = "";
-    for (int t = 0; t < explanation->count; t++) {
-        bool is_new = !explanation->term[t].param;
-        for (int before = 0; before < t && is_new; before++)
-            is_new = strcmp(explanation->term[before].key, explanation->term[t].key) != 0;
-        if (!is_new)
-            continue;
-        fprintf(stream, "%s%s", between, explanation->term[t].key);
-        between = " ";
-    }
-}
-
 void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
-    char text[PTO_EXTRAPOLATED_MAX];
+    pto_caveats_t caveats = {.count = 0};
+    pto_caveats_add(&caveats, prediction);
     fputc(',', stream);
-    if (prediction->applicable)
-        print_csv_unpriced(stream, &prediction->explanation);
-    fputc(',', stream);
-    if (prediction->applicable && pto_extrapolated_text(&prediction->price, text))
-        pto_print_csv_text(stream, text);
-    fputc(',', stream);
+    pto_print_csv_caveats(stream, &caveats);
     pto_print_csv_changes(stream, predictions->machine);
     fputc('\n', stream);
 }

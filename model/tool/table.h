@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "caveats.h"
 #include "options.h"
 #include "portolan/pick.h"
 #include "portolan/units.h"
@@ -32,10 +33,18 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
  * parameters that plans use and the machine lacks. */
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions);
 
+/* Of these, the layout. */
+void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes);
+
 /* A whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that applies to
  * those that every command has: the point, the strategy, the algorithm and the seconds. */
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
+
+/* Of a cell, the strategy with its algorithm and seconds, or with the reason why it does not apply. */
+void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+/* After them, the members of a price: what the strategy chose, the interval and the caveats. */
+void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
 /* The heading of rows about cells: the columns that every command has around its own, which are the same
  * whatever the options and the strategies are. */
@@ -65,6 +74,10 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
+/* "12.3..14.5 us" of "12.3 us" and "14.5 us", or both whole where their units differ. Returns `text`. */
+enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
+const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
+
 /* A point of the sweep: a size, or a number of nodes or messages. Returns `text`. */
 const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
                            char text[PTO_BYTES_TEXT_MAX]);
@@ -78,13 +91,6 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 
 /* Notes on prices that were extrapolated, one for each range of points. */
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions);
-
-/* "4 GPUs on 1 node", what a price was extrapolated from; false: it was not. */
-enum { PTO_EXTRAPOLATED_MAX = 96 };
-bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
-
-/* A note on the parameters that plans use and the machine file lacks; nothing if there are none. */
-void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
 
 /* Whether tables show a strategy: one that was named, or that applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);

@@ -120,6 +120,8 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
         return PTO_OK;
     }
     if (call->collective == PTO_COLLECTIVE_PAIR) {
+        int64_t most = call->rank > call->peer ? call->rank : call->peer;
+        reader->most_rank = most > reader->most_rank ? most : reader->most_rank;
         kind.procs = 2;
         kind.call.distance = distance_of(options, call->rank, call->peer);
     }
@@ -131,7 +133,8 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
         kind.procs = options->nodes > 0 ? options->nodes * options->gpus_per_node : reader->job_procs;
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
-                                  "the file does not say how many processes there were: give --nodes");
+                                  "the file does not say how many processes there were%s",
+                                  pto_recording_takes_nodes(reader->trace->format) ? ": give --nodes" : "");
     double bytes = scenario_bytes(call, kind.procs);
     if (bytes > 1e6 * BYTES_MAX || kind.procs > BYTES_MAX)
         return pto_recording_fail(reader, PTO_ERR_RANGE, "%g bytes on %lld processes are out of bounds",

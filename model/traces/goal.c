@@ -153,7 +153,7 @@ pto_status_t pto_goal_end(pto_recording_reader_t *reader) {
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "the file ends within rank %lld",
                                   (long long)reader->goal_rank);
     if (reader->trace->rank >= reader->goal_ranks)
-        return pto_recording_fail(reader, PTO_ERR_RANGE, "the file has ranks 0 to %lld, not %lld",
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "the file has ranks 0 to %lld, not %lld",
                                   (long long)reader->goal_ranks - 1, (long long)reader->trace->rank);
     return PTO_OK;
 }

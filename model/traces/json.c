@@ -177,6 +177,14 @@ static const struct {
     {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node},
 };
 
+/* What Kineto says of the GPUs that a process sees, of which the first names all. */
+static pto_status_t note_device(pto_recording_reader_t *reader, const json_t *device) {
+    const char *name = json_string_value(json_object_get(device, "name"));
+    if (name)
+        pto_recording_note_gpu(reader, name);
+    return PTO_OK;
+}
+
 /* Members that are kept until their object ends. */
 static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf",       "id",
                                    "name",    "type",     "attr",      "durationMicros", "distributedInfo",
@@ -194,8 +202,9 @@ static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, co
     if (!json_object_get(value, "rank") || !(rank >= 0 && rank < PROCS_MAX))
         return PTO_OK;
     if (reader->trace->rank >= 0 && reader->trace->rank != (int64_t)rank)
-        return pto_recording_fail(reader, PTO_ERR_RANGE, "the file has the calls of process %lld, not %lld",
-                                  (long long)rank, (long long)reader->trace->rank);
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
+                                  "the file has the calls of process %lld, not %lld", (long long)rank,
+                                  (long long)reader->trace->rank);
     reader->trace->rank = (int64_t)rank;
     return PTO_OK;
 }
@@ -209,6 +218,8 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
             pto_status_t status = pto_recording_found(reader, arrays[i].format);
             return status == PTO_OK ? read_array(reader, arrays[i].element) : status;
         }
+    if (first == '[' && strcmp(key, "deviceProperties") == 0)
+        return read_array(reader, note_device);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0) {
             pto_status_t status = read_value(reader, &value);

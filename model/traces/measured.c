@@ -75,8 +75,11 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
     pto_status_t status = pto_collectives_read(path, collectives, err);
     if (status == PTO_OK || status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
         return status;
-    const pto_recording_options_t options = {
-        .rank = -1, .nodes = 1, .gpus_per_node = 1, .collective = PTO_COLLECTIVE_ALLREDUCE};
+    const pto_recording_options_t options = {.rank = -1,
+                                             .nodes = 1,
+                                             .gpus_per_node = 1,
+                                             .places_assumed = true,
+                                             .collective = PTO_COLLECTIVE_ALLREDUCE};
     pto_recording_t trace;
     if (pto_recording_read(path, &options, &trace, NULL) != PTO_OK)
         return status;

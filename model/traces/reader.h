@@ -20,7 +20,7 @@ typedef struct {
     pto_recording_call_t call;
     int communicator; /* -1: unknown */
     int64_t procs;
-    int64_t nodes;  /* that the communicator extends over; 0: not given */
+    int64_t nodes;  /* that the communicator extends over; 0: not given; -1: in unequal numbers */
     bool is_launch; /* on a CPU; where the file has the GPU's calls as well, it is one of them */
 } pto_recording_kind_t;
 
@@ -32,6 +32,18 @@ typedef struct {
 } pto_recording_members_t;
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24 };
+
+/* The processes that nccl-tests list, by host. */
+typedef struct {
+    char name[64];
+    int64_t procs;
+} pto_recording_host_t;
+
+typedef struct {
+    int64_t procs; /* 0: none yet */
+    int host_count, host_room;
+    pto_recording_host_t *host;
+} pto_recording_listed_t;
 
 /* What an operator asks of the kernels that it launches. */
 typedef struct {
@@ -58,12 +70,13 @@ typedef struct {
     int time_column;                        /* nccl-tests */
     pto_collective_t collective;            /* of the benchmark; PTO_COLLECTIVE_COUNT: none of portolan's */
     bool osu_on_host;                       /* the benchmark's buffers are in host memory */
-    int64_t benchmark_procs;                /* as nccl-tests lists them; 0: not yet */
-    int64_t goal_ranks;                     /* GOAL */
-    int64_t goal_rank;                      /* GOAL: of the block that is open; -1: none */
-    pto_launches_t launches;                /* Kineto */
-    char process[256];                      /* NCCL inspector: of the first call */
+    pto_recording_listed_t listed;
+    int64_t goal_ranks;      /* GOAL */
+    int64_t goal_rank;       /* GOAL: of the block that is open; -1: none */
+    pto_launches_t launches; /* Kineto */
+    char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
+    int64_t most_rank;  /* that a message names */
     bool has_gpu_calls; /* besides launches */
     pto_recording_skipped_t launch_skipped;
     pto_text_index_t communicators;
@@ -75,11 +88,16 @@ typedef struct {
     int kind_room;
 } pto_recording_reader_t;
 
+/* Whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
+bool pto_recording_takes_nodes(pto_recording_format_t format);
 /* Set the error, at the place of what is being read. Returns `status`. */
 pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format, ...)
     PTO_PRINTF_LIKE(3, 4);
 /* The format is known now. PTO_ERR_SYNTAX if the options ask for another, or if it was another before. */
 pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_format_t format);
+
+/* The name of a GPU of the machine that the file is from. The first one is kept, unless it is too long. */
+void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
@@ -139,6 +157,10 @@ bool pto_recording_seconds(const char *text, double *value);
 
 /* All formats in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
+pto_status_t pto_osu_heading(pto_recording_reader_t *reader, const char *line);
+pto_status_t pto_osu_row(pto_recording_reader_t *reader, char *line);
+bool pto_nccl_tests_is_heading(const char *line);
+pto_status_t pto_nccl_tests_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_end(pto_recording_reader_t *reader);

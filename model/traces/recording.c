@@ -45,6 +45,11 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
     return pto_error_set_at(reader->err, status, reader->path, reader->line, reader->column, "%s", text);
 }
 
+bool pto_recording_takes_nodes(pto_recording_format_t format) {
+    return format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON ||
+           format == PTO_RECORDING_PYTORCH_ET;
+}
+
 /* Options that a format has no use for, because its files say these things themselves. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
@@ -58,14 +63,14 @@ static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_
         {options->rank >= 0,
          is_chakra || is_kineto || format == PTO_RECORDING_CALLS || format == PTO_RECORDING_GOAL, "--rank",
          "calls.csv, GOAL, Chakra and Kineto"},
-        {options->nodes > 0, is_chakra || is_benchmark || format == PTO_RECORDING_PYTORCH_ET, "--nodes",
+        {options->nodes > 0, is_benchmark || pto_recording_takes_nodes(format), "--nodes",
          "OSU, nccl-tests, Chakra and PyTorch execution traces"},
         {options->collective != PTO_COLLECTIVE_COUNT, format == PTO_RECORDING_NCCL_TESTS, "--collective",
          "nccl-tests"},
     };
     for (size_t i = 0; i < sizeof option / sizeof *option && options->refuses_unused; i++)
         if (option[i].is_given && !option[i].is_used)
-            return pto_recording_fail(reader, PTO_ERR_KEY, "%s is for files of %s; this is %s",
+            return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "%s is for files of %s; this is %s",
                                       option[i].name, option[i].users, pto_recording_format_name(format));
     return PTO_OK;
 }
@@ -83,6 +88,16 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
     reader->trace->format = format;
     reader->known = true;
     return status;
+}
+
+void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name) {
+    char *gpu = reader->trace->gpu;
+    if (*gpu || strlen(name) >= sizeof reader->trace->gpu)
+        return;
+    memcpy(gpu, name, strlen(name) + 1);
+    for (; *gpu; gpu++)
+        if (iscntrl((unsigned char)*gpu))
+            *gpu = ' ';
 }
 
 /* --- an index of texts ---------------------------------------------------------------------------------- */
@@ -236,6 +251,30 @@ static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t
     return each;
 }
 
+/* The processes of the job, as far as it is known, with a communicator of `procs`. */
+static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
+    const pto_recording_options_t *options = reader->options;
+    int64_t known = reader->job_procs > procs ? reader->job_procs : procs;
+    return pto_recording_takes_nodes(reader->trace->format) && options->nodes > 0
+               ? options->nodes * options->gpus_per_node
+               : known;
+}
+
+static pto_status_t check_job(pto_recording_reader_t *reader) {
+    int64_t most = reader->job_procs > reader->most_rank ? reader->job_procs : reader->most_rank + 1;
+    for (int i = 0; i < reader->kinds.count; i++)
+        if (reader->kind[i].call.collective != PTO_COLLECTIVE_PAIR && reader->kind[i].procs > most)
+            most = reader->kind[i].procs;
+    const int64_t job = job_size(reader, 0), nodes = reader->options->nodes;
+    if (!pto_recording_takes_nodes(reader->trace->format) || nodes == 0 || most <= job)
+        return PTO_OK;
+    return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
+                              "the file has %lld processes or more, and %lld node%s of %lld %s %lld",
+                              (long long)most, (long long)nodes, nodes == 1 ? "" : "s",
+                              (long long)reader->options->gpus_per_node, nodes == 1 ? "has" : "have",
+                              (long long)job);
+}
+
 /* Where the file does not show all members, they follow each other. False: uneven. */
 static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const int64_t node_procs = reader->options->gpus_per_node;
@@ -246,11 +285,11 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
         return true;
     }
     int64_t each = kind->procs < node_procs ? kind->procs : node_procs;
-    int64_t job = reader->job_procs > kind->procs ? reader->job_procs : kind->procs;
+    int64_t job = job_size(reader, kind->procs);
     if (kind->communicator >= 0 && reader->members[kind->communicator].count == kind->procs)
         each = members_on_a_node(&reader->members[kind->communicator], node_procs);
-    else if (kind->nodes > 0)
-        each = kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
+    else if (kind->nodes != 0)
+        each = kind->nodes > 0 && kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
     if (each < 1 || kind->procs % each != 0)
         return false;
     kind->call.nodes = kind->procs / each;
@@ -373,12 +412,15 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .options = options,
                                      .trace = &made,
                                      .goal_rank = -1,
+                                     .most_rank = -1,
                                      .err = err};
     pto_status_t status = read_any(&reader);
     if (source->status != PTO_OK)
         status = pto_recording_fail(&reader, source->status, "%s", source->reason);
     if (status == PTO_OK && !reader.known)
         status = fail_unknown(&reader);
+    if (status == PTO_OK)
+        status = check_job(&reader);
     if (status == PTO_OK)
         status = join_kinds(&reader, &made);
     for (int i = 0; i < reader.member_count; i++)
@@ -388,6 +430,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     free(reader.members);
     free(reader.kind);
     free(reader.launches.slot);
+    free(reader.listed.host);
     if (status == PTO_OK)
         *trace = made;
     else

@@ -14,3 +14,6 @@ portolan upgrade $summit
 for machine in h200-nodes-tcp dgx-h100 h200-x2 cpu-2x64-200g; do
     portolan upgrade --machine $machine --collective alltoall --nodes 2 --bytes 64KiB --only gpudirect | sed -n '/^GPUD/p; /^# GPUD/,/^# Time/p' | grep -v '^# Time'
 done
+# A machine without a network: a time that it lacks is named.
+portolan upgrade scenarios/workloads/gnn.yaml --machine h200-x4 --nodes 2 --only cores --format csv
+portolan upgrade --machine h200-x4 --nodes 2 --collective allreduce --bytes 1MiB --only cores

@@ -110,6 +110,89 @@ static void benchmarks_are_read_between_what_others_print(void **state) {
     pto_recording_fini(&trace);
 }
 
+#define RANK(rank, host) "#  Rank  " rank " Group  0 Pid 7 on " host " device 0 [0000:18:00] NVIDIA H200\n"
+#define ROWS                                                                                                 \
+    "# Collective test starting: all_reduce_perf\n#   size  count  type   time\n   1024   256  float   "     \
+    "9.0\n"
+
+static pto_status_t parse_listed(const char *text, pto_recording_options_t options, pto_recording_t *trace,
+                                 pto_error_t *err) {
+    return pto_recording_parse(text, strlen(text), "n.txt", &options, trace, err);
+}
+
+static void assert_shape(const pto_recording_t *trace, int64_t nodes, int64_t gpus_per_node) {
+    assert_int_equal(trace->count, 1);
+    assert_int_equal(trace->call[0].nodes, nodes);
+    assert_int_equal(trace->call[0].gpus_per_node, gpus_per_node);
+}
+
+/* Unless the options say otherwise, processes are on the hosts that nccl-tests name. */
+static void listed_processes_are_on_their_hosts(void **state) {
+    (void)state;
+    static const char even[] =
+        "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b") RANK("3", "b") ROWS;
+    static const char uneven[] =
+        "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "b") RANK("2", "b") RANK("3", "b") ROWS;
+    const struct {
+        int64_t nodes, gpus_per_node;
+        bool assumed;
+        int64_t nodes_made;
+    } cases[] = {{0, 4, true, 2}, {0, 4, false, 1}, {1, 4, true, 1}, {4, 1, false, 4}};
+    pto_recording_t trace;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_recording_options_t options = four_a_node;
+        options.nodes = cases[i].nodes;
+        options.gpus_per_node = cases[i].gpus_per_node;
+        options.places_assumed = cases[i].assumed;
+        assert_int_equal(parse_listed(even, options, &trace, NULL), PTO_OK);
+        assert_shape(&trace, cases[i].nodes_made, 4 / cases[i].nodes_made);
+        assert_int_equal(trace.listed_nodes, 2);
+        assert_string_equal(trace.gpu, "NVIDIA H200");
+        pto_recording_fini(&trace);
+    }
+    pto_recording_options_t options = four_a_node;
+    options.places_assumed = true;
+    assert_int_equal(parse_listed(uneven, options, &trace, NULL), PTO_OK);
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.skipped.uneven, 1);
+    pto_recording_fini(&trace);
+}
+
+static void shapes_that_the_listed_processes_contradict_are_refused(void **state) {
+    (void)state;
+    static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
+    const struct {
+        int64_t nodes, gpus_per_node;
+        bool assumed;
+        const char *message;
+    } cases[] = {{2, 4, false, "lists 2 processes, and 2 nodes of 4 have 8"},
+                 {1, 1, false, "lists 2 processes, and 1 node of 1 has 1"},
+                 {3, 4, true, "lists 2 processes, which --nodes 3 cannot have in equal numbers"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_recording_options_t options = four_a_node;
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        options.nodes = cases[i].nodes;
+        options.gpus_per_node = cases[i].gpus_per_node;
+        options.places_assumed = cases[i].assumed;
+        assert_int_equal(parse_listed(text, options, &trace, &err), PTO_ERR_NOT_APPLICABLE);
+        assert_non_null(strstr(err.message, cases[i].message));
+        assert_int_equal(err.line, 7);
+    }
+}
+
+/* The outputs of two runs in one file: the second lists its own processes. */
+static void another_run_lists_its_own_processes(void **state) {
+    (void)state;
+    static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS
+        "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
+    pto_recording_t trace;
+    assert_int_equal(parse_listed(text, four_a_node, &trace, NULL), PTO_OK);
+    assert_shape(&trace, 1, 2);
+    assert_int_equal(trace.call[0].times, 2);
+    pto_recording_fini(&trace);
+}
+
 /* all_gather_perf prints the bytes of all blocks, and older versions have fewer columns. */
 static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
     (void)state;
@@ -167,6 +250,9 @@ int main(void) {
         cmocka_unit_test(host_buffers_can_be_taken_for_those_of_gpus),
         cmocka_unit_test(one_process_alone_is_taken_to_have_neighbours),
         cmocka_unit_test(benchmarks_are_read_between_what_others_print),
+        cmocka_unit_test(listed_processes_are_on_their_hosts),
+        cmocka_unit_test(shapes_that_the_listed_processes_contradict_are_refused),
+        cmocka_unit_test(another_run_lists_its_own_processes),
         cmocka_unit_test(sizes_of_blocks_are_divided_among_the_processes),
         cmocka_unit_test(bad_traces_are_refused_with_their_line),
     };

@@ -481,7 +481,7 @@ static void a_layout_the_machine_lacks_is_a_reason(void **state) {
     assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
     const pto_score_cell_t *cell = scored.score.cell;
     assert_non_null(strstr(cell[0].prediction[0].reason, "not a multiple"));
-    assert_non_null(strstr(cell[1].prediction[1].reason, "more than the 1 GPUs"));
+    assert_non_null(strstr(cell[1].prediction[1].reason, "more than the 1 GPU of"));
     assert_int_equal(cell[1].picked, -1);
     assert_non_null(strstr(cell[2].prediction[0].reason, "magic"));
     assert_int_equal(cell[2].picked, 1);

@@ -523,6 +523,52 @@ static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
     drop(&made);
 }
 
+/* Calls in order: the sums of their ends. */
+static void totals_have_the_sum_of_the_intervals_of_their_calls(void **state) {
+    (void)state;
+    made_t made;
+    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
+                 "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\nstep:\n"
+                 "- {collective: allreduce, bytes: 4MiB, times: 3}\n- {compute: 1 ms}\n"
+                 "- at_once: [{collective: alltoall, bytes: 64KiB}, {compute: 100 us}]\n");
+    for (int r = 0; r < made.step.route_count; r++) {
+        const pto_step_route_t *route = &made.step.route[r];
+        if (!route->applicable)
+            continue;
+        const pto_price_t *sums = &pto_step_call_prediction(&made.step, 0, route->strategy)->price;
+        const pto_price_t *blocks = &pto_step_call_prediction(&made.step, 2, route->strategy)->price;
+        double low_s = 3 * sums->low_s + blocks->low_s, high_s = 3 * sums->high_s + blocks->high_s;
+        assert_true(route->has_interval);
+        assert_near(route->low.communication_s, low_s, 1e-9 * low_s);
+        assert_near(route->high.communication_s, high_s, 1e-9 * high_s);
+        assert_near(route->low.exposed_s, 3 * sums->low_s + fmax(blocks->low_s - 1e-4, 0), 1e-9 * low_s);
+        assert_near(route->high.step_s, 3 * sums->high_s + 1e-3 + fmax(blocks->high_s, 1e-4), 1e-9 * high_s);
+    }
+    drop(&made);
+}
+
+/* At once they share resources, at each end as in between. */
+static void intervals_of_calls_at_once_hold_the_price(void **state) {
+    (void)state;
+    made_t made;
+    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
+                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n- at_once:\n"
+                 "  - {collective: allreduce, bytes: 4MiB}\n  - {collective: alltoall, bytes: 64KiB}\n");
+    const pto_step_route_t *mix = &made.step.mix;
+    const pto_price_t *first = &pto_step_call_prediction(&made.step, 0, NULL)->price;
+    const pto_price_t *second = &pto_step_call_prediction(&made.step, 1, NULL)->price;
+    assert_true(mix->has_interval);
+    assert_true(mix->low.step_s < mix->seconds && mix->seconds < mix->high.step_s);
+    assert_true(mix->low.step_s >= fmax(first->low_s, second->low_s));
+    assert_true(mix->high.step_s <= (first->high_s + second->high_s) * (1 + 1e-9));
+    drop(&made);
+    predict_step(
+        &made, SUMMIT,
+        "workload: w\nlayout: {nodes: 2, gpus_per_node: 2}\nstep: [{collective: alltoall, bytes: 8}]\n");
+    assert_false(made.step.mix.has_interval); /* the file has none */
+    drop(&made);
+}
+
 static void no_strategy_for_all_calls_beats_the_mix(void **state) {
     (void)state;
     static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
@@ -564,6 +610,8 @@ int main(void) {
         cmocka_unit_test(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all),
         cmocka_unit_test(the_nics_have_the_bytes_of_all_calls_at_once),
         cmocka_unit_test(what_a_ring_occupies_is_its_bytes_on_each_resource),
+        cmocka_unit_test(totals_have_the_sum_of_the_intervals_of_their_calls),
+        cmocka_unit_test(intervals_of_calls_at_once_hold_the_price),
         cmocka_unit_test(no_strategy_for_all_calls_beats_the_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -356,7 +356,7 @@ static void bad_text_is_refused_with_its_place(void **state) {
          PTO_ERR_KEY,
          1,
          2,
-         {"--nodes"}},
+         {"how many processes there were"}}, /* without --nodes, which Kineto does not take */
         {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"Group "
          "size\":9e9}}]",
          PTO_ERR_TOO_LARGE,
@@ -403,8 +403,47 @@ static void a_rank_that_goal_does_not_have_is_refused(void **state) {
     pto_recording_t trace;
     pto_error_t err = {0};
     options.rank = 2;
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &options, &trace, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &options, &trace, &err),
+                     PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "0 to 1"));
+}
+
+/* The number of nodes makes the job, of which communicators are parts that share the NICs of their nodes. */
+static void nodes_are_those_of_the_job(void **state) {
+    (void)state;
+    pto_recording_options_t options = four_a_node;
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    options.nodes = 2;
+    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    assert_int_equal(trace.call[0].gpus_per_node, 4);
+    assert_int_equal(trace.call[0].per_node, 1);
+    pto_recording_fini(&trace);
+    options.gpus_per_node = 8; /* 16 processes: two communicators of four on each node */
+    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    assert_int_equal(trace.call[0].gpus_per_node, 4);
+    assert_int_equal(trace.call[0].per_node, 2);
+    pto_recording_fini(&trace);
+    options.nodes = options.gpus_per_node = 1;
+    assert_int_equal(pto_recording_read("tests/fixtures/traces/chakra-records.json", &options, &trace, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "4 processes or more, and 1 node of 1 has 1"));
+    assert_int_equal(pto_recording_read("tests/fixtures/traces/chakra.2.et", &options, &trace, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "5 processes or more")); /* by its messages */
+}
+
+static void kineto_names_its_gpus(void **state) {
+    (void)state;
+    pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
+    assert_string_equal(trace.gpu, "a GPU with } and ] and \" in its name");
+    pto_recording_fini(&trace);
+    static const char text[] =
+        "{\"deviceProperties\": [{\"id\": 0}, {\"name\": \"A\\n100\"}, {\"name\": \"B\"}],"
+        "\"traceEvents\": []}";
+    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, NULL), PTO_OK);
+    assert_string_equal(trace.gpu, "A 100"); /* no line ends in it */
+    pto_recording_fini(&trace);
 }
 
 static void an_event_of_several_mebibytes_is_refused(void **state) {
@@ -568,6 +607,8 @@ int main(void) {
         cmocka_unit_test(outputs_of_benchmarks_are_collectives_where_they_ran),
         cmocka_unit_test(bad_text_is_refused_with_its_place),
         cmocka_unit_test(a_rank_that_goal_does_not_have_is_refused),
+        cmocka_unit_test(nodes_are_those_of_the_job),
+        cmocka_unit_test(kineto_names_its_gpus),
         cmocka_unit_test(an_event_of_several_mebibytes_is_refused),
         cmocka_unit_test(protobuf_that_ends_early_is_refused_with_its_byte),
         cmocka_unit_test(hostile_protobuf_is_refused),

@@ -225,6 +225,9 @@ int pto_pick_at(const pto_predictions_t *predictions, int64_t point);
  * cost more, and the other might be cheaper. NULL if there is no such key, or if the predictions were not
  * explained. The key lives as long as the predictions. */
 const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point);
+/* The same for a strategy (an index) that was taken for another reason than its price at this point; NULL
+ * also if it does not apply. */
+const char *pto_choice_unpriced(const pto_predictions_t *predictions, int64_t point, int strategy);
 
 /* The ranges of a sweep. The caller frees `*range` with free(). Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,

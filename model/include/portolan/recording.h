@@ -36,13 +36,14 @@ typedef void (*pto_recording_progress_t)(void *context, double part);
 /* How to read what a file does not say. */
 typedef struct {
     pto_recording_format_t format;
-    int64_t rank;                /* calls.csv, GOAL: whose calls; Chakra, Kineto: whose file; -1: not given */
-    int64_t nodes;               /* benchmarks, Chakra; 0: not given */
-    int64_t gpus_per_node;       /* processes of a node, one for each GPU */
-    int64_t gpus_per_socket;     /* 0: a node is one socket */
-    pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
-    bool as_gpu;                 /* take host buffers for GPU buffers */
-    bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
+    int64_t rank;            /* calls.csv, GOAL: whose calls; Chakra, Kineto: whose file; -1: not given */
+    int64_t nodes;           /* benchmarks, Chakra; 0: not given */
+    int64_t gpus_per_node;   /* processes of a node, one for each GPU */
+    bool places_assumed;     /* gpus_per_node is the machine's: a file that lists processes knows better */
+    int64_t gpus_per_socket; /* 0: a node is one socket */
+    pto_collective_t collective;       /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
+    bool as_gpu;                       /* take host buffers for GPU buffers */
+    bool refuses_unused;               /* rank, nodes and collective where the format has no use for them */
     pto_recording_progress_t progress; /* NULL: none */
     void *context;
 } pto_recording_options_t;
@@ -73,7 +74,9 @@ typedef struct {
 /* Free with pto_recording_fini. */
 typedef struct {
     pto_recording_format_t format;
-    int64_t rank; /* whose calls; -1: unknown */
+    int64_t rank;         /* whose calls; -1: unknown */
+    int64_t listed_nodes; /* nccl-tests: hosts of the processes that the file lists; 0: unknown, or uneven */
+    char gpu[96];         /* nccl-tests, Kineto: the name of the first GPU that the file lists; "": unknown */
     int count;
     pto_recording_call_t *call;
     pto_recording_skipped_t skipped;
@@ -87,9 +90,10 @@ typedef struct {
 
 /* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest
  * line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of the formats, not of its format, ends early);
- * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed, or an option is
- * refused); _TOO_LARGE (more than 65,536 kinds of calls, an event of more than 4 MiB, a line of more than 16
- * MiB); _MEMORY. With line and column; of a binary file the line is 1, and the column the byte. */
+ * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed); _NOT_APPLICABLE (the
+ * format has no use for an option, or the file contradicts one); _TOO_LARGE (more than 65,536 kinds of calls
+ * or 16,384 hosts, an event of more than 4 MiB, a line of more than 16 MiB); _MEMORY. With line and column;
+ * of a binary file the line is 1, and the column the byte. */
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err);
 /* The same from memory; `path` only names the text. */

@@ -19,6 +19,13 @@ typedef struct {
     bool left_out; /* of all sums: pto_step_predict_some could not price it */
 } pto_step_call_t;
 
+/* One end of the totals of a route, in seconds. */
+typedef struct {
+    double communication_s;
+    double exposed_s;
+    double step_s;
+} pto_step_end_t;
+
 /* A step in which all calls take one strategy, or the cheapest mix of strategies. */
 typedef struct {
     const pto_strategy_t *strategy; /* NULL: the cheapest mix */
@@ -26,6 +33,9 @@ typedef struct {
     double seconds;                 /* of the step: communication that is exposed, and computation */
     double communication_s;         /* with what computation hides */
     double exposed_s;
+    bool has_interval;        /* the prices of all its calls have one */
+    pto_step_end_t low, high; /* the totals where every call is at this end of its own interval: the calls are
+                                 priced by one model, so that it errs alike for all of them */
 } pto_step_route_t;
 
 /* The workload is borrowed; free with pto_step_fini. */
@@ -49,6 +59,10 @@ pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_
 pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_machine_t *machine,
                                    pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err);
 void pto_step_fini(pto_step_prediction_t *step);
+
+/* The prediction of a call by a strategy (NULL: that of the cheapest mix); NULL if that does not apply. */
+const pto_prediction_t *pto_step_call_prediction(const pto_step_prediction_t *step, int call,
+                                                 const pto_strategy_t *strategy);
 
 /* The seconds of a call once, by a strategy (NULL: that of the cheapest mix); false if that does not apply.
  */

@@ -163,18 +163,21 @@ static bool any_has_less(const pto_predictions_t *predictions, int64_t point, co
     return false;
 }
 
-const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point) {
-    int winner = pto_pick_at(predictions, point);
-    if (winner < 0)
-        return NULL;
-    const pto_explanation_t *own = &pto_prediction_at(predictions, point, winner)->explanation;
-    for (int i = 0; i < own->count; i++) {
+const char *pto_choice_unpriced(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    const pto_prediction_t *chosen = pto_prediction_at(predictions, point, strategy);
+    const pto_explanation_t *own = &chosen->explanation;
+    for (int i = 0; chosen->applicable && i < own->count; i++) {
         const pto_term_t *term = &own->term[i];
         bool only_bytes = is_local_copy(term) && strcmp(leaf_of(term), "beta_s_per_byte") == 0;
         if (!term->param && !only_bytes && any_has_less(predictions, point, term, unpriced_count(own, term)))
             return term->key;
     }
     return NULL;
+}
+
+const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point) {
+    int winner = pto_pick_at(predictions, point);
+    return winner < 0 ? NULL : pto_choice_unpriced(predictions, point, winner);
 }
 
 static void open_range(pto_range_t *range, const pto_predictions_t *predictions, int64_t point,

@@ -52,14 +52,15 @@ static resource_t resource_of(const char *key, bool leaves_node) {
     return pto_text_begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
 }
 
+/* `times` may be a fraction: an end of an interval is one of the price. */
 static void add_demand(demand_t *demand, const pto_prediction_t *prediction, const pto_layout_t *layout,
-                       int64_t times) {
+                       double times) {
     const pto_explanation_t *explanation = &prediction->explanation;
     for (int t = 0; t < explanation->count; t++)
         demand->seconds[resource_of(explanation->term[t].key, layout->nodes > 1)] +=
-            explanation->term[t].seconds * (double)times;
+            explanation->term[t].seconds * times;
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
-        demand->occupied_s[what] += explanation->occupied_s[what] * (double)times;
+        demand->occupied_s[what] += explanation->occupied_s[what] * times;
 }
 
 /* The least time in which all of it can be had. */
@@ -114,6 +115,11 @@ static const pto_prediction_t *prediction_of(const pto_step_call_t *call, const 
     return prediction->applicable ? prediction : NULL;
 }
 
+const pto_prediction_t *pto_step_call_prediction(const pto_step_prediction_t *step, int call,
+                                                 const pto_strategy_t *strategy) {
+    return prediction_of(&step->call[call], strategy);
+}
+
 bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pto_strategy_t *strategy,
                            double *seconds) {
     const pto_prediction_t *prediction = prediction_of(&step->call[call], strategy);
@@ -121,8 +127,17 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
     return prediction != NULL;
 }
 
-bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
-                            double *seconds) {
+typedef enum { AT_LOW, AT_PRICE, AT_HIGH } at_t;
+
+/* An end of a price's interval as a multiple of the price. Without an interval, 1. */
+static double share_at(const pto_price_t *price, at_t at) {
+    if (at == AT_PRICE || !price->has_interval || !(price->seconds > 0))
+        return 1;
+    return (at == AT_LOW ? price->low_s : price->high_s) / price->seconds;
+}
+
+static bool entry_at(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy, at_t at,
+                     double *seconds) {
     const calls_t range = calls_of(step->workload, entry);
     demand_t demand = {.seconds = {0}};
     int calls = 0;
@@ -134,13 +149,19 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
         const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
         if (!prediction)
             return false;
-        *seconds = fmax(*seconds, (double)call->times * prediction->price.seconds);
-        add_demand(&demand, prediction, &call->scenario.layout, call->times);
+        const double times = (double)call->times * share_at(&prediction->price, at);
+        *seconds = fmax(*seconds, times * prediction->price.seconds);
+        add_demand(&demand, prediction, &call->scenario.layout, times);
         calls++;
     }
     if (calls > 1)
         *seconds = fmax(*seconds, least_seconds(&demand));
     return true;
+}
+
+bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
+                            double *seconds) {
+    return entry_at(step, entry, strategy, AT_PRICE, seconds);
 }
 
 static double entry_compute(const pto_workload_t *workload, int entry) {
@@ -152,16 +173,42 @@ static double entry_compute(const pto_workload_t *workload, int entry) {
     return seconds;
 }
 
-static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
-    pto_step_route_t route = {.strategy = strategy, .applicable = true};
+/* False if the strategy does not apply to all calls. */
+static bool add_up_at(const pto_step_prediction_t *step, const pto_strategy_t *strategy, at_t at,
+                      pto_step_end_t *end) {
+    *end = (pto_step_end_t){0};
     for (int entry = 0; entry < step->workload->entry_count; entry++) {
         double communication_s, compute_s = entry_compute(step->workload, entry);
-        if (!pto_step_entry_seconds(step, entry, strategy, &communication_s))
-            return (pto_step_route_t){.strategy = strategy};
-        route.communication_s += communication_s;
-        route.exposed_s += fmax(communication_s - compute_s, 0);
-        route.seconds += fmax(communication_s, compute_s);
+        if (!entry_at(step, entry, strategy, at, &communication_s))
+            return false;
+        end->communication_s += communication_s;
+        end->exposed_s += fmax(communication_s - compute_s, 0);
+        end->step_s += fmax(communication_s, compute_s);
     }
+    return true;
+}
+
+/* A price of 0 s needs none. */
+static bool have_intervals(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
+        if (prediction && prediction->price.seconds > 0 && !prediction->price.has_interval)
+            return false;
+    }
+    return true;
+}
+
+static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
+    pto_step_route_t route = {.strategy = strategy};
+    pto_step_end_t sum;
+    route.applicable = add_up_at(step, strategy, AT_PRICE, &sum);
+    if (!route.applicable)
+        return route;
+    route.communication_s = sum.communication_s;
+    route.exposed_s = sum.exposed_s;
+    route.seconds = sum.step_s;
+    route.has_interval = have_intervals(step, strategy) && add_up_at(step, strategy, AT_LOW, &route.low) &&
+                         add_up_at(step, strategy, AT_HIGH, &route.high);
     return route;
 }
 

@@ -94,7 +94,7 @@ static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
         below += pow(count * (param->value - param->low), 2);
         above += pow(count * (param->high - param->value), 2);
     }
-    price->low_s = price->seconds - sqrt(below);
+    price->low_s = fmax(price->seconds - sqrt(below), 0); /* as no time is less */
     price->high_s = price->seconds + sqrt(above);
 }
 

@@ -45,28 +45,31 @@ pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory,
     return PTO_OK;
 }
 
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
 static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                const pto_machine_t *machine, pto_error_t *err) {
     if (layout->in_host && layout->gpus_per_node > machine->node.cores)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-                                   "procs_per_node %lld is more than the %lld cores of a node of %s",
+                                   "procs_per_node %lld is more than the %lld core%s of a node of %s",
                                    (long long)layout->gpus_per_node, (long long)machine->node.cores,
-                                   machine->name);
+                                   plural(machine->node.cores), machine->name);
     if (layout->in_host)
         return PTO_OK;
     if (layout->gpus_per_node > machine->node.gpus)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-                                   "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
+                                   "gpus_per_node %lld is more than the %lld GPU%s of a node of %s",
                                    (long long)layout->gpus_per_node, (long long)machine->node.gpus,
-                                   machine->name);
+                                   plural(machine->node.gpus), machine->name);
     int64_t processes = 0;
     if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &processes) ||
         processes > machine->node.cores)
         return pto_scenario_refuse(
             scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-            "%lld GPUs of %lld cores each (procs_per_gpu) are more than the %lld cores of a node of %s",
-            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
-            (long long)machine->node.cores, machine->name);
+            "%lld GPU%s of %lld core%s each (procs_per_gpu) %s more than the %lld core%s of a node of %s",
+            (long long)layout->gpus_per_node, plural(layout->gpus_per_node), (long long)layout->procs_per_gpu,
+            plural(layout->procs_per_gpu), layout->gpus_per_node == 1 ? "is" : "are",
+            (long long)machine->node.cores, plural(machine->node.cores), machine->name);
     return PTO_OK;
 }
 

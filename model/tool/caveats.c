@@ -1,0 +1,99 @@
+/* What prices leave out or extrapolate, said in the same way by all commands. */
+#include "caveats.h"
+
+#include <string.h>
+
+#include "portolan/units.h"
+#include "table.h"
+#include "terminal.h"
+
+bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
+    const pto_extrapolation_t *from = &price->extrapolated;
+    int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPU%s on %lld node%s", (long long)from->gpus,
+                          from->gpus == 1 ? "" : "s", (long long)from->nodes, from->nodes == 1 ? "" : "s");
+    char bytes[PTO_BYTES_TEXT_MAX];
+    if (from->bytes > 0)
+        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s",
+                 pto_size_text(from->bytes, bytes));
+    return from->gpus > 0;
+}
+
+static bool has_part(const char *list, const char *text) {
+    const size_t length = strlen(text);
+    for (const char *at = list; (at = strstr(at, text)); at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ';'))
+            return true;
+    return false;
+}
+
+static void add_extrapolated(pto_caveats_t *caveats, const pto_price_t *price) {
+    char text[PTO_EXTRAPOLATED_MAX];
+    size_t length = strlen(caveats->extrapolated_from);
+    if (!pto_extrapolated_text(price, text) || has_part(caveats->extrapolated_from, text) ||
+        length + strlen(text) + sizeof "; " > sizeof caveats->extrapolated_from)
+        return;
+    snprintf(caveats->extrapolated_from + length, sizeof caveats->extrapolated_from - length, "%s%s",
+             length > 0 ? "; " : "", text);
+}
+
+void pto_caveats_add(pto_caveats_t *caveats, const pto_prediction_t *prediction) {
+    const pto_explanation_t *explanation = &prediction->explanation;
+    for (int t = 0; prediction->applicable && t < explanation->count; t++) {
+        const pto_term_t *term = &explanation->term[t];
+        int known = 0;
+        while (known < caveats->count && strcmp(caveats->key[known], term->key) != 0)
+            known++;
+        if (!term->param && known == caveats->count && known < PTO_UNPRICED_MAX)
+            caveats->key[caveats->count++] = term->key;
+    }
+    if (prediction->applicable)
+        add_extrapolated(caveats, &prediction->price);
+}
+
+void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predictions) {
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
+        pto_caveats_add(caveats, &predictions->prediction[cell]);
+}
+
+void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
+    pto_print_list(stream, "not in the machine file, so not priced: ", caveats->key, caveats->count, "");
+}
+
+void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats) {
+    if (caveats->extrapolated_from[0])
+        pto_print_note(stream, "NCCL's times are extrapolated from %s", caveats->extrapolated_from);
+    pto_print_unpriced(stream, caveats);
+}
+
+void pto_print_marks(FILE *stream, bool has_extrapolated, bool has_unsure) {
+    if (has_extrapolated)
+        pto_print_note(stream, "*: extrapolated, as said below");
+    if (has_unsure)
+        pto_print_note(
+            stream,
+            "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
+}
+
+void pto_print_json_keys(FILE *stream, const pto_caveats_t *caveats) {
+    fputc('[', stream);
+    for (int i = 0; i < caveats->count; i++)
+        fprintf(stream, "%s\"%s\"", i ? ", " : "", caveats->key[i]);
+    fputc(']', stream);
+}
+
+void pto_print_json_caveats(FILE *stream, const pto_caveats_t *caveats) {
+    if (caveats->count > 0) {
+        fputs(", \"unpriced\": ", stream);
+        pto_print_json_keys(stream, caveats);
+    }
+    if (caveats->extrapolated_from[0])
+        fprintf(stream, ", \"extrapolated_from\": \"%s\"", caveats->extrapolated_from);
+}
+
+void pto_print_csv_caveats(FILE *stream, const pto_caveats_t *caveats) {
+    for (int i = 0; i < caveats->count; i++)
+        fprintf(stream, "%s%s", i ? " " : "", caveats->key[i]);
+    fputc(',', stream);
+    pto_print_csv_text(stream, caveats->extrapolated_from);
+    fputc(',', stream);
+}

@@ -1,0 +1,348 @@
+/* What recorded calls would take by other routes, for people. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout_text.h"
+#include "portolan/units.h"
+#include "replayed.h"
+#include "step_table.h"
+#include "table.h"
+#include "terminal.h"
+
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+static double cheapest_seconds(const pto_replayed_t *replayed, int i) {
+    const pto_strategy_t *strategy;
+    return pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
+}
+
+/* What all calls of a kind would save. */
+static double saving_of(const pto_replayed_t *replayed, int i) {
+    const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+    if (!taken)
+        return 0;
+    return (double)replayed->trace.call[i].times * (taken->price.seconds - cheapest_seconds(replayed, i));
+}
+
+static void print_skipped(const pto_recording_skipped_t *skipped) {
+    const struct {
+        int64_t count;
+        const char *what;
+    } kind[] = {{skipped->others, "of no collective that portolan has"},
+                {skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"},
+                {skipped->sizeless, "without bytes, or of a single process"},
+                {skipped->uneven, "on communicators with different numbers of processes on their nodes"}};
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+        if (kind[i].count > 0)
+            pto_print_note(stdout, "not replayed: %lld call%s %s", (long long)kind[i].count,
+                           plural(kind[i].count), kind[i].what);
+}
+
+/* Whether a call is the first one that is left out for its reason. */
+static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
+    bool first = !pto_replayed_is_priced(replayed, i);
+    for (int j = 0; j < i && first; j++)
+        first = pto_replayed_is_priced(replayed, j) ||
+                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0 ||
+                replayed->trace.call[i].collective != replayed->trace.call[j].collective;
+    return first;
+}
+
+/* The calls that are not priced, by collective and reason: how many, their bytes, and why. */
+static void print_left_out(const pto_replayed_t *replayed) {
+    for (int i = 0; i < replayed->trace.count; i++) {
+        const pto_recording_call_t *call = &replayed->trace.call[i];
+        int64_t calls = 0;
+        double bytes = 0;
+        char size[PTO_BYTES_TEXT_MAX];
+        if (!is_first_of_reason(replayed, i))
+            continue;
+        for (int j = i; j < replayed->trace.count; j++) {
+            const pto_recording_call_t *other = &replayed->trace.call[j];
+            if (pto_replayed_is_priced(replayed, j) || other->collective != call->collective ||
+                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0)
+                continue;
+            calls += other->times;
+            bytes += (double)other->times * (double)other->bytes;
+        }
+        pto_print_note(stdout, "not priced, and in no total: %lld call%s of %s, %s in all: %s",
+                       (long long)calls, plural(calls), pto_collective_name(call->collective),
+                       bytes < 9e18 ? pto_size_text((int64_t)bytes, size) : "many bytes",
+                       pto_replayed_reason(replayed, i));
+    }
+}
+
+static void print_assumed(const pto_replayed_t *replayed) {
+    const pto_recording_t *trace = &replayed->trace;
+    const int64_t for_host = pto_replayed_for_host(replayed);
+    if (trace->listed_nodes > 0 && trace->count > 0 && trace->call[0].nodes != trace->listed_nodes)
+        pto_print_note(stdout,
+                       "the file lists its processes on %lld node%s, of which its times are; they are "
+                       "replayed on %lld",
+                       (long long)trace->listed_nodes, plural(trace->listed_nodes),
+                       (long long)trace->call[0].nodes);
+    if (trace->sizes_assumed > 0)
+        pto_print_note(
+            stdout,
+            "%lld call%s: the file does not show (by coll_algobw_gbs) whether a size is that of one "
+            "block, which is assumed, or of all",
+            (long long)trace->sizes_assumed, plural(trace->sizes_assumed));
+    if (trace->groups_assumed > 0)
+        pto_print_note(
+            stdout,
+            "%lld call%s of symmetric memory: the file does not name the processes, which are taken "
+            "to be all of a node (--gpus-per-node)",
+            (long long)trace->groups_assumed, plural(trace->groups_assumed));
+    if (for_host > 0)
+        pto_print_note(stdout, "%lld call%s on GPU buffers %s priced as on host buffers%s",
+                       (long long)for_host, plural(for_host), for_host == 1 ? "is" : "are",
+                       replayed->replay->options.scenario.memory == PTO_MEMORY_HOST
+                           ? ""
+                           : ": nodes of this machine have no GPUs");
+}
+
+/* The model among the words of a GPU's name, such as H200 or A100 of A100-SXM4-80GB: the first that begins
+ * with a letter and has two digits or more before a hyphen. False: there is none. */
+static bool find_model(const char *gpu, char model[32]) {
+    for (const char *word = gpu + strspn(gpu, " "); *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " "), own = strcspn(word, " -"), digits = 0;
+        for (size_t i = 0; i < own; i++)
+            digits += isdigit((unsigned char)word[i]) != 0;
+        if (isalpha((unsigned char)word[0]) && digits >= 2 && own < 32) {
+            snprintf(model, 32, "%.*s", (int)own, word);
+            return true;
+        }
+        word += length;
+    }
+    return false;
+}
+
+static bool contains(const char *text, const char *word) {
+    const size_t length = strlen(word);
+    for (; text && *text; text++) {
+        size_t same = 0;
+        while (same < length && tolower((unsigned char)text[same]) == tolower((unsigned char)word[same]))
+            same++;
+        if (same == length)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a machine's name or source has the model of a GPU; also if its name has none. */
+static bool names_gpu(const pto_machine_t *machine, const char *gpu) {
+    char model[32];
+    return !find_model(gpu, model) || contains(pto_machine_name(machine), model) ||
+           contains(pto_machine_source(machine), model);
+}
+
+static void print_header(const pto_replayed_t *replayed) {
+    const pto_machine_t *machine = replayed->replay->options.machine;
+    int64_t calls = 0;
+    for (int i = 0; i < replayed->trace.count; i++)
+        calls += replayed->trace.call[i].times;
+    printf("# portolan replay: %s (%s", pto_file_name(replayed->path),
+           pto_recording_format_name(replayed->trace.format));
+    if (replayed->trace.rank >= 0)
+        printf(", process %lld", (long long)replayed->trace.rank);
+    puts(")");
+    pto_print_machine(stdout, machine);
+    pto_print_changes(stdout, machine);
+    char node[PTO_LAYOUT_TEXT_MAX];
+    pto_print_head(stdout, "layout", "%s", pto_node_text(&replayed->replay->layout, node));
+    if (replayed->trace.gpu[0])
+        pto_print_head(stdout, "recorded", "on %s%s", replayed->trace.gpu,
+                       names_gpu(machine, replayed->trace.gpu)
+                           ? ""
+                           : ", which neither the name nor the source of this machine mentions");
+    printf("# calls      %lld of %d kind%s\n", (long long)calls, replayed->trace.count,
+           plural(replayed->trace.count));
+    print_skipped(&replayed->trace.skipped);
+    print_assumed(replayed);
+    print_left_out(replayed);
+}
+
+static void print_total(const char *name, double seconds, double cheapest_s) {
+    char text[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(seconds, text, sizeof text);
+    printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
+}
+
+static void print_totals(pto_replayed_t *replayed) {
+    const double cheapest_s = replayed->step.mix.communication_s;
+    double measured_s = 0, taken_s = 0;
+    bool all_measured = true, all_taken = true;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        if (!pto_replayed_is_priced(replayed, i))
+            continue;
+        all_measured = all_measured && replayed->trace.call[i].measured_s > 0;
+        measured_s += replayed->trace.call[i].measured_s;
+        const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+        if (taken)
+            taken_s += (double)replayed->trace.call[i].times * taken->price.seconds;
+        else
+            all_taken = false;
+    }
+    printf("# All calls by         Time   Ratio\n");
+    if (all_measured)
+        print_total("measured", measured_s, cheapest_s);
+    if (all_taken)
+        print_total("their own routes", taken_s, cheapest_s);
+    print_total("the cheapest", cheapest_s, cheapest_s);
+    qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
+          pto_step_by_time);
+    for (int r = 0; r < replayed->step.route_count; r++)
+        if (replayed->step.route[r].applicable)
+            print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
+                        cheapest_s);
+}
+
+/* The route that all calls took; "": they differ. */
+static const char *find_only_route(const pto_replayed_t *replayed) {
+    for (int i = 1; i < replayed->trace.count; i++)
+        if (strcmp(replayed->trace.call[i].route, replayed->trace.call[0].route) != 0)
+            return "";
+    return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
+}
+
+/* "mpi -> gas_split ?", or what was taken in a line below where that is too wide. */
+static void print_route(const char *taken, const char *cheapest, const char *marked, bool names_taken,
+                        int width) {
+    bool differs = strcmp(taken, cheapest) != 0;
+    if (differs && names_taken && (int)(strlen(taken) + strlen(" -> ") + strlen(marked)) > width)
+        printf("-> %s\n#   it took %s\n", marked, taken);
+    else if (differs)
+        printf("%s%s-> %s\n", names_taken ? taken : "", names_taken ? " " : "", marked);
+    else
+        printf("%s\n", marked);
+}
+
+enum { NAME_LEAST = 11, NAME_MAX = 40 };
+
+static const char *kind_name(const pto_recording_call_t *call, char name[NAME_MAX]) {
+    snprintf(name, NAME_MAX, "%s%s%s", pto_collective_name(call->collective),
+             *pto_replayed_distance(call) ? " " : "", pto_replayed_distance(call));
+    return name;
+}
+
+static int name_width(const pto_replayed_t *replayed) {
+    int width = NAME_LEAST;
+    char name[NAME_MAX];
+    for (int i = 0; i < replayed->trace.count; i++)
+        if ((int)strlen(kind_name(&replayed->trace.call[i], name)) > width)
+            width = (int)strlen(name);
+    return width;
+}
+
+/* A time by the route that was taken, and the mark or the blank behind it. */
+static const char *taken_text(const pto_prediction_t *prediction, char text[PTO_SECONDS_TEXT_MAX + 1]) {
+    char seconds[PTO_SECONDS_TEXT_MAX];
+    if (!prediction)
+        return "- ";
+    pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
+    snprintf(text, PTO_SECONDS_TEXT_MAX + 1, "%s%s", seconds,
+             prediction->price.extrapolated.gpus > 0 ? "*" : " ");
+    return text;
+}
+
+static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
+    const pto_recording_call_t *call = &replayed->trace.call[i];
+    char name[NAME_MAX], shape[48], size[PTO_BYTES_TEXT_MAX], route[64];
+    char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX + 1];
+    char cheapest[PTO_SECONDS_TEXT_MAX];
+    const pto_strategy_t *strategy;
+    const pto_prediction_t *best = pto_replayed_cheapest(replayed, i, &strategy);
+    snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
+    if (call->measured_s > 0)
+        pto_seconds_format(call->measured_s / (double)call->times, measured, sizeof measured);
+    pto_seconds_format(best->price.seconds, cheapest, sizeof cheapest);
+    int used = printf("%-*s %5s %8s %5lld %8s %8s%7s ", width, kind_name(call, name), shape,
+                      pto_size_text(call->bytes, size), (long long)call->times, measured,
+                      taken_text(pto_replayed_taken(replayed, i), taken), cheapest);
+    snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
+             pto_step_unsure(&replayed->step, i) ? " ?" : "");
+    print_route(call->route, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
+}
+
+/* Whether one of the times in its line is. */
+static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
+    const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+    const pto_strategy_t *strategy;
+    return (taken && taken->price.extrapolated.gpus > 0) ||
+           pto_replayed_cheapest(replayed, i, &strategy)->price.extrapolated.gpus > 0;
+}
+
+/* What orders the kinds: what they would save, or, if no route that was taken is priced, what they take. */
+static double weight_of(const pto_replayed_t *replayed, int i, bool by_saving) {
+    if (!pto_replayed_is_priced(replayed, i))
+        return 0;
+    return by_saving ? saving_of(replayed, i)
+                     : (double)replayed->trace.call[i].times * cheapest_seconds(replayed, i);
+}
+
+/* The kind of the largest weight below `below`, or of that weight and later; -1: none. */
+static int next_kind(const pto_replayed_t *replayed, bool by_saving, double below, int after) {
+    int best = -1;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        double weight = weight_of(replayed, i, by_saving);
+        bool comes_later = weight < below || (i > after && !(weight > below));
+        if (comes_later && weight > 0 && (best < 0 || weight > weight_of(replayed, best, by_saving)))
+            best = i;
+    }
+    return best;
+}
+
+/* Calls by routes that are not priced. */
+static int64_t unpriced_calls(const pto_replayed_t *replayed, bool *all) {
+    int64_t calls = 0;
+    *all = true;
+    for (int i = 0; i < replayed->trace.count; i++) {
+        bool priced = pto_replayed_taken(replayed, i) != NULL;
+        if (!pto_replayed_is_priced(replayed, i))
+            continue;
+        calls += priced ? 0 : replayed->trace.call[i].times;
+        *all = *all && !priced;
+    }
+    return calls;
+}
+
+static void print_kinds(const pto_replayed_t *replayed) {
+    double below = HUGE_VAL;
+    bool none_priced;
+    const char *only_route = find_only_route(replayed);
+    const int width = name_width(replayed);
+    int64_t unpriced = unpriced_calls(replayed, &none_priced);
+    if (unpriced > 0)
+        pto_print_note(stdout, "%lld call%s took a route that is not priced on this machine",
+                       (long long)unpriced, plural(unpriced));
+    int kind = next_kind(replayed, !none_priced, below, -1);
+    if (kind >= 0 && *only_route)
+        pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
+    if (kind >= 0)
+        printf("# %-*s %5s %8s %5s %8s %7s %7s Route\n", width - 2, none_priced ? "Most time" : "To change",
+               "Shape", "Size", "Times", "Measured", "Predict", "Best");
+    bool extrapolated = false, unsure = false;
+    for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
+        print_kind(replayed, only_route, width, kind);
+        extrapolated = extrapolated || is_extrapolated(replayed, kind);
+        unsure = unsure || pto_step_unsure(&replayed->step, kind);
+        below = weight_of(replayed, kind, !none_priced);
+        kind = next_kind(replayed, !none_priced, below, kind);
+    }
+    pto_print_marks(stdout, extrapolated, unsure);
+}
+
+void pto_print_replayed(pto_replayed_t *replayed) {
+    print_header(replayed);
+    if (replayed->trace.count == 0) {
+        pto_print_note(stdout, "nothing to replay");
+        return;
+    }
+    print_totals(replayed);
+    print_kinds(replayed);
+    pto_caveats_t caveats = {.count = 0};
+    pto_step_caveats_add_all(&replayed->step, &caveats);
+    pto_print_caveats(stdout, &caveats);
+}

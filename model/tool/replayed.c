@@ -1,0 +1,41 @@
+/* Recorded calls beside their predictions. */
+#include "replayed.h"
+
+#include <string.h>
+
+#include "portolan/strategy.h"
+#include "step_table.h"
+
+bool pto_replayed_is_priced(const pto_replayed_t *replayed, int i) {
+    return replayed->left_out[i].status == PTO_OK;
+}
+
+const char *pto_replayed_reason(const pto_replayed_t *replayed, int i) {
+    const char *reason = replayed->left_out[i].message;
+    const char *name = pto_collective_name(replayed->trace.call[i].collective);
+    size_t length = strlen(name);
+    return strncmp(reason, name, length) == 0 && reason[length] == ':' ? reason + length + 2 : reason;
+}
+
+const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i) {
+    const char *route = replayed->trace.call[i].route;
+    const pto_strategy_t *strategy;
+    bool on_gpus = strcmp(route, "mpi") == 0 && !replayed->replay->in_host;
+    if (!pto_replayed_is_priced(replayed, i) ||
+        pto_strategy_find(on_gpus ? "cuda_aware" : route, &strategy, NULL) != PTO_OK)
+        return NULL;
+    return pto_step_call_prediction(&replayed->step, i, strategy);
+}
+
+const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
+                                              const pto_strategy_t **strategy) {
+    return pto_step_best(&replayed->step, i, strategy);
+}
+
+int64_t pto_replayed_for_host(const pto_replayed_t *replayed) {
+    return replayed->replay->in_host ? replayed->trace.on_gpu : 0;
+}
+
+const char *pto_replayed_distance(const pto_recording_call_t *call) {
+    return call->collective == PTO_COLLECTIVE_PAIR ? pto_level_name(call->distance) : "";
+}

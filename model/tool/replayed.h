@@ -1,0 +1,47 @@
+/* The calls of a recorded program or benchmark, predicted by all routes: what `portolan replay` prints. */
+#ifndef PTO_REPLAYED_H
+#define PTO_REPLAYED_H
+
+#include "caveats.h"
+#include "options.h"
+#include "portolan/recording.h"
+#include "portolan/step.h"
+
+/* The options shared with other commands apply to the first member. */
+typedef struct {
+    pto_options_t options;
+    pto_recording_options_t trace;
+    pto_layout_t layout; /* of a node */
+    bool in_host;        /* the data of all calls are in host memory */
+    int64_t top;
+    int64_t read;         /* thousandths of the file */
+    bool is_contradicted; /* an option, by the file */
+} pto_replay_t;
+
+typedef struct {
+    const pto_replay_t *replay;
+    const char *path;
+    pto_recording_t trace;
+    pto_step_prediction_t step;
+    pto_error_t *left_out; /* of each call; a status other than PTO_OK: not priced */
+} pto_replayed_t;
+
+bool pto_replayed_is_priced(const pto_replayed_t *replayed, int i);
+/* Why a call is not priced, without its name, which the error may begin with. */
+const char *pto_replayed_reason(const pto_replayed_t *replayed, int i);
+
+/* A call by the route that it took; NULL: no strategy of this name applies. */
+const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i);
+/* By its cheapest route, of a call that is priced. */
+const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
+                                              const pto_strategy_t **strategy);
+
+/* Calls that were on GPU buffers and are priced as if they were not. */
+int64_t pto_replayed_for_host(const pto_replayed_t *replayed);
+/* How far apart the processes of a pair are; "" for other calls. */
+const char *pto_replayed_distance(const pto_recording_call_t *call);
+
+/* The table, with what was left out and assumed. It orders the routes. */
+void pto_print_replayed(pto_replayed_t *replayed);
+
+#endif
