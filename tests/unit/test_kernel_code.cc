@@ -58,6 +58,8 @@ static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof 
 static uint8_t load_tag(const char *at) { return static_cast<uint8_t>(*at); }
 static void store_tag(char *at, uint8_t tag) { *at = static_cast<char>(tag); }
 
+/* Exchanges are in test_kernel_exchange.cc. */
+#pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernel_lines.cuh"
 #include "kernel_translate.cuh"
 #include "operations.cuh"

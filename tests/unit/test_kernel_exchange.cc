@@ -9,12 +9,12 @@ extern "C" {
 #include <cmocka.h>
 }
 
+/* Nothing runs here. */
+#pragma GCC diagnostic ignored "-Wunused-function"
 #include "gpu_threads.h"
 
 #include "portolan/kernel.h"
 
-/* Nothing runs here. */
-#pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
 
