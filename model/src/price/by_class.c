@@ -339,8 +339,10 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         first = class_of(pricing, step->core_first);
         last = class_of(pricing, step->core_first + step->core_count - 1);
     }
-    for (int64_t sender = first; sender <= last; sender++)
+    for (int64_t sender = first; sender <= last; sender++) {
+        pto_log_follow(pricing, action->rank, sender);
         pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
+    }
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {

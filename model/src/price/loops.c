@@ -157,9 +157,8 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
-pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
+static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
     const pto_node_t *loop = pto_plan_node(pricing->plan, index);
-    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
@@ -179,4 +178,12 @@ pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
         return price_lagging(pricing, index, measured_to, repeat);
     repeat_gains(pricing, (double)more);
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
+}
+
+pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
+    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
+    pto_alike_t outer = pto_alike_begin(pricing, &repeat);
+    pto_status_t status = price_loop(pricing, index, repeat);
+    pto_alike_end(pricing, outer);
+    return status;
 }

@@ -222,8 +222,11 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
         pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
-    if (!pto_ledger_add(mine, messages, pto_time_max(out, in)) ||
-        !pto_ledger_add(mine, &costs->other, pto_charge_time(&costs->other, pricing->machine, outflow)) ||
+    pto_time_t longer = pto_time_max(out, in);
+    pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
+    pto_log_add(pricing, actor, messages, longer);
+    pto_log_add(pricing, actor, &costs->other, other);
+    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other) ||
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
     pto_lane_ended(pricing, actor);
@@ -402,12 +405,14 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     pricing->stage = stage;
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
+    pto_pricing_remember(pricing, pricing->before);
+    if (pto_log_replay(pricing, stage, k))
+        return PTO_OK;
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->loads.links.memory_s_per_byte != NULL;
     if (memory && pricing->in_lanes)
         demand_memory(pricing, stage);
-    pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
@@ -416,6 +421,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
+    pto_log_end(pricing, status);
     return status;
 }
 
@@ -503,6 +509,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->outflow);
     free(pricing->occupied_s);
     pto_links_release(pricing);
+    pto_logs_release(pricing);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */

@@ -53,6 +53,15 @@ typedef struct {
     int64_t repeat; /* the number of the pto_raises_repeat that shifted it last */
 } pto_raised_at_t;
 
+/* Rounds of a loop, or chunks of a pipeline, in which each stage is charged the same. */
+typedef struct {
+    int64_t from;
+    int64_t to;
+    int64_t serial; /* of the loop's run, so that another run is not taken for this one; 0: none */
+} pto_alike_t;
+
+typedef struct pto_stage_log pto_stage_log_t;
+
 /* A raise of a flag. */
 typedef struct {
     int64_t from;  /* the actor that raised it */
@@ -104,6 +113,10 @@ typedef struct {
     bool *asks;              /* per resource and actor: the current stage does */
     pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
                              one of the chunk before without a gap */
+    pto_alike_t alike;    /* of the current loop */
+    int64_t serials;      /* runs of loops so far */
+    pto_stage_log_t *log; /* per stage */
+    pto_stage_log_t *logging; /* that of the current stage; NULL: it is not logged */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
@@ -152,6 +165,28 @@ bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, con
 /* Shift the copies in the queues of GPUs as their actors are. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
+
+/* --- logs.c --------------------------------------------------------------------------------------------- */
+
+/* What a stage does to ledgers, so that rounds which are charged the same are charged once. */
+void pto_logs_release(pto_pricing_t *pricing);
+
+/* Before the rounds of a loop; the second takes the first one's result after them. */
+pto_alike_t pto_alike_begin(pto_pricing_t *pricing, const pto_repeat_t *repeat);
+void pto_alike_end(pto_pricing_t *pricing, pto_alike_t outer);
+
+/* Do again what the stage did in an earlier round that is charged the same, once `before` is set. False:
+ * there was none, and if one may follow, what happens until pto_log_end is logged. */
+bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
+void pto_log_end(pto_pricing_t *pricing, pto_status_t status);
+
+/* Log what follows: what the functions of these names do. */
+void pto_log_follow(pto_pricing_t *pricing, int64_t actor, int64_t sender);
+void pto_log_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge, pto_time_t time);
+void pto_log_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
+                    const pto_charge_t *charge, pto_time_t time);
+void pto_log_ended(pto_pricing_t *pricing, int64_t actor);
+void pto_log_occupied(pto_pricing_t *pricing, int64_t counter, double seconds);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
