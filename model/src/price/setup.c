@@ -237,13 +237,11 @@ static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *sta
     add_entry(bill, entry);
 }
 
-static bill_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
+static bill_t allocations(const pto_machine_t *machine, const int64_t *bytes) {
     bill_t bill = {.known = true};
-    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--) {
-        int64_t bytes = temporary_bytes(survey, (pto_space_t)space, rank);
-        if (bytes > 0)
-            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes);
-    }
+    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
+        if (bytes[space] > 0)
+            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
     return bill;
 }
 
@@ -273,10 +271,37 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
     }
 }
 
-/* All but the segment: the busiest process of each. */
-static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
-                                 bill_t *bill, pto_error_t *err) {
-    bill_t allocated = {.known = true}, opened = {.known = true};
+/* Those of the busiest process. Most allocate as much as the one before them. */
+static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                               bill_t *bill) {
+    bill_t allocated = {.known = true};
+    int64_t last[PTO_SPACE_COUNT] = {0};
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        int64_t bytes[PTO_SPACE_COUNT];
+        bool differs = false;
+        for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+            bytes[space] = temporary_bytes(survey, (pto_space_t)space, rank);
+            differs = differs || bytes[space] != last[space];
+            last[space] = bytes[space];
+        }
+        if (!differs)
+            continue;
+        bill_t own = allocations(machine, bytes);
+        keep_costlier(&own, &allocated);
+    }
+    add_items(&allocated, false, bill);
+}
+
+/* The same of openings, of which most plans have none. */
+static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                                    bill_t *bill, pto_error_t *err) {
+    bill_t opened = {.known = true};
+    int stage = 0;
+    while (stage < survey->plan->stages.count &&
+           !stage_reaches_others(survey->plan, pto_plan_stage(survey->plan, stage)))
+        stage++;
+    if (stage == survey->plan->stages.count)
+        return PTO_OK;
     size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
     size_t places = (size_t)ranks * allocations_each;
     openings_t openings = {.ranks = ranks,
@@ -288,17 +313,14 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
         openings.process = rank + 1;
-        bill_t own = allocations(survey, machine, rank);
-        keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
-        own = price_openings(machine, &openings);
+        bill_t own = price_openings(machine, &openings);
         keep_costlier(&own, &opened);
     }
     free(openings.item);
     free(openings.opened_by);
     free(openings.opened_bytes);
     free(openings.emptiness);
-    add_items(&allocated, false, bill);
     add_items(&opened, false, bill);
     return status;
 }
@@ -310,9 +332,11 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     survey_t survey = {.plan = plan};
     bill_t made = {.known = true};
     pto_status_t status = find_own_buffers(&survey, err);
-    if (status == PTO_OK)
-        status =
-            survey_ranks(&survey, machine, nodes * layout->gpus_per_node * layout->procs_per_gpu, &made, err);
+    int64_t ranks = nodes * layout->gpus_per_node * layout->procs_per_gpu;
+    if (status == PTO_OK) {
+        survey_allocations(&survey, machine, ranks, &made);
+        status = survey_openings(&survey, machine, ranks, &made, err);
+    }
     free(survey.is_own);
     if (status != PTO_OK)
         return status;
