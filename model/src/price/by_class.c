@@ -231,7 +231,7 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
 
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->stage;
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+    for (int i = stage->step_first; pricing->any_alone && i < stage->step_first + stage->step_count; i++)
         if (is_beside(pricing->plan, pto_plan_step(pricing->plan, i), action))
             return true;
     return false;

@@ -341,6 +341,13 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
+static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++)
+        if (pto_plan_step(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+            return true;
+    return false;
+}
+
 /* Whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
 static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
@@ -415,9 +422,10 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
         demand_memory(pricing, stage);
     sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
-    for (int pass = 0; pass < 2; pass++)
+    bool waits = has_waits(pricing, stage);
+    for (int pass = 0; pass < (waits ? 2 : 1); pass++)
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
-            if (acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
+            if (!waits || acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);

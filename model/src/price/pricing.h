@@ -89,6 +89,7 @@ typedef struct {
     int64_t actors_per_gpu;
     pto_actor_t *actor;
     bool *takes_part;       /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
+    bool any_alone;         /* some step is of one member; not known of ranks */
     int64_t *order;         /* the actors in the order in which they come to a stage */
     pto_ledger_t *lane;     /* per lane and actor */
     pto_ledger_t *ledger;   /* one per actor: those of the current lane */
