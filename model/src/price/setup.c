@@ -54,21 +54,23 @@ static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
     return PTO_OK;
 }
 
-static int64_t temporary_bytes(const survey_t *survey, pto_space_t space, int64_t rank) {
-    int64_t bytes = 0;
-    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
-        if (survey->is_own[b] && pto_plan_buffer(survey->plan, b)->space == space &&
-            !pto_buffer_is_users(survey->plan, b, rank))
-            bytes += pto_buffer_bytes(survey->plan, b, rank) *
-                     (pto_plan_buffer(survey->plan, b)->double_buffered ? 2 : 1);
-    return bytes;
+static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[PTO_SPACE_COUNT]) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        bytes[space] = 0;
+    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(survey->plan, b);
+        if (survey->is_own[b] && !pto_buffer_is_users(survey->plan, b, rank))
+            bytes[buffer->space] +=
+                pto_buffer_bytes(survey->plan, b, rank) * (buffer->double_buffered ? 2 : 1);
+    }
 }
 
 static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) {
     if (pto_buffer_is_users(survey->plan, buffer, holder))
         return (opening_t){holder, buffer, pto_buffer_bytes(survey->plan, buffer, holder)};
-    pto_space_t space = pto_plan_buffer(survey->plan, buffer)->space;
-    return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
+    int64_t bytes[PTO_SPACE_COUNT];
+    temporary_bytes(survey, holder, bytes);
+    return (opening_t){holder, TEMPORARIES, bytes[pto_plan_buffer(survey->plan, buffer)->space]};
 }
 
 /* Whether a buffer is, which for a table is a sum over its blocks. */
@@ -278,9 +280,9 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
     int64_t last[PTO_SPACE_COUNT] = {0};
     for (int64_t rank = 0; rank < ranks; rank++) {
         int64_t bytes[PTO_SPACE_COUNT];
+        temporary_bytes(survey, rank, bytes);
         bool differs = false;
         for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-            bytes[space] = temporary_bytes(survey, (pto_space_t)space, rank);
             differs = differs || bytes[space] != last[space];
             last[space] = bytes[space];
         }
