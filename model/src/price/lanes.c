@@ -375,7 +375,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
         pricing->out_of_memory = true;
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
-    pto_alike_t outer = pto_alike_begin(pricing, &pipeline.repeat);
+    pto_alike_t outer = pto_alike_begin(pricing, index);
     pto_status_t status = walk_chunks(pricing, &pipeline);
     pto_alike_end(pricing, outer);
     free_ledgers(pipeline.slot, slots);

@@ -16,6 +16,7 @@ typedef struct {
 
 struct pto_stage_log {
     int64_t serial; /* of the run that it was logged in; 0: nothing is */
+    int cuts;       /* of that run, before it */
     bool checked;   /* whether the stage can be logged */
     bool fits;
     bool in_library;
@@ -27,12 +28,19 @@ struct pto_stage_log {
 
 /* --- runs of loops -------------------------------------------------------------------------------------- */
 
-pto_alike_t pto_alike_begin(pto_pricing_t *pricing, const pto_repeat_t *repeat) {
+pto_alike_t pto_alike_begin(pto_pricing_t *pricing, int loop) {
     pto_alike_t outer = pricing->alike;
-    bool alike = repeat->period == 1 && pricing->kind != PTO_ACTORS_RANKS;
-    pricing->alike = (pto_alike_t){repeat->uniform_from, alike ? repeat->uniform_to : repeat->uniform_from,
-                                   ++pricing->serials};
+    pricing->alike =
+        pricing->kind == PTO_ACTORS_RANKS ? (pto_alike_t){0} : pto_find_alike(pricing->plan, loop);
+    pricing->alike.serial = ++pricing->serials;
     return outer;
+}
+
+static int cuts_before(const pto_alike_t *alike, int64_t k) {
+    int before = 0;
+    for (int i = 0; i < alike->cut_count; i++)
+        before += alike->cut[i] <= k;
+    return before;
 }
 
 void pto_alike_end(pto_pricing_t *pricing, pto_alike_t outer) { pricing->alike = outer; }
@@ -154,8 +162,8 @@ static bool fits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     return true;
 }
 
-static bool can_be_replayed(const pto_pricing_t *pricing, const pto_stage_log_t *log) {
-    if (log->serial != pricing->alike.serial || log->in_library != pricing->in_library)
+static bool can_be_replayed(const pto_pricing_t *pricing, const pto_stage_log_t *log, int cuts) {
+    if (log->serial != pricing->alike.serial || log->cuts != cuts || log->in_library != pricing->in_library)
         return false;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         if (log->behind[actor] != pricing->behind[actor])
@@ -163,8 +171,10 @@ static bool can_be_replayed(const pto_pricing_t *pricing, const pto_stage_log_t 
     return true;
 }
 
-static void begin_log(pto_pricing_t *pricing, pto_stage_log_t *log) {
+static void begin_log(pto_pricing_t *pricing, pto_stage_log_t *log, int cuts) {
+    log->serial = 0;
     log->count = 0;
+    log->cuts = cuts;
     log->in_library = pricing->in_library;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         log->behind[actor] = pricing->behind[actor];
@@ -184,9 +194,9 @@ bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k)
     if (!log->checked)
         log->fits = fits(pricing, stage);
     log->checked = true;
-    if (log->fits && !can_be_replayed(pricing, log)) {
-        log->serial = 0;
-        begin_log(pricing, log);
+    int cuts = cuts_before(&pricing->alike, k);
+    if (log->fits && !can_be_replayed(pricing, log, cuts)) {
+        begin_log(pricing, log, cuts);
         return false;
     }
     for (int i = 0; i < log->count && log->fits; i++)

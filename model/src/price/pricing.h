@@ -53,11 +53,15 @@ typedef struct {
     int64_t repeat; /* the number of the pto_raises_repeat that shifted it last */
 } pto_raised_at_t;
 
-/* Rounds of a loop, or chunks of a pipeline, in which each stage is charged the same. */
+enum { PTO_CUTS_MAX = 16 };
+
+/* Rounds of a loop, or chunks of a pipeline: those between two cuts charge each stage the same. */
 typedef struct {
     int64_t from;
     int64_t to;
     int64_t serial; /* of the loop's run, so that another run is not taken for this one; 0: none */
+    int cut_count;
+    int64_t cut[PTO_CUTS_MAX];
 } pto_alike_t;
 
 typedef struct pto_stage_log pto_stage_log_t;
@@ -157,6 +161,7 @@ typedef struct {
 } pto_repeat_t;
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
+pto_alike_t pto_find_alike(const pto_plan_t *plan, int index);
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
 
 /* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
@@ -173,7 +178,7 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 void pto_logs_release(pto_pricing_t *pricing);
 
 /* Before the rounds of a loop; the second takes the first one's result after them. */
-pto_alike_t pto_alike_begin(pto_pricing_t *pricing, const pto_repeat_t *repeat);
+pto_alike_t pto_alike_begin(pto_pricing_t *pricing, int loop);
 void pto_alike_end(pto_pricing_t *pricing, pto_alike_t outer);
 
 /* Do again what the stage did in an earlier round that is charged the same, once `before` is set. False:
