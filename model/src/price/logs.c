@@ -4,6 +4,8 @@
 
 #include "price/pricing.h"
 
+_Thread_local bool pto_price_each_round;
+
 typedef enum { FOLLOW, ADD, DEMAND, ENDED, OCCUPIED } effect_kind_t;
 
 typedef struct {
@@ -28,10 +30,11 @@ struct pto_stage_log {
 
 /* --- runs of loops -------------------------------------------------------------------------------------- */
 
+/* Of classes alone: the pieces of places differ from round to round by a few bytes. */
 pto_alike_t pto_alike_begin(pto_pricing_t *pricing, int loop) {
     pto_alike_t outer = pricing->alike;
     pricing->alike =
-        pricing->kind == PTO_ACTORS_RANKS ? (pto_alike_t){0} : pto_find_alike(pricing->plan, loop);
+        pricing->kind == PTO_ACTORS_CLASSES ? pto_find_alike(pricing->plan, loop) : (pto_alike_t){0};
     pricing->alike.serial = ++pricing->serials;
     return outer;
 }
@@ -182,7 +185,7 @@ static void begin_log(pto_pricing_t *pricing, pto_stage_log_t *log, int cuts) {
 }
 
 bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    if (k < pricing->alike.from || k >= pricing->alike.to)
+    if (k < pricing->alike.from || k >= pricing->alike.to || pto_price_each_round)
         return false;
     if (!pricing->log)
         pricing->log = calloc((size_t)pricing->plan->stages.count, sizeof *pricing->log);

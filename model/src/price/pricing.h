@@ -140,6 +140,9 @@ typedef struct {
  * that they looked at one by one there. Tests compare it with the order that it may grow by. */
 extern _Thread_local int64_t pto_price_visits;
 
+/* For tests: charge every round of this thread's prices, instead of doing again what one did (logs.c). */
+extern _Thread_local bool pto_price_each_round;
+
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
