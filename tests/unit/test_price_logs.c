@@ -12,7 +12,12 @@
 #include "portolan/strategy.h"
 #include "price/pricing.h"
 
-static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+static bool same(double a, double b) {
+    uint64_t bits[2];
+    memcpy(&bits[0], &a, sizeof a);
+    memcpy(&bits[1], &b, sizeof b);
+    return bits[0] == bits[1];
+}
 
 static bool same_terms(const pto_explanation_t *a, const pto_explanation_t *b) {
     bool alike = a->count == b->count;

@@ -12,18 +12,21 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* The round from which a slice of k is empty, or no longer is. */
-static int64_t cut_of(const pto_slice_t *slice) {
+/* The round from which a slice of k is empty, or no longer is; false: it is none of k. */
+static bool cut_of(const pto_slice_t *slice, int64_t *at) {
     int64_t per_round = slice->until.loop;
-    return per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
-                         : (per_round - slice->until.constant) / per_round;
+    if (per_round < 0)
+        *at = (slice->until.constant - 1) / -per_round + 1;
+    else if (per_round > 0)
+        *at = (per_round - slice->until.constant) / per_round;
+    return per_round != 0;
 }
 
 /* Rounds before and after that one: of these, the more. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
-    if (slice->until.loop == 0)
+    int64_t at;
+    if (!cut_of(slice, &at))
         return;
-    int64_t at = cut_of(slice);
     if (at - loop->from <= loop->to - at && repeat->uniform_from < at)
         repeat->uniform_from = at;
     else if (at - loop->from > loop->to - at && repeat->uniform_to > at)
@@ -48,12 +51,13 @@ static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const
 
 /* Keep apart rounds before and after it. With too many such rounds none are alike. */
 static void cut_at_slice(pto_alike_t *alike, const pto_slice_t *slice) {
-    if (slice->until.loop == 0)
+    int64_t at;
+    if (!cut_of(slice, &at))
         return;
     if (alike->cut_count == PTO_CUTS_MAX)
         alike->to = alike->from;
     else
-        alike->cut[alike->cut_count++] = cut_of(slice);
+        alike->cut[alike->cut_count++] = at;
 }
 
 /* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a

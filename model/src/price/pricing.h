@@ -93,7 +93,6 @@ typedef struct {
     int64_t actors_per_gpu;
     pto_actor_t *actor;
     bool *takes_part;       /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
-    bool any_alone;         /* some step is of one member; not known of ranks */
     int64_t *order;         /* the actors in the order in which they come to a stage */
     pto_ledger_t *lane;     /* per lane and actor */
     pto_ledger_t *ledger;   /* one per actor: those of the current lane */
@@ -103,6 +102,7 @@ typedef struct {
     int64_t round;          /* number of iterations of loops so far */
     int64_t repeats;        /* number of calls of pto_raises_repeat so far */
     int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
+    bool any_alone;         /* some step is of one member; not known of ranks */
     bool in_lanes;
     bool in_library;             /* whether the current stage is of a collective that the library runs; */
     int library_end;             /* the last node of the last such one; -1: there was none */
