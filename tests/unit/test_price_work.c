@@ -194,10 +194,53 @@ static void a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked(v
     assert_true(refused > 30);
 }
 
+/* The visits of a ring on 32 nodes of Summit. */
+static int64_t visits_in_chunks(const char *strategy, pto_collective_t collective, int64_t chunks,
+                                bool explain) {
+    pto_request_t request = {.layout = {.nodes = 32,
+                                        .gpus_per_node = 6,
+                                        .owners_per_gpu = 1,
+                                        .procs_per_gpu = 6,
+                                        .gpus_per_socket = 3},
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 1 << 26,
+                             .chunks = chunks};
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("direct", collective, &request.algorithm, NULL), PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_price_visits;
+    assert_int_equal(pto_price(plan, &summit, &price, explain ? &explanation : NULL, NULL), PTO_OK);
+    int64_t visits = pto_price_visits - before;
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    return visits;
+}
+
+static void chunks_that_are_alike_are_charged_once(void **state) {
+    (void)state;
+    const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER,
+                                            PTO_COLLECTIVE_REDUCE_SCATTER};
+    const char *const rings[] = {"staged_ring", "split_ring"};
+    for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
+        for (int i = 0; i < 4; i++) {
+            int64_t few = visits_in_chunks(rings[i / 2], collectives[c], 4, i % 2);
+            int64_t many = visits_in_chunks(rings[i / 2], collectives[c], 256, i % 2);
+            if (many > few)
+                fail_msg("%s by %s: %lld visits in 4 chunks, %lld in 256",
+                         pto_collective_name(collectives[c]), rings[i / 2], (long long)few, (long long)many);
+            assert_true(few > 0);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
         cmocka_unit_test(local_actions_are_those_of_the_plans_size),
+        cmocka_unit_test(chunks_that_are_alike_are_charged_once),
         cmocka_unit_test(a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked),
     };
     return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);

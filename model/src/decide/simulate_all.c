@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
     const pto_predictions_t *predictions;
     pto_simulate_options_t options;
+    pto_scenario_t named; /* with an algorithm by name: its plans borrow the byte counts and the mapping */
     int64_t cells;
     int64_t used; /* of the limit */
     bool shown;   /* this is the call whose progress is */
@@ -92,12 +93,12 @@ static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t 
 /* Add the plans of every algorithm of the collective by name. */
 static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenario, int64_t cell,
                                    pto_error_t *err) {
-    pto_scenario_t named = *scenario;
     bool refused = false, any = false;
     pto_status_t sizes = check_sizes(batch, cell, err);
     if (sizes != PTO_OK)
         return sizes;
-    named.library = (pto_library_choice_t){0};
+    batch->named = *scenario;
+    batch->named.library = (pto_library_choice_t){0};
     for (int i = 0; i < pto_algorithm_count(); i++) {
         if (!(pto_algorithm_at(i)->collectives & 1u << scenario->collective))
             continue;
@@ -105,8 +106,9 @@ static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenari
         pto_error_t reason;
         size_t length = strlen(pto_algorithm_at(i)->name);
         memcpy(name, pto_algorithm_at(i)->name, length + 1);
-        named.library.name = name;
-        pto_status_t status = add_plan(batch, &named, cell, &reason);
+        batch->named.library.name = name;
+        pto_status_t status = add_plan(batch, &batch->named, cell, &reason);
+        batch->named.library.name = NULL;
         if (status != PTO_OK && (!refused || status != PTO_ERR_NOT_APPLICABLE))
             *err = reason;
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE)

@@ -146,6 +146,7 @@ static bool find_parts(pto_pricing_t *pricing) {
     pricing->takes_part = malloc((size_t)steps * (size_t)pricing->actor_count + 1);
     for (int i = 0; i < steps && pricing->takes_part; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, i);
+        pricing->any_alone = pricing->any_alone || pto_step_is_of_one_member(pricing->plan, step);
         if (!pto_actors_are_exact(pricing, step))
             for (int64_t actor = 0; actor < pricing->actor_count; actor++)
                 pricing->takes_part[i * pricing->actor_count + actor] = takes_part(pricing, step, actor);

@@ -231,7 +231,7 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
 
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->stage;
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+    for (int i = stage->step_first; pricing->any_alone && i < stage->step_first + stage->step_count; i++)
         if (is_beside(pricing->plan, pto_plan_step(pricing->plan, i), action))
             return true;
     return false;
@@ -339,8 +339,10 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         first = class_of(pricing, step->core_first);
         last = class_of(pricing, step->core_first + step->core_count - 1);
     }
-    for (int64_t sender = first; sender <= last; sender++)
+    for (int64_t sender = first; sender <= last; sender++) {
+        pto_log_follow(pricing, action->rank, sender);
         pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
+    }
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {

@@ -12,13 +12,21 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* Rounds before and after the one from which a slice of k is empty, or no longer is: of these, the more. */
+/* The round from which a slice of k is empty, or no longer is; false: it is none of k. */
+static bool cut_of(const pto_slice_t *slice, int64_t *at) {
+    int64_t per_round = slice->until.loop;
+    if (per_round < 0)
+        *at = (slice->until.constant - 1) / -per_round + 1;
+    else if (per_round > 0)
+        *at = (per_round - slice->until.constant) / per_round;
+    return per_round != 0;
+}
+
+/* Rounds before and after that one: of these, the more. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
-    int64_t per_round = slice->until.loop, at;
-    if (per_round == 0)
+    int64_t at;
+    if (!cut_of(slice, &at))
         return;
-    at = per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
-                       : (per_round - slice->until.constant) / per_round;
     if (at - loop->from <= loop->to - at && repeat->uniform_from < at)
         repeat->uniform_from = at;
     else if (at - loop->from > loop->to - at && repeat->uniform_to > at)
@@ -41,10 +49,21 @@ static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const
         repeat->uniform_to = to;
 }
 
+/* Keep apart rounds before and after it. With too many such rounds none are alike. */
+static void cut_at_slice(pto_alike_t *alike, const pto_slice_t *slice) {
+    int64_t at;
+    if (!cut_of(slice, &at))
+        return;
+    if (alike->cut_count == PTO_CUTS_MAX)
+        alike->to = alike->from;
+    else
+        alike->cut[alike->cut_count++] = at;
+}
+
 /* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a
  * slice of k, those of members from or up to one of k, and the last of several chunks, which may be shorter.
- */
-pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
+ * Slices of k limit them, or are cuts of `alike`, which may be NULL. */
+static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *alike) {
     const pto_node_t *loop = pto_plan_node(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
     for (int i = index + 1; i <= index + loop->span; i++) {
@@ -54,8 +73,11 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
                 repeat.uniform_to--;
-            limit_to_slice(&repeat, &step->source, loop);
-            limit_to_slice(&repeat, &step->target, loop);
+            const pto_slice_t *slices[] = {&step->source, &step->target};
+            for (int end = 0; end < 2 && alike; end++)
+                cut_at_slice(alike, slices[end]);
+            for (int end = 0; end < 2 && !alike; end++)
+                limit_to_slice(&repeat, slices[end], loop);
             limit_to_members(&repeat, step, pto_plan_group(plan, step->group), loop);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
@@ -66,6 +88,17 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
         }
     }
     return repeat;
+}
+
+pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) { return find_repeat(plan, index, NULL); }
+
+pto_alike_t pto_find_alike(const pto_plan_t *plan, int index) {
+    pto_alike_t alike = {.to = 1};
+    pto_repeat_t repeat = find_repeat(plan, index, &alike);
+    bool any = repeat.period == 1 && alike.to > alike.from;
+    alike.from = repeat.uniform_from;
+    alike.to = any ? repeat.uniform_to : repeat.uniform_from;
+    return alike;
 }
 
 static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from, int64_t to) {
@@ -157,9 +190,8 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
-pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
+static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
     const pto_node_t *loop = pto_plan_node(pricing->plan, index);
-    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
@@ -179,4 +211,12 @@ pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
         return price_lagging(pricing, index, measured_to, repeat);
     repeat_gains(pricing, (double)more);
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
+}
+
+pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
+    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
+    pto_alike_t outer = pto_alike_begin(pricing, index);
+    pto_status_t status = price_loop(pricing, index, repeat);
+    pto_alike_end(pricing, outer);
+    return status;
 }

@@ -39,11 +39,18 @@ void pto_occupied_repeat(pto_pricing_t *pricing, double times) {
 }
 
 static void add(pto_pricing_t *pricing, int64_t actor, pto_occupied_t what, double seconds) {
-    pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
+    int64_t counter = actor * PTO_OCCUPIED_NICS + what;
+    pto_log_occupied(pricing, counter, seconds);
+    pricing->occupied_s[counter] += seconds;
 }
 
-static double *nics_of(const pto_pricing_t *pricing, int64_t node) {
-    return &pricing->occupied_s[PTO_OCCUPIED_NICS * pricing->actor_count + node];
+static int64_t nics_of(const pto_pricing_t *pricing, int64_t node) {
+    return PTO_OCCUPIED_NICS * pricing->actor_count + node;
+}
+
+static void add_nics(pto_pricing_t *pricing, int64_t node, double seconds) {
+    pto_log_occupied(pricing, nics_of(pricing, node), seconds);
+    pricing->occupied_s[nics_of(pricing, node)] += seconds;
 }
 
 void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds) {
@@ -63,7 +70,7 @@ void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out
 
 void pto_occupied_stage(pto_pricing_t *pricing) {
     for (int64_t node = 0; pricing->occupied_s && node < pricing->node_count; node++)
-        *nics_of(pricing, node) += pto_outflow_seconds(&pricing->outflow[node], pricing->machine);
+        add_nics(pricing, node, pto_outflow_seconds(&pricing->outflow[node], pricing->machine));
     for (int64_t actor = 0; pricing->occupied_s && actor < pricing->actor_count; actor++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->loads.links.memory_s_per_byte; kind++)
             add(pricing, actor, PTO_OCCUPIED_MEMORY,
@@ -74,7 +81,7 @@ void pto_occupied_stage(pto_pricing_t *pricing) {
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
     bool leaves_node = pricing->plan->request.layout.nodes > 1;
     for (int64_t i = 0; pricing->occupied_s && leaves_node && i < pricing->node_count; i++)
-        *nics_of(pricing, i) += seconds;
+        add_nics(pricing, i, seconds);
     for (int64_t actor = 0; pricing->occupied_s && !leaves_node && actor < pricing->actor_count; actor++)
         if (pto_nccl_takes_core(node, pricing->actor[actor].place.core))
             add(pricing, actor, PTO_OCCUPIED_GPU, seconds);
@@ -89,7 +96,7 @@ void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_expla
                 fmax(explanation->occupied_s[what], pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what]);
     for (int64_t node = 0; node < pricing->node_count; node++)
         explanation->occupied_s[PTO_OCCUPIED_NICS] =
-            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], *nics_of(pricing, node));
+            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], pricing->occupied_s[nics_of(pricing, node)]);
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = fmin(explanation->occupied_s[what], seconds);
 }

@@ -222,8 +222,11 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
         pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
-    if (!pto_ledger_add(mine, messages, pto_time_max(out, in)) ||
-        !pto_ledger_add(mine, &costs->other, pto_charge_time(&costs->other, pricing->machine, outflow)) ||
+    pto_time_t longer = pto_time_max(out, in);
+    pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
+    pto_log_add(pricing, actor, messages, longer);
+    pto_log_add(pricing, actor, &costs->other, other);
+    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other) ||
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
     pto_lane_ended(pricing, actor);
@@ -338,6 +341,13 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
+static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++)
+        if (pto_plan_step(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+            return true;
+    return false;
+}
+
 /* Whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
 static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
@@ -402,20 +412,24 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     pricing->stage = stage;
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
+    pto_pricing_remember(pricing, pricing->before);
+    if (pto_log_replay(pricing, stage, k))
+        return PTO_OK;
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->loads.links.memory_s_per_byte != NULL;
     if (memory && pricing->in_lanes)
         demand_memory(pricing, stage);
-    pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
-    for (int pass = 0; pass < 2; pass++)
+    bool waits = has_waits(pricing, stage);
+    for (int pass = 0; pass < (waits ? 2 : 1); pass++)
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
-            if (acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
+            if (!waits || acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
+    pto_log_end(pricing, status);
     return status;
 }
 
@@ -503,6 +517,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->outflow);
     free(pricing->occupied_s);
     pto_links_release(pricing);
+    pto_logs_release(pricing);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */

@@ -54,21 +54,23 @@ static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
     return PTO_OK;
 }
 
-static int64_t temporary_bytes(const survey_t *survey, pto_space_t space, int64_t rank) {
-    int64_t bytes = 0;
-    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
-        if (survey->is_own[b] && pto_plan_buffer(survey->plan, b)->space == space &&
-            !pto_buffer_is_users(survey->plan, b, rank))
-            bytes += pto_buffer_bytes(survey->plan, b, rank) *
-                     (pto_plan_buffer(survey->plan, b)->double_buffered ? 2 : 1);
-    return bytes;
+static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[PTO_SPACE_COUNT]) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        bytes[space] = 0;
+    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(survey->plan, b);
+        if (survey->is_own[b] && !pto_buffer_is_users(survey->plan, b, rank))
+            bytes[buffer->space] +=
+                pto_buffer_bytes(survey->plan, b, rank) * (buffer->double_buffered ? 2 : 1);
+    }
 }
 
 static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) {
     if (pto_buffer_is_users(survey->plan, buffer, holder))
         return (opening_t){holder, buffer, pto_buffer_bytes(survey->plan, buffer, holder)};
-    pto_space_t space = pto_plan_buffer(survey->plan, buffer)->space;
-    return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
+    int64_t bytes[PTO_SPACE_COUNT];
+    temporary_bytes(survey, holder, bytes);
+    return (opening_t){holder, TEMPORARIES, bytes[pto_plan_buffer(survey->plan, buffer)->space]};
 }
 
 /* Whether a buffer is, which for a table is a sum over its blocks. */
@@ -237,13 +239,11 @@ static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *sta
     add_entry(bill, entry);
 }
 
-static bill_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
+static bill_t allocations(const pto_machine_t *machine, const int64_t *bytes) {
     bill_t bill = {.known = true};
-    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--) {
-        int64_t bytes = temporary_bytes(survey, (pto_space_t)space, rank);
-        if (bytes > 0)
-            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes);
-    }
+    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
+        if (bytes[space] > 0)
+            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
     return bill;
 }
 
@@ -273,10 +273,37 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
     }
 }
 
-/* All but the segment: the busiest process of each. */
-static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
-                                 bill_t *bill, pto_error_t *err) {
-    bill_t allocated = {.known = true}, opened = {.known = true};
+/* Those of the busiest process. Most allocate as much as the one before them. */
+static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                               bill_t *bill) {
+    bill_t allocated = {.known = true};
+    int64_t last[PTO_SPACE_COUNT] = {0};
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        int64_t bytes[PTO_SPACE_COUNT];
+        temporary_bytes(survey, rank, bytes);
+        bool differs = false;
+        for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+            differs = differs || bytes[space] != last[space];
+            last[space] = bytes[space];
+        }
+        if (!differs)
+            continue;
+        bill_t own = allocations(machine, bytes);
+        keep_costlier(&own, &allocated);
+    }
+    add_items(&allocated, false, bill);
+}
+
+/* The same of openings, of which most plans have none. */
+static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                                    bill_t *bill, pto_error_t *err) {
+    bill_t opened = {.known = true};
+    int stage = 0;
+    while (stage < survey->plan->stages.count &&
+           !stage_reaches_others(survey->plan, pto_plan_stage(survey->plan, stage)))
+        stage++;
+    if (stage == survey->plan->stages.count)
+        return PTO_OK;
     size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
     size_t places = (size_t)ranks * allocations_each;
     openings_t openings = {.ranks = ranks,
@@ -288,17 +315,14 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
         openings.process = rank + 1;
-        bill_t own = allocations(survey, machine, rank);
-        keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
-        own = price_openings(machine, &openings);
+        bill_t own = price_openings(machine, &openings);
         keep_costlier(&own, &opened);
     }
     free(openings.item);
     free(openings.opened_by);
     free(openings.opened_bytes);
     free(openings.emptiness);
-    add_items(&allocated, false, bill);
     add_items(&opened, false, bill);
     return status;
 }
@@ -310,9 +334,11 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     survey_t survey = {.plan = plan};
     bill_t made = {.known = true};
     pto_status_t status = find_own_buffers(&survey, err);
-    if (status == PTO_OK)
-        status =
-            survey_ranks(&survey, machine, nodes * layout->gpus_per_node * layout->procs_per_gpu, &made, err);
+    int64_t ranks = nodes * layout->gpus_per_node * layout->procs_per_gpu;
+    if (status == PTO_OK) {
+        survey_allocations(&survey, machine, ranks, &made);
+        status = survey_openings(&survey, machine, ranks, &made, err);
+    }
     free(survey.is_own);
     if (status != PTO_OK)
         return status;

@@ -427,9 +427,11 @@ static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache) {
     pto_traffic_key_t key = key_of(plan, step, k, core);
-    for (int i = 0; i < cache->count; i++)
-        if (same_key(&cache->key[i], &key))
-            return &cache->traffic[i];
+    for (int i = 1; i <= cache->count; i++) { /* the latest first */
+        int at = cache->next >= i ? cache->next - i : cache->next - i + PTO_TRAFFIC_CACHED;
+        if (same_key(&cache->key[at], &key))
+            return &cache->traffic[at];
+    }
     int slot = cache->next;
     cache->next = (slot + 1) % PTO_TRAFFIC_CACHED;
     cache->count = cache->count > slot ? cache->count : slot + 1;

@@ -1,7 +1,6 @@
 /* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
  * the model applies to both. */
 #include <math.h>
-#include <string.h>
 
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
@@ -28,7 +27,7 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const pto
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         charge.moved[level] = key->moved & 1u << level;
     pto_status_t status =
-        pto_charge_messages(&charge, sim->machine, space, (pto_level_t)key->level, key->bytes, 1, sim->err);
+        pto_charge_messages(&charge, sim->machine, space, key->level, key->bytes, 1, sim->err);
     pto_charge_message_rows(&charge, sim->machine, space,
                             pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)key->step)));
     if (status != PTO_OK)
@@ -48,7 +47,7 @@ static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level
 /* Where a message is: if its ends are in two spaces, in the one where it costs more, as in price. */
 static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const pto_cost_key_t *key) {
     const pto_step_t *sends = pto_plan_step(sim->plan, (int)key->step);
-    pto_level_t level = (pto_level_t)key->level;
+    pto_level_t level = key->level;
     pto_space_t space = pto_plan_buffer(sim->plan, sends->source.buffer)->space, other = space;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
@@ -66,22 +65,31 @@ static bool is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t le
     return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
 
+/* All of a key but its bytes, in one number: asked for several times a message, it is compared at once. */
+static uint64_t rest_of(const pto_cost_key_t *key) {
+    enum { LEVEL_BITS = 3 };
+    const uint64_t known = 1;
+    uint64_t rest = known << 1 | key->in_lanes;
+    rest = rest << LEVEL_BITS | (uint64_t)key->level;
+    rest = rest << PTO_MESSAGE_STEP_BITS | key->step;
+    return rest << 8 | key->moved;
+}
+
 const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
                                              uint32_t step, pto_level_t level, int64_t bytes) {
     pto_cost_key_t key = {.bytes = bytes,
                           .step = step & PTO_MESSAGE_STEP_MASK,
                           .level = level,
                           .in_lanes = at->walk.lanes >= 0,
-                          .known = 1,
                           .moved = moved};
-    uint64_t word[2];
-    memcpy(word, &key, sizeof key);
-    uint64_t hash = (word[0] ^ word[1] << 16 ^ word[1] >> 40) * 0x9e3779b97f4a7c15u;
+    uint64_t rest = rest_of(&key);
+    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
     pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
-    if (memcmp(&place->key, &key, sizeof key) == 0)
+    if (place->bytes == bytes && place->rest == rest)
         return place;
     pto_space_t space = space_of(sim, at->walk.stage, &key);
-    *place = (pto_known_cost_t){.key = key,
+    *place = (pto_known_cost_t){.bytes = bytes,
+                                .rest = rest,
                                 .space = space,
                                 .held_back = is_held_back(sim, space, level, bytes),
                                 .cost = cost_of(sim, at, &key, space)};

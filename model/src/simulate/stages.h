@@ -11,24 +11,21 @@ typedef struct {
     double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
-/* The key of a cost: messages that agree in all of it cost the same. The step determines its stage. */
+/* What a cost depends on: messages that agree in all of it cost the same. The step determines its stage. */
 typedef struct {
     int64_t bytes;
-    unsigned step : 24;
-    unsigned level : 3;
-    unsigned in_lanes : 1;
-    unsigned known : 1; /* 0: an unused entry */
-    unsigned rest : 3;  /* 0 */
-    uint32_t moved;     /* by the side, earlier in its stage: see pto_side_t */
+    uint32_t step;
+    pto_level_t level;
+    bool in_lanes;
+    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
 } pto_cost_key_t;
-
-_Static_assert(sizeof(pto_cost_key_t) == 16, "a key has no padding");
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
 
 /* Costs computed lately, by a hash of their keys. */
 typedef struct {
-    pto_cost_key_t key;
+    int64_t bytes;
+    uint64_t rest; /* of the key; 0: an unused entry */
     pto_space_t space;
     bool held_back;
     pto_sim_cost_t cost;
