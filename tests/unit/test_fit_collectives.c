@@ -52,6 +52,32 @@ static void what_was_hidden_is_found(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
+ * nodes then look like more contention of another one. */
+static void contention_does_not_stand_for_an_algorithm(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    pto_machine_t truth = parse("", hidden), machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    size_t kept = 0;
+    for (size_t i = 0; i < collectives.count; i++) {
+        int64_t bytes = collectives.row[i].bytes;
+        if (collectives.row[i].nodes == (bytes < 4096 ? 2 : bytes < 65536 ? 4 : 8))
+            collectives.row[kept++] = collectives.row[i];
+    }
+    collectives.count = kept;
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.badness < 0.02);
+    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_string_equal(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 262144)->algorithm,
+                        "pairwise_in_place");
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
 /* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
 static void what_is_left_out_is_not_looked_at(void **state) {
     (void)state;
@@ -348,6 +374,7 @@ static void a_stopped_fit_keeps_what_it_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_hidden_is_found),
+        cmocka_unit_test(contention_does_not_stand_for_an_algorithm),
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
         cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
