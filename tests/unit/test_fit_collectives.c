@@ -180,6 +180,36 @@ static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) 
     pto_machine_fini(&machine);
 }
 
+/* Of a library that reads and writes GPU memory itself, by another algorithm than it uses for host memory. */
+static const char hidden_direct[] =
+    "library:\n"
+    "  allreduce:\n"
+    "    cpu: [{below_bytes: 4096, algorithm: recursive_doubling}, {algorithm: ring}]\n"
+    "    gpu: [{algorithm: binomial}]\n";
+
+static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
+    pto_machine_t truth = parse("", hidden_direct), machine = parse("", "");
+    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "recursive_doubling");
+    assert_int_equal(rule->below_bytes, 4096);
+    rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 262144);
+    assert_string_equal(rule->algorithm, "ring");
+    rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_GPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "binomial");
+    assert_false(rule->staged);
+    assert_true(fit.badness < 0.02);
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
 /* What one machine does not know is taken from another; what was measured here stays. */
 static void terms_are_borrowed_where_they_are_not_measured(void **state) {
     (void)state;
@@ -378,6 +408,7 @@ int main(void) {
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
         cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
+        cmocka_unit_test(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers),
         cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
         cmocka_unit_test(prices_that_fits_share_change_nothing),
         cmocka_unit_test(a_models_error_is_what_its_predictions_miss),
