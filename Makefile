@@ -114,12 +114,13 @@ EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
+CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
-	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
+	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
@@ -327,6 +328,14 @@ $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+# What `tests/cluster/cluster up --delay` needs, and programs that run there.
+$(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
+$(BUILD)/tests/relay: $(call object,tests/cluster/relay.c) $(LINK_STAMP)
+	$(call link,$(CC))
+$(call object,tests/cluster/sleeper.c): VISIBILITY := -fvisibility=default
+$(BUILD)/tests/sleeper.so: $(call object,tests/cluster/sleeper.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared)
+
 # A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
@@ -438,7 +447,7 @@ check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on thi
 
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
-check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
+check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) $(BUILD)/tests/relay $(BUILD)/tests/sleeper.so ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
 	@passed=0; failed=0; for test in $(CLUSTER_TESTS); do \
 		BUILD=$(BUILD) "$$test"; \
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \

@@ -100,3 +100,9 @@ for machine in scenarios/machines/host-nodes-tcp.yaml "$made/host-nodes-2.yaml";
     row "$(basename "$machine" .yaml), more nodes" --machine "$machine" "$host_nodes/collectives.csv" --train nodes=2 \
         --test nodes=4,6,8
 done
+
+# The same behind slow links, where the host that all nodes share costs little.
+delayed=$results/host-nodes-tcp-delay
+"$portolan" fit "$delayed"/samples*.csv --partial --name host-nodes-delay --node gpus=0 --node sockets=1 --node cores=2 \
+    --borrow scenarios/machines/host-nodes-tcp.yaml --out "$made/host-nodes-delay.yaml" --force
+row "host-nodes-delay, more nodes" --machine "$made/host-nodes-delay.yaml" "$delayed/collectives.csv" --train nodes=2 --test nodes=3,4,6,8

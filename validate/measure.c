@@ -10,6 +10,7 @@
 #include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
+#include "start.h"
 #include "validate.h"
 
 enum { CHECKED_RUNS = 3, WARM_RUNS = 3, POISON = 0xa5 };
@@ -217,7 +218,7 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
     return status;
 }
 
-/* Every repeat begins at a barrier and lasts as long as its slowest process. */
+/* Every repeat begins at one moment for all processes and lasts until the last one has ended. */
 static pto_status_t time_runs(const settings_t *settings, const user_t *user, pto_exec_t *exec,
                               double *sample_s, double *enqueue_s, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -227,9 +228,8 @@ static pto_status_t time_runs(const settings_t *settings, const user_t *user, pt
     for (int i = -WARM_RUNS; i < settings->options.repeats && status == PTO_OK; i++) {
         int runs = 1;
         guard_tick(0);
-        MPI_Barrier(MPI_COMM_WORLD);
+        double began_s = start_together();
         leave_to_executor();
-        double began_s = MPI_Wtime();
         status = repeat(settings, user, exec, &runs, &enqueue_s[i < 0 ? 0 : i], err);
         double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
         await_others(settings);

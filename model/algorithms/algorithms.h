@@ -18,6 +18,10 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
 void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);
 
+/* The second of them for the members of a group that pto_build_fold has left: each copies the block of its
+ * number before folding. */
+void pto_build_folded_sum_block(pto_builder_t *builder, const pto_exchange_t *folded, int sum);
+
 /* One end of a message: with which peer, and which bytes. */
 typedef struct {
     pto_peers_t peer;
@@ -40,13 +44,17 @@ pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_ex
  * it. */
 int64_t pto_build_segment_count(pto_builder_t *builder, int vector);
 
-/* Fold an allreduce to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
+/* Fold a reduction to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
  * to n). The even ones send their vector to their neighbour and pause until pto_build_unfold returns the
- * result to them. Returns the exchange of the remaining members. `vector` are the bytes of the output that
- * are reduced, and `received` is a temporary vector. */
+ * result to them, or pto_build_unfold_block one block of it. Returns the exchange of the remaining members.
+ * `vector` are the bytes of the output that are reduced, and `received` is a temporary vector. */
 pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
                               int received);
 void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector);
+void pto_build_unfold_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);
+
+/* How many members pto_build_fold folds away; 0 for a power of two. */
+int64_t pto_folded_away(int64_t n);
 
 /* A stage in which the members of `who` reduce a slice of `received` into the same slice of `out`. `slice`
  * selects the bytes; its buffer is set here. */

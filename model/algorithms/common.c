@@ -42,6 +42,14 @@ void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange,
     pto_build_own_block(builder, &own);
 }
 
+void pto_build_folded_sum_block(pto_builder_t *builder, const pto_exchange_t *folded, int sum) {
+    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, folded);
+    copy.source = pto_slice_block(sum, PTO_ANCHOR_HOLDER);
+    copy.target = pto_slice_block(folded->out, PTO_ANCHOR_HOLDER);
+    pto_build_step(builder, copy);
+}
+
 void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                         pto_message_end_t send, pto_message_end_t recv) {
     pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
@@ -200,7 +208,7 @@ static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchan
     return step;
 }
 
-static int64_t folded_away(int64_t n) {
+int64_t pto_folded_away(int64_t n) {
     int64_t power = 1;
     while (2 * power <= n)
         power *= 2;
@@ -210,7 +218,7 @@ static int64_t folded_away(int64_t n) {
 pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
                               int received) {
     pto_exchange_t folded = *exchange;
-    int64_t r = folded_away(exchange->n);
+    int64_t r = pto_folded_away(exchange->n);
     if (r == 0)
         return folded;
     pto_build_stage(builder, "fold", PTO_ORDER_AT_ONCE);
@@ -228,15 +236,25 @@ pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exch
     return folded;
 }
 
-void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector) {
-    int64_t r = folded_away(exchange->n);
+static void build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
+                         pto_slice_t received) {
+    int64_t r = pto_folded_away(exchange->n);
     if (r == 0)
         return;
     pto_build_stage(builder, "unfold", PTO_ORDER_AT_ONCE);
     pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 1, r);
-    send.source = vector;
+    send.source = sent;
     pto_build_step(builder, send);
     pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 0, r);
-    recv.target = vector;
+    recv.target = received;
     pto_build_step(builder, recv);
+}
+
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector) {
+    build_unfold(builder, exchange, vector, vector);
+}
+
+void pto_build_unfold_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum) {
+    build_unfold(builder, exchange, pto_slice_block(sum, PTO_ANCHOR_PEER),
+                 pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }

@@ -1,33 +1,46 @@
 /* Recursive halving: a reduce-scatter in log2 n rounds. In each round a process exchanges half of the blocks
  * that it still has with the process at half the distance of the last round: it sends the half that the other
- * one keeps, and reduces what it receives into its own (Thakur, Rabenseifner, Gropp 2005, section 4.3; MPICH
- * and Open MPI for short messages). For counts that are not powers of two it is pairwise, since n blocks do
- * not fall into equal halves. */
+ * one keeps, and reduces what it receives into its own (Thakur, Rabenseifner, Gropp 2005, section 4.3).
+ * Counts that are not powers of two are folded first, as in MPICH and Open MPI: of the first members, every
+ * second one hands its whole vector to its neighbor, which halves the blocks of both and returns one in the
+ * end. */
 #include "algorithms.h"
 
-extern const pto_algorithm_t pto_algorithm_pairwise;
-
 /* The blocks that `anchor` keeps in this round. */
-static pto_slice_t kept(int buffer, pto_anchor_t anchor, int64_t n) {
-    return pto_slice_aligned_run(pto_slice_block(buffer, anchor), pto_inverse_power(n / 2));
+static pto_slice_t kept(int buffer, pto_anchor_t anchor, int64_t n, int64_t fold) {
+    pto_slice_t slice = pto_slice_aligned_run(pto_slice_block(buffer, anchor), pto_inverse_power(n / 2));
+    slice.fold = fold;
+    return slice;
+}
+
+static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, int sum, int received,
+                          int64_t fold) {
+    int64_t n = folded->n;
+    pto_build_loop(builder, 0, pto_log2_ceil(n), true);
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
+    pto_slice_t mine = kept(received, PTO_ANCHOR_ME, n, fold);
+    pto_build_sendrecv(builder, "halve", folded,
+                       (pto_message_end_t){partner, kept(sum, PTO_ANCHOR_PEER, n, fold)},
+                       (pto_message_end_t){partner, mine});
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), mine, received, sum);
+    pto_build_end(builder);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    int64_t n = exchange->n, rounds = pto_log2_ceil(n);
-    if (n != (int64_t)1 << rounds) {
-        pto_algorithm_pairwise.build(builder, exchange);
+    int64_t fold = pto_folded_away(exchange->n);
+    int sum = pto_build_sum(builder, exchange, exchange->n);
+    int received = pto_build_temporary(builder, sum, "received");
+    pto_exchange_t summed = *exchange;
+    summed.out = sum;
+    pto_exchange_t folded = pto_build_fold(builder, &summed, pto_slice_all(builder, sum), received);
+    build_halving(builder, &folded, sum, received, fold);
+    if (fold == 0) {
+        pto_build_sum_block(builder, exchange, sum);
         return;
     }
-    int sum = pto_build_sum(builder, exchange, n), received = pto_build_temporary(builder, sum, "received");
-    pto_build_loop(builder, 0, rounds, true);
-    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
-    pto_slice_t mine = kept(received, PTO_ANCHOR_ME, n);
-    pto_build_sendrecv(builder, "halve", exchange,
-                       (pto_message_end_t){partner, kept(sum, PTO_ANCHOR_PEER, n)},
-                       (pto_message_end_t){partner, mine});
-    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, exchange), mine, received, sum);
-    pto_build_end(builder);
-    pto_build_sum_block(builder, exchange, sum);
+    folded.out = exchange->out;
+    pto_build_folded_sum_block(builder, &folded, sum);
+    pto_build_unfold_block(builder, exchange, sum);
 }
 
 const pto_algorithm_t pto_algorithm_recursive_halving = {

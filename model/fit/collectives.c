@@ -265,9 +265,21 @@ static void note_switch(pto_fit_collectives_t *made, const collective_switch_t *
     parameter->gain = NAN;
 }
 
-/* Search from the typical values times `factor`, alternating tables and parameters. The result may be only a
- * local optimum. */
-static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_collectives_t *made) {
+/* Where a search starts: a value for each number. */
+typedef struct {
+    double value[NUMBER_COUNT];
+} start_t;
+
+/* The typical values times a factor. */
+static start_t typical(double factor) {
+    start_t start;
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        start.value[i] = numbers[i].start * (numbers[i].certain ? 1 : factor);
+    return start;
+}
+
+/* Search from a start, alternating tables and parameters. The result may be only a local optimum. */
+static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *made) {
     search_t search = {.fit = fit};
     collective_switch_t switches[SWITCHES_MAX];
     int switch_count = 0;
@@ -275,7 +287,7 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
     for (int i = 0; i < NUMBER_COUNT; i++)
         if (!numbers[i].measured(fit->machine)) {
             search.number[search.count] = i;
-            search.value[search.count++] = numbers[i].start * (numbers[i].certain ? 1 : factor);
+            search.value[search.count++] = start->value[i];
         }
     set_all(&search);
     double before = INFINITY;
@@ -321,21 +333,44 @@ static void forget_terms(pto_machine_t *machine) {
 }
 
 /* One search; the result replaces `best` if it is better or the first. */
-static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, double factor, bool first,
-                             pto_fit_collectives_t *best) {
+static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, const start_t *start,
+                             bool first, pto_fit_collectives_t *best) {
     pto_fit_collectives_t made = {0};
     pto_status_t status = pto_machine_duplicate(machine, &work->machine, work->err);
     if (status != PTO_OK)
         return status;
     forget_terms(work->machine);
     fit_prices_use(work->prices, work->machine);
-    status = search_from(work, factor, &made);
+    status = search_from(work, start, &made);
     if (status == PTO_OK && (first || made.badness < best->badness)) {
         pto_machine_destroy(best->machine);
         made.machine = work->machine;
         *best = made;
     } else {
         pto_machine_destroy(work->machine);
+    }
+    return status;
+}
+
+/* A number can stand for an algorithm that was not chosen, which then stays unchosen: where only large
+ * machines have large messages, contention looks like the copies of another exchange. So the search starts
+ * again from the best values, with almost nothing of one number, for each. */
+static pto_status_t try_without_each(collective_fit_t *work, const pto_machine_t *machine,
+                                     pto_fit_collectives_t *best) {
+    start_t found = typical(1);
+    bool known[NUMBER_COUNT] = {false};
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        for (int p = 0; p < best->parameter_count; p++)
+            if (strcmp(best->parameter[p].name, numbers[i].name) == 0) {
+                found.value[i] = best->parameter[p].value;
+                known[i] = true;
+            }
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < NUMBER_COUNT && status == PTO_OK && !pto_is_stopped(); i++) {
+        start_t start = found;
+        start.value[i] /= 16;
+        if (known[i])
+            status = try_from(work, machine, &start, false, best);
     }
     return status;
 }
@@ -385,10 +420,13 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
     for (size_t i = 0; i < sizeof factors / sizeof *factors && status == PTO_OK; i++) {
         if (i > 0 && pto_is_stopped())
             break;
-        status = try_from(&work, machine, factors[i], i == 0, &best);
+        const start_t start = typical(factors[i]);
+        status = try_from(&work, machine, &start, i == 0, &best);
         if (shown)
             pto_progress_add(1);
     }
+    if (status == PTO_OK)
+        status = try_without_each(&work, machine, &best);
     if (shown)
         pto_progress_end();
     gsl_set_error_handler(handler);

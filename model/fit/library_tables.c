@@ -29,6 +29,7 @@ typedef struct {
     const pto_score_cell_t **cell;
     int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
     double *miss;   /* by variant, cell and candidate */
+    bool host_only; /* strategies that use GPU buffers don't count: the library has another table for them */
     int size_count;
     int64_t size[SIZES_MAX]; /* increasing */
 } trials_t;
@@ -116,12 +117,16 @@ static double *miss_at(const trials_t *trials, int variant, int64_t cell) {
     return trials->miss + (variant * trials->cell_count + cell) * COLLECTIVE_CANDIDATES_MAX;
 }
 
+static bool uses_gpu_buffers(const trials_t *trials, int64_t cell, int candidate) {
+    return trials->cell[cell]->candidate[candidate].strategy->collective_space == PTO_SPACE_GPU;
+}
+
 static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collective, bool staged,
                                trials_t *trials) {
     pto_status_t status = allocate_trials(fit, collective, trials);
     for (int64_t i = 0; i < trials->cell_count && status == PTO_OK; i++)
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
-            bool on_gpu = trials->cell[i]->candidate[c].strategy->collective_space == PTO_SPACE_GPU;
+            bool on_gpu = uses_gpu_buffers(trials, i, c);
             int64_t *bytes = &trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
             for (int v = 0; v < trials->variant_count; v++) {
                 char name[PTO_FIT_NAME_MAX];
@@ -144,6 +149,18 @@ static int variant_for(const choice_t *choice, int64_t bytes) {
     return choice->variant[row];
 }
 
+/* Of the strategies that use host buffers. */
+static double host_badness(const trials_t *trials, int64_t cell, const double *miss) {
+    double sum = 0;
+    int count = 0;
+    for (int c = 0; c < trials->cell[cell]->candidate_count; c++)
+        if (!uses_gpu_buffers(trials, cell, c)) {
+            sum += fabs(miss[c]);
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
 /* Summed until it is `most`. */
 static double badness_of(const trials_t *trials, const choice_t *choice, double most) {
     double sum = 0;
@@ -153,7 +170,8 @@ static double badness_of(const trials_t *trials, const choice_t *choice, double 
             int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
             miss[c] = miss_at(trials, variant_for(choice, bytes), i)[c];
         }
-        sum += collective_fit_badness(trials->cell[i], miss);
+        sum +=
+            trials->host_only ? host_badness(trials, i, miss) : collective_fit_badness(trials->cell[i], miss);
     }
     return sum;
 }
@@ -232,12 +250,19 @@ static choice_t best_usual(const trials_t *trials, pto_collective_t collective) 
     return best;
 }
 
+/* The times that count. */
+static int64_t timing_count(const trials_t *trials) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < trials->cell_count; i++)
+        for (int c = 0; c < trials->cell[i]->candidate_count; c++)
+            count += !trials->host_only || !uses_gpu_buffers(trials, i, c);
+    return count;
+}
+
 /* An additional row has two parameters: its algorithm and its size. The usual algorithm is replaced only by
  * one that is clearly better, and so are usual pairs. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, int room) {
-    double n = 0;
-    for (int64_t i = 0; i < trials->cell_count; i++)
-        n += trials->cell[i]->candidate_count;
+    double n = (double)timing_count(trials);
     double penalty = n > 0 ? exp(-2 * log(n) / n) : 1;
     int usual = usual_variant(trials, collective), most = room < ROWS_MAX - 1 ? room + 1 : ROWS_MAX;
     choice_t best = one_row(0);
@@ -265,7 +290,7 @@ static double gpu_miss(const trials_t *trials, const choice_t *choice, int64_t *
     *count = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         for (int c = 0; c < trials->cell[i]->candidate_count; c++)
-            if (trials->cell[i]->candidate[c].strategy->collective_space == PTO_SPACE_GPU) {
+            if (uses_gpu_buffers(trials, i, c)) {
                 int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
                 sum += fabs(miss_at(trials, variant_for(choice, bytes), i)[c]);
                 (*count)++;
@@ -310,28 +335,45 @@ static void drop_tables(pto_machine_t *machine) {
     machine->library_count = 0;
 }
 
-/* GPU buffers: either staged with the host's table, or an algorithm of their own on the GPU. */
-static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, const trials_t *staged,
-                               const choice_t *host) {
-    int64_t count;
-    double staged_miss = gpu_miss(staged, host, &count);
-    if (count == 0)
-        return PTO_OK;
+/* GPU buffers: either staged with the host's table, or an algorithm of their own on the GPU, which is chosen
+ * here. */
+static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
+                               bool *stages, choice_t *own) {
     trials_t direct;
     pto_status_t status = run_trials(fit, collective, false, &direct);
-    if (status == PTO_OK) {
-        choice_t own = one_row(0);
-        for (int v = 0; v < direct.variant_count; v++) {
-            choice_t one = one_row(v);
-            one.badness = gpu_miss(&direct, &one, &count);
-            if (one.badness < own.badness)
-                own = one;
-        }
-        bool stages = staged_miss <= own.badness;
-        status = add_table(fit->machine, collective, PTO_SPACE_GPU, stages, staged, stages ? host : &own,
-                           fit->err);
+    *own = one_row(0);
+    for (int v = 0; v < direct.variant_count && status == PTO_OK; v++) {
+        choice_t one = one_row(v);
+        int64_t count;
+        one.badness = gpu_miss(&direct, &one, &count);
+        if (one.badness < own->badness)
+            *own = one;
     }
+    *stages = staged_miss <= own->badness;
     trials_fini(&direct);
+    return status;
+}
+
+/* The tables of one collective. If the library stages, one table explains the times of host and of GPU
+ * buffers. If it does not, those of GPU buffers say nothing about the other table, which is then chosen
+ * without them. */
+static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collective, int room, trials_t *trials,
+                               choice_t *host) {
+    int64_t count;
+    *host = choose(trials, collective, room);
+    double staged_miss = gpu_miss(trials, host, &count);
+    bool stages = true;
+    choice_t own;
+    pto_status_t status = count > 0 ? choose_gpu(fit, collective, staged_miss, &stages, &own) : PTO_OK;
+    if (status == PTO_OK && !stages && count < timing_count(trials)) {
+        trials->host_only = true;
+        *host = choose(trials, collective, room);
+    }
+    if (status == PTO_OK)
+        status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, trials, host, fit->err);
+    if (status == PTO_OK && count > 0)
+        status = add_table(fit->machine, collective, PTO_SPACE_GPU, stages, trials, stages ? host : &own,
+                           fit->err);
     return status;
 }
 
@@ -346,12 +388,10 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_
         trials_t trials;
         status = run_trials(fit, collective, true, &trials);
         if (status == PTO_OK && trials.cell_count > 0) {
-            choice_t choice = choose(&trials, collective, room - *switch_count);
+            choice_t choice;
+            status = fit_tables(fit, collective, room - *switch_count, &trials, &choice);
             for (int row = 0; row < choice.count - 1; row++)
                 switches[(*switch_count)++] = (collective_switch_t){collective, choice.below_bytes[row]};
-            status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, &trials, &choice, fit->err);
-            if (status == PTO_OK)
-                status = choose_gpu(fit, collective, &trials, &choice);
         }
         trials_fini(&trials);
     }

@@ -6,10 +6,12 @@
 # Usage: OUT=FOLDER host_nodes.sh
 # Environment: BUILD (default build); NODES (default 8) and COUNTS, the node counts in the order of their measurement
 # (default "8 2 4 6 3", as far as NODES); CORES of a node (default 2); RATE, Mbit/s (default 1000); BURST, the bytes that a
-# bucket lets through at once (default 1600, one packet: what it lets through is faster than the link); MOST, the
-# largest message (default 4MiB, of all to all a quarter: bytes or KiB or MiB); PPN, the processes of a node in a second
-# round (default none); REPEATS (default 7); BUDGET, seconds for each benchmark (default 5);
-# HOSTS_LIMIT, seconds for all (default 200).
+# bucket lets through at once (default 1600, one packet: what it lets through is faster than the link); DELAY, the
+# seconds that a link takes besides (default none: the kernel's buckets; with it `cluster up --delay`, and processes sleep
+# while they wait, so that the host's cores are idle most of the time and the links alone decide); STEP, the factor from
+# one size to the next (default 4); MOST, the largest message (default 4MiB, of all to all a quarter: bytes or KiB or
+# MiB); PPN, the processes of a node in a second round (default none); REPEATS (default 7); BUDGET, seconds for each
+# benchmark (default 5); HOSTS_LIMIT, seconds for all (default 200).
 # Leaves under OUT: samples*.csv, collectives.csv, score.txt (fitted to the samples alone, scored on three nodes and
 # more), under WORK (default BUILD/host-nodes) a file for each job and the tables: what an earlier call with the same WORK
 # has measured is not measured again. Exits 77 where namespaces can't be had.
@@ -17,9 +19,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 . tests/shell.sh
 needs mpirun
 cluster=tests/cluster/cluster
+sleeper=$build/tests/sleeper.so
 $cluster check || exit 77
 : "${OUT:?is the folder for the results}" "${NODES:=8}" "${COUNTS:=8 2 4 6 3}" "${CORES:=2}" "${RATE:=1000}" "${PPN:=}"
-: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=1600}" "${MOST:=4MiB}"
+: "${REPEATS:=7}" "${BUDGET:=5}" "${HOSTS_LIMIT:=200}" "${BURST:=1600}" "${MOST:=4MiB}" "${DELAY:=}" "${STEP:=4}"
 portolan=$build/portolan
 built "$build/portolan-calibrate" "$build/portolan-validate" "$portolan"
 name=host-nodes-tcp
@@ -47,15 +50,21 @@ limited() { # SECONDS COMMAND...
 # bytes, by chance.
 longest=$((8 * 1024 * 1024 + 65536))
 without_handshake=(--mca btl_tcp_flags 1 --mca btl_tcp_eager_limit $longest --mca btl_tcp_max_send_size $longest)
+asleep=()
+[ -z "$DELAY" ] || asleep=(-x "LD_PRELOAD=$sleeper")
 on_cluster() { # SECONDS NODES PER-NODE CORES -- PROGRAM...
     local seconds=$1 nodes=$2 ppn=$3 cores=$4
     shift 4
     limited "$seconds" $cluster run -n $((nodes * ppn)) --ppn "$ppn" --cores "$cores" --bind-to none --oversubscribe \
-        --mca btl tcp,self,vader "${without_handshake[@]}" "$@"
+        --mca btl tcp,self,vader "${without_handshake[@]}" "${asleep[@]}" "$@"
 }
 
 up() { # NODES
     $cluster down
+    if [ -n "$DELAY" ]; then
+        $cluster up "$1" --delay "$DELAY" --rate "${RATE}mbit"
+        return
+    fi
     $cluster up "$1" --tree "$1" --rate "${RATE}mbit" --mtu 1500 --burst "$BURST"
 }
 
@@ -87,8 +96,8 @@ most=$(bytes_of "$MOST")
 
 sizes() { # COLLECTIVE
     case $1 in
-    allreduce | reduce | broadcast) echo "64:$most:4" ;;
-    *) echo "64:$((most / 4)):4" ;;
+    allreduce | reduce | broadcast) echo "64:$most:$STEP" ;;
+    *) echo "64:$((most / 4)):$STEP" ;;
     esac
 }
 

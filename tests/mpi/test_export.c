@@ -28,6 +28,8 @@ static int call(const char *name, void *in, void *out, int bytes) {
         return MPI_Allreduce(in, out, bytes, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     if (strcmp(name, "reduce") == 0)
         return MPI_Reduce(in, out, bytes, MPI_BYTE, MPI_BOR, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "reduce_scatter") == 0)
+        return MPI_Reduce_scatter_block(in, out, bytes, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     if (strcmp(name, "bcast") == 0)
         return MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (strcmp(name, "allgather") == 0)

@@ -83,6 +83,7 @@ reduce 11 linear 1 1000
 reduce 11 chain 3 1000
 reduce 11 binomial 5 1000
 reduce 11 rabenseifner 7 1000
+reduce_scatter 13 recursive_halving 3 100
 TEXT
 
 # --- an exported file: each rule at its first size and at its last one

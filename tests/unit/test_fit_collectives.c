@@ -52,6 +52,32 @@ static void what_was_hidden_is_found(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
+ * nodes then look like more contention of another one. */
+static void contention_does_not_stand_for_an_algorithm(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    pto_machine_t truth = parse("", hidden), machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    size_t kept = 0;
+    for (size_t i = 0; i < collectives.count; i++) {
+        int64_t bytes = collectives.row[i].bytes;
+        if (collectives.row[i].nodes == (bytes < 4096 ? 2 : bytes < 65536 ? 4 : 8))
+            collectives.row[kept++] = collectives.row[i];
+    }
+    collectives.count = kept;
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    assert_true(fit.badness < 0.02);
+    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_string_equal(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 262144)->algorithm,
+                        "pairwise_in_place");
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
 /* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
 static void what_is_left_out_is_not_looked_at(void **state) {
     (void)state;
@@ -148,6 +174,36 @@ static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) 
     assert_null(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged);
     for (int i = 0; i < fit.parameter_count; i++)
         assert_string_not_equal(fit.parameter[i].name, "reduce.cpu.beta_s_per_byte");
+    pto_machine_destroy(fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+/* Of a library that reads and writes GPU memory itself, by another algorithm than it uses for host memory. */
+static const char hidden_direct[] =
+    "library:\n"
+    "  allreduce:\n"
+    "    cpu: [{below_bytes: 4096, algorithm: recursive_doubling}, {algorithm: ring}]\n"
+    "    gpu: [{algorithm: binomial}]\n";
+
+static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
+    pto_machine_t truth = parse("", hidden_direct), machine = parse("", "");
+    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "recursive_doubling");
+    assert_int_equal(rule->below_bytes, 4096);
+    rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 262144);
+    assert_string_equal(rule->algorithm, "ring");
+    rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_GPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "binomial");
+    assert_false(rule->staged);
+    assert_true(fit.badness < 0.02);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
@@ -348,9 +404,11 @@ static void a_stopped_fit_keeps_what_it_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_hidden_is_found),
+        cmocka_unit_test(contention_does_not_stand_for_an_algorithm),
         cmocka_unit_test(what_is_left_out_is_not_looked_at),
         cmocka_unit_test(measured_numbers_are_not_fitted),
         cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
+        cmocka_unit_test(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers),
         cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
         cmocka_unit_test(prices_that_fits_share_change_nothing),
         cmocka_unit_test(a_models_error_is_what_its_predictions_miss),

@@ -32,10 +32,10 @@ typedef struct {
     BOTH_WAYS(field.buffer), CHANGE(field.buffer, 2), CHANGE(field.holder, 1), CHANGE(field.holder, 2),      \
         BOTH_WAYS(field.anchor), CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts), \
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
-        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), CHANGE(field.chunks, 2), EXPR(field.offset),   \
-        EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until),        \
-        BOTH_WAYS(field.repeat), CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride),                    \
-        BOTH_WAYS(field.anchor_step)
+        BOTH_WAYS(field.fold), BOTH_WAYS(field.share), BOTH_WAYS(field.share_count),                         \
+        CHANGE(field.chunks, 2), EXPR(field.offset), EXPR(field.align), EXPR(field.first), EXPR(field.run),  \
+        EXPR(field.stride), EXPR(field.until), BOTH_WAYS(field.repeat), CHANGE(field.repeat, 2),             \
+        BOTH_WAYS(field.repeat_stride), BOTH_WAYS(field.anchor_step)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -345,6 +345,7 @@ static bool is_sent_from_device(const pto_plan_t *plan, int index, const mutatio
 static bool is_packed_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
     bool other_cell = strcmp(mutation->field, "source.reversed") == 0 ||
+                      strcmp(mutation->field, "source.fold") == 0 ||
                       strncmp(mutation->field, "source.offset.", 14) == 0;
     return plan->request.strategy->splits &&
            ((step->kind == PTO_STEP_COPY && strcmp(mutation->field, "core_count") == 0) ||

@@ -128,6 +128,18 @@ static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
     assert_int_equal(matrix.pairs, 2 + 4 * 2);
 }
 
+/* Of 6 processes 0 and 2 are folded away, so that 1 and 3 halve two blocks each, and 4 and 5 one. */
+static void a_folded_reduce_scatter_halves_blocks_of_two(void **state) {
+    (void)state;
+    static const int64_t blocks[6][6] = {{0, 6, 0, 0, 0, 0}, {1, 0, 0, 2, 2, 0}, {0, 0, 0, 6, 0, 0},
+                                         {0, 2, 1, 0, 0, 2}, {0, 4, 0, 0, 0, 1}, {0, 0, 0, 4, 1, 0}};
+    count_request(request_on((pto_layout_t){6, 1, 1, 1, 1, false}, PTO_COLLECTIVE_REDUCE_SCATTER,
+                             "cuda_aware", "recursive_halving", 100));
+    for (int64_t i = 0; i < 6; i++)
+        for (int64_t j = 0; j < 6; j++)
+            expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, blocks[i][j] > 0, 100 * blocks[i][j]);
+}
+
 static void a_binomial_broadcast_gives_every_process_the_vector_once(void **state) {
     (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 400));
@@ -302,6 +314,7 @@ int main(void) {
         cmocka_unit_test(a_ring_sends_to_its_neighbor_alone),
         cmocka_unit_test(recursive_doubling_sends_the_vector_to_every_power_of_two),
         cmocka_unit_test(a_folded_process_exchanges_with_its_partner_alone),
+        cmocka_unit_test(a_folded_reduce_scatter_halves_blocks_of_two),
         cmocka_unit_test(a_binomial_broadcast_gives_every_process_the_vector_once),
         cmocka_unit_test(a_matrix_of_counts_is_its_own_traffic),
         cmocka_unit_test(reading_a_peers_memory_is_traffic_from_that_peer),

@@ -163,9 +163,10 @@ typedef enum {
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`; with anchor_step > 1, the anchor is multiplied by it. If parts > 0,
  * each block of the buffer (or its share) is divided into `parts` equal parts, which count as the blocks. If
- * bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the slice has all
- * this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk k of each of these
- * blocks (or of its share) is selected: pto_chunk_bytes. */
+ * bundle > 1, each run of `bundle` consecutive blocks is treated as one. If fold > 0, numbers are those of a
+ * group folded so: below `fold`, number i is two blocks, 2 i and 2 i + 1, and above one, i + fold. If repeat
+ * > 1, the slice has all this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk
+ * k of each of these blocks (or of its share) is selected: pto_chunk_bytes. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -182,6 +183,7 @@ typedef struct {
                              halving */
     int64_t parts;
     int64_t bundle;
+    int64_t fold;   /* of whole blocks only, not of bundles */
     int64_t repeat; /* of whole blocks of equal size only */
     int64_t repeat_stride;
     pto_cells_t cells; /* of the neighbor at the shift of PTO_PEERS_GRID's message, or of the step's peers */

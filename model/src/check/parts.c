@@ -41,6 +41,11 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
                                   buffer->name, (long long)slice->bundle);
     }
     const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
+    if (slice->fold != 0 &&
+        (slice->fold < 0 || slice->fold > named->block_count / 2 || slice->bundle > 1 || slice->parts > 0 ||
+         slice->share != PTO_SHARE_ALL || slice->repeat > 1 || named->cyclic != PTO_CYCLIC_NONE))
+        return pto_check_fail(checker, 0, "a slice of '%s' folds %lld of its %lld blocks", named->name,
+                              (long long)slice->fold, (long long)named->block_count);
     if (slice->repeat > 1 &&
         (slice->parts > 0 || slice->share != PTO_SHARE_ALL || slice->bundle > 1 || slice->reversed ||
          named->cyclic != PTO_CYCLIC_NONE || named->blocks != PTO_BLOCKS_EQUAL))
@@ -184,6 +189,7 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
     int64_t available = buffer->block_count * (slice->parts > 0 ? slice->parts : 1);
     if (slice->bundle > 1)
         available /= slice->bundle;
+    available -= slice->fold;
     if (blocks > available)
         return pto_check_fail(checker, action->rank, "a slice of '%s' names %lld blocks of %lld",
                               buffer->name, (long long)blocks, (long long)available);

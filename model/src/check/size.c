@@ -44,7 +44,8 @@ static bool is_shared(const pto_plan_t *plan, int buffer) {
 }
 
 static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
-    return product(pto_slice_block_count(slice, k, core, 0), slice->bundle > 1 ? slice->bundle : 1);
+    int64_t each = slice->fold > 0 ? 2 : slice->bundle > 1 ? slice->bundle : 1;
+    return product(pto_slice_block_count(slice, k, core, 0), each);
 }
 
 static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {

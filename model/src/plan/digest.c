@@ -32,6 +32,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
         hash = fnv1a(hash, (uint64_t)slice->anchor_step);
     if (slice->bundle > 1)
         hash = fnv1a(hash, (uint64_t)slice->bundle);
+    if (slice->fold > 0)
+        hash = fnv1a(hash, (uint64_t)slice->fold);
     if (slice->cells != PTO_CELLS_NONE)
         hash = fnv1a(hash, slice->cells);
     if (slice->repeat > 1)

@@ -369,20 +369,36 @@ static void merger_add(merger_t *merger, pto_extent_t extent) {
     merger->pending = extent;
 }
 
-/* The buffer's first block for an index. */
-static int64_t indexed_block(const pto_slice_t *slice, const pto_held_t *holder, int64_t index) {
-    int64_t blocks = holder->buffer->block_count;
-    if (slice->bundle <= 1)
-        return pto_floor_mod(index, blocks);
-    return pto_floor_mod(index, blocks / slice->bundle) * slice->bundle;
+/* How many indices a slice counts modulo; not for parts. */
+static int64_t index_count(const pto_slice_t *slice, const pto_held_t *holder) {
+    return holder->buffer->block_count / (slice->bundle > 1 ? slice->bundle : 1) - slice->fold;
+}
+
+/* The buffer's first block for an index from 0 to index_count. */
+static int64_t first_block(const pto_slice_t *slice, int64_t index) {
+    if (slice->fold > 0)
+        return index < slice->fold ? 2 * index : index + slice->fold;
+    return slice->bundle > 1 ? index * slice->bundle : index;
+}
+
+/* The consecutive blocks of an index. */
+typedef struct {
+    int64_t first;
+    int64_t count;
+} block_run_t;
+
+static block_run_t indexed_blocks(const pto_slice_t *slice, const pto_held_t *holder, int64_t index) {
+    int64_t at = pto_floor_mod(index, index_count(slice, holder)), first = first_block(slice, at);
+    return (block_run_t){first, first_block(slice, at + 1) - first};
 }
 
 static pto_extent_t indexed_extent(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *holder,
                                    int64_t index) {
-    if (slice->parts == 0 && slice->bundle > 1)
-        return bundle_extent(holder, indexed_block(slice, holder, index), slice->bundle);
-    if (slice->parts == 0)
-        return block_extent(holder, indexed_block(slice, holder, index));
+    if (slice->parts == 0) {
+        block_run_t blocks = indexed_blocks(slice, holder, index);
+        return blocks.count == 1 ? block_extent(holder, blocks.first)
+                                 : bundle_extent(holder, blocks.first, blocks.count);
+    }
     int64_t place = pto_floor_mod(index, slice->parts * holder->buffer->block_count);
     pto_extent_t whole = share_of_block(slice, action, holder, block_extent(holder, place / slice->parts));
     int64_t grain = holder->buffer->granularity_bytes, part = place % slice->parts;
@@ -400,11 +416,11 @@ static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
 /* Consecutive indices of a uniform slice are one range, or several where they wrap around. */
 static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_held_t *holder, int64_t index,
                         int64_t count) {
-    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
-    int64_t indices = holder->buffer->block_count / bundle, bytes = bundle * pto_held_block_bytes(holder, 0);
+    int64_t indices = index_count(slice, holder), bytes = pto_held_block_bytes(holder, 0);
     for (int64_t at = pto_floor_mod(index, indices); count > 0; at = 0) {
-        int64_t ahead = count < indices - at ? count : indices - at;
-        merger_add(merger, (pto_extent_t){.offset_bytes = at * bytes, .bytes = ahead * bytes});
+        int64_t ahead = count < indices - at ? count : indices - at, first = first_block(slice, at);
+        int64_t blocks = first_block(slice, at + ahead) - first;
+        merger_add(merger, (pto_extent_t){.offset_bytes = first * bytes, .bytes = blocks * bytes});
         count -= ahead;
     }
 }
@@ -451,13 +467,14 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
 /* Bytes of the blocks of an index, or of the slice's share or chunk of them. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
-    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
     pto_extent_t extent = {0};
+    block_run_t blocks = {0, 0};
     if (slice->parts > 0)
         extent = indexed_extent(slice, action, held, index);
-    int64_t block = slice->parts > 0 ? 0 : indexed_block(slice, held, index);
-    for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
-        extent.bytes += pto_held_block_bytes(held, block + i);
+    else
+        blocks = indexed_blocks(slice, held, index);
+    for (int64_t i = 0; i < blocks.count; i++)
+        extent.bytes += pto_held_block_bytes(held, blocks.first + i);
     return piece_of_block(slice, action, held, extent).bytes;
 }
 
@@ -468,16 +485,27 @@ static bool is_constant(const pto_expr_t *expr, int64_t constant) {
 
 bool pto_slice_is_peers_block(const pto_slice_t *slice) {
     return slice->anchor == PTO_ANCHOR_PEER && slice->parts == 0 && slice->share == PTO_SHARE_ALL &&
-           slice->chunks <= 1 && slice->bundle <= 1 && slice->reverse_bits == 0 &&
+           slice->chunks <= 1 && slice->bundle <= 1 && slice->fold == 0 && slice->reverse_bits == 0 &&
            is_constant(&slice->offset, 0) && is_constant(&slice->align, 0) && is_constant(&slice->first, 0) &&
            is_constant(&slice->until, 1) && is_constant(&slice->run, 1);
+}
+
+/* The blocks of consecutive indices, which may wrap around. */
+static int64_t blocks_from(const pto_slice_t *slice, const pto_held_t *held, int64_t index, int64_t count) {
+    int64_t indices = index_count(slice, held), blocks = 0;
+    for (int64_t at = pto_floor_mod(index, indices); count > 0; at = 0) {
+        int64_t ahead = count < indices - at ? count : indices - at;
+        blocks += first_block(slice, at + ahead) - first_block(slice, at);
+        count -= ahead;
+    }
+    return blocks;
 }
 
 /* Omits the offsets, which would cost an additional walk for a table. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
-    if (is_uniform(slice, buffer))
+    if (is_uniform(slice, buffer) && slice->fold == 0)
         return pto_slice_block_count(slice, action->k, action->core, action->peer) * bundle *
                pto_held_block_bytes(held, 0);
     int64_t base = slice_base(slice, action, held);
@@ -486,10 +514,13 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
     bool every_block = slice->parts == 0 && slice->share == PTO_SHARE_ALL && slice->chunks <= 1 &&
-                       run == until - first && run * bundle == buffer->block_count;
+                       run == until - first && run * bundle == buffer->block_count && slice->fold == 0;
     if (every_block)
         return all_blocks_bytes(held);
     int64_t total = 0;
+    for (; is_uniform(slice, buffer) && !slice->reversed && first < until; first += stride)
+        total += blocks_from(slice, held, base + first, run < until - first ? run : until - first) *
+                 pto_held_block_bytes(held, 0);
     for (; first < until; first += stride)
         for (int64_t w = first; w < first + run && w < until; w++)
             total += indexed_bytes(slice, action, held, slice->reversed ? base - w : base + w);

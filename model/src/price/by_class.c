@@ -12,6 +12,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     int64_t bytes = buffer->block_bytes;
     if (slice->bundle > 1)
         blocks *= slice->bundle;
+    blocks += blocks < slice->fold ? blocks : slice->fold; /* of the member that has most */
     if (buffer->blocks == PTO_BLOCKS_SHARE)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
                                 pto_group_shape(&plan->request.layout, buffer->group).size, 0);

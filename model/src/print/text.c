@@ -265,6 +265,7 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     int64_t available = buffer->block_count * (slice->parts > 0 ? slice->parts : 1);
     if (bundled)
         available /= slice->bundle;
+    available -= slice->fold;
     if (slice->holder == PTO_HOLDER_PEER) {
         pto_text_peers(text, plan, action);
         pto_text_add(text, "'s ");
@@ -293,6 +294,8 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
                      (long long)slice->repeat_stride);
     if (bundled && !all)
         pto_text_add(text, ", of %lld blocks each", (long long)slice->bundle);
+    if (slice->fold > 0)
+        pto_text_add(text, ", the first %lld of two blocks each", (long long)slice->fold);
     add_share(text, slice, action);
     if (slice->chunks > 1)
         pto_text_add(text, ", chunk k of %lld", (long long)slice->chunks);

@@ -45,7 +45,7 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
     view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
                   buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
+                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
     view->by_index = is_by_index(sim, step);
     if (step->kind != PTO_STEP_SEND)
         return;

@@ -34,9 +34,9 @@ static bool is_same_on_all_nodes(const pto_plan_t *plan, const pto_step_t *step)
 static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
-           buffer->held_stride <= 1 && slice->parts == 0 && slice->cells == PTO_CELLS_NONE &&
-           slice->share == PTO_SHARE_ALL && !slice->first.peer && !slice->run.peer && !slice->stride.peer &&
-           !slice->until.peer;
+           buffer->held_stride <= 1 && slice->parts == 0 && slice->fold == 0 &&
+           slice->cells == PTO_CELLS_NONE && slice->share == PTO_SHARE_ALL && !slice->first.peer &&
+           !slice->run.peer && !slice->stride.peer && !slice->until.peer;
 }
 
 static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {

@@ -1,0 +1,114 @@
+/* A moment at which all processes begin: they agree on a time a little ahead, on clocks whose differences are
+ * estimated from round trips (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie,
+ * Reproducible MPI Benchmarking Is Still Not As Easy As You Think, 2016). */
+#include "start.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
+
+enum { ROUND_TRIPS = 8, TAG = 731 };
+
+/* Clocks drift: they are compared again after this many times the duration of the last comparison. */
+static const double compared_for = 20;
+
+static struct {
+    bool made;
+    MPI_Comm node;        /* processes with one clock */
+    MPI_Comm leaders;     /* one of each node */
+    double ahead_s;       /* the clock of the first leader less this process's */
+    double compared_at_s; /* these three are the same on all processes */
+    double compared_in_s;
+    double margin_s; /* from the latest process's arrival to the moment */
+    double late_s;   /* by which this process missed the last moment */
+} clocks;
+
+static double first_clock_s(void) { return MPI_Wtime() + clocks.ahead_s; }
+
+static double greatest(double mine) {
+    double most = mine;
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+static void make_groups(void) {
+    int rank, place;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &clocks.node);
+    MPI_Comm_rank(clocks.node, &place);
+    MPI_Comm_split(MPI_COMM_WORLD, place == 0 ? 0 : MPI_UNDEFINED, rank, &clocks.leaders);
+    clocks.made = true;
+}
+
+/* The first leader asks another for the time, and tells it the difference. The fastest answer counts. */
+static void ask(int other) {
+    double fastest_s = INFINITY, ahead_s = 0;
+    for (int i = 0; i < ROUND_TRIPS; i++) {
+        double theirs_s = 0, asked_s = MPI_Wtime();
+        MPI_Send(&asked_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
+        MPI_Recv(&theirs_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders, MPI_STATUS_IGNORE);
+        double answered_s = MPI_Wtime();
+        if (answered_s - asked_s < fastest_s) {
+            fastest_s = answered_s - asked_s;
+            ahead_s = (asked_s + answered_s) / 2 - theirs_s;
+        }
+    }
+    MPI_Send(&ahead_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
+}
+
+static void answer(void) {
+    for (int i = 0; i < ROUND_TRIPS; i++) {
+        double asked_s;
+        MPI_Recv(&asked_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
+        double mine_s = MPI_Wtime();
+        MPI_Send(&mine_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders);
+    }
+    MPI_Recv(&clocks.ahead_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
+}
+
+static void compare_clocks(void) {
+    double began_s = MPI_Wtime();
+    if (clocks.leaders != MPI_COMM_NULL) {
+        int rank, count;
+        MPI_Comm_rank(clocks.leaders, &rank);
+        MPI_Comm_size(clocks.leaders, &count);
+        for (int other = 1; other < count && rank == 0; other++)
+            ask(other);
+        if (rank > 0)
+            answer();
+    }
+    MPI_Bcast(&clocks.ahead_s, 1, MPI_DOUBLE, 0, clocks.node);
+    clocks.compared_in_s = greatest(MPI_Wtime() - began_s);
+    MPI_Barrier(MPI_COMM_WORLD);
+    began_s = MPI_Wtime();
+    clocks.compared_at_s = greatest(first_clock_s());
+    clocks.margin_s = 2 * greatest(MPI_Wtime() - began_s);
+}
+
+/* The time at which the last process asked. All know how late the latest was for the last moment, too. */
+static double last_arrival_s(void) {
+    double mine[] = {first_clock_s(), clocks.late_s}, most[2] = {0};
+    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    clocks.margin_s += fmin(most[1], clocks.margin_s);
+    clocks.late_s = 0;
+    return most[0];
+}
+
+double start_together(void) {
+    if (!clocks.made) {
+        make_groups();
+        compare_clocks();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    double arrived_s = last_arrival_s();
+    if (arrived_s - clocks.compared_at_s > compared_for * clocks.compared_in_s) {
+        compare_clocks();
+        arrived_s = last_arrival_s();
+    }
+    double moment_s = arrived_s + clocks.margin_s - clocks.ahead_s;
+    clocks.late_s = fmax(0, MPI_Wtime() - moment_s);
+    while (MPI_Wtime() < moment_s)
+        sched_yield();
+    return moment_s;
+}
