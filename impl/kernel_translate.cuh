@@ -112,7 +112,7 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
-/* What a program does, if it is an exchange: each pointer is set at most once. */
+/* What a program does, if it is an exchange. What would be set a second time is something else. */
 struct exchange_parts {
     const pto_operand_t *sent, *to, *own, *kept, *from, *target;
     const pto_kernel_op_t *sum;
@@ -127,7 +127,7 @@ static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *t
         parts.sent = source, parts.to = target, parts.sends_in = op;
     else if (source->spot.lines && parts.target == nullptr)
         parts.from = source, parts.target = target, parts.takes_in = op;
-    else if (!source->spot.lines && !target->spot.lines && parts.kept == nullptr)
+    else if (!source->spot.lines && !target->spot.lines && parts.own == nullptr)
         parts.own = source, parts.kept = target, parts.keeps_in = op;
     else
         parts.others = true;
@@ -183,7 +183,7 @@ static bool is_exchange(const pto_kernel_program_t *program) {
     const exchange_parts parts = parts_of(program);
     if (parts.others || parts.sent == nullptr || parts.target == nullptr)
         return false;
-    bool is = parts.sent->bytes > 0 && parts.sent->bytes % UNIT_BYTES == 0;
+    bool is = parts.sent->bytes > 0 && parts.sent->bytes % UNIT_BYTES == 0 && parts.sent->bytes <= INT32_MAX;
     for (const pto_operand_t *one : {parts.to, parts.own, parts.kept, parts.from, parts.target})
         is = is && (one == nullptr || one->bytes == parts.sent->bytes);
     return is && may_write(parts.target, parts.takes_in > parts.sends_in, parts.sent) &&

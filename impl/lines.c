@@ -6,6 +6,10 @@
  * whose processes access each other's memory only to store into one buffer, and store to exactly the peers
  * that they signal and wait for.
  *
+ * A process stores all that it stores before it waits: part by part, or unit by unit, as a kernel likes. One
+ * that waited for another process's part before it stored its own could wait for ever for one that does the
+ * same.
+ *
  * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
  * lines from the owners of that memory, just as it would have received their flags. What the owners still
  * read is the other copy. */
@@ -24,6 +28,7 @@ typedef struct {
     int64_t bytes_max;
     int buffer;           /* the remote buffer that is stored into; PTO_LINES_ANY: none so far */
     unsigned char *peers; /* by rank */
+    bool waited;
     bool refused;
 } look_t;
 
@@ -45,7 +50,7 @@ static void look_at_copy(look_t *look, const pto_action_t *action) {
         return;
     if (look->buffer == PTO_LINES_ANY && can_be_lines(look, step->target.buffer))
         look->buffer = step->target.buffer;
-    look->refused |= look->buffer != step->target.buffer;
+    look->refused |= look->buffer != step->target.buffer || look->waited;
     look->peers[pto_slice_holder(look->plan, &step->target, action)] |= STORED_TO;
 }
 
@@ -61,8 +66,10 @@ static void look_at(look_t *look, const pto_action_t *action) {
         look_at_copy(look, action);
     else if (step->kind == PTO_STEP_SIGNAL)
         look->peers[action->peer_rank] |= SIGNALLED;
-    else if (step->kind == PTO_STEP_WAIT)
+    else if (step->kind == PTO_STEP_WAIT) {
         look->peers[action->peer_rank] |= WAITED_FOR;
+        look->waited = true;
+    }
 }
 
 static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {

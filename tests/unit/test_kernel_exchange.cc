@@ -83,6 +83,24 @@ static void an_exchange_is_told_by_what_its_ops_do(void **) {
     assert_false(is_exchange(&one->program)); /* a sum without lines */
 }
 
+/* What follows a sum, whatever it copies. */
+static void a_sum_whose_vectors_are_copied_too_is_no_exchange(void **) {
+    for (int source : {2, 3, 0}) {
+        some_exchange *one = make_exchange(true);
+        static pto_kernel_op_t ops[3];
+        ops[0] = one->ops[0], ops[1] = one->ops[1], ops[2] = {PTO_KERNEL_MOVE, 5, 2, 0};
+        static pto_operand_t operands[7];
+        std::copy_n(one->operands, 5, operands);
+        operands[5] = operands[source], operands[6] = operands[0];
+        operands[6].spot.at = one->memory[3];
+        one->program.ops = ops, one->program.op_count = 3;
+        one->program.operands = operands, one->program.operand_count = 7;
+        assert_false(is_exchange(&one->program));
+        std::swap(ops[0], ops[2]);
+        assert_false(is_exchange(&one->program));
+    }
+}
+
 static void a_result_of_an_exchange_does_not_lie_across_a_vector(void **) {
     for (bool sums : {false, true}) {
         some_exchange *one = make_exchange(sums);
@@ -138,6 +156,7 @@ static void an_exchange_sends_nothing_that_it_writes_before(void **) {
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exchange_is_told_by_what_its_ops_do),
+        cmocka_unit_test(a_sum_whose_vectors_are_copied_too_is_no_exchange),
         cmocka_unit_test(a_result_of_an_exchange_does_not_lie_across_a_vector),
         cmocka_unit_test(an_exchange_sends_nothing_that_it_writes_before),
     };

@@ -34,7 +34,7 @@ template <> plus_unsigned operation<plus_unsigned>(chosen) { return {}; }
 enum flag_t { READY, DONE, FLAGS };
 
 /* What becomes of the inputs. */
-enum result_t { SUM, DIFFERENCE, HALF_OF_DIFFERENCE, COPIES };
+enum result_t { SUM, DIFFERENCE, HALF_OF_DIFFERENCE, COPIES, SWAPPED };
 
 /* One GPU's memory and program. */
 struct member {
@@ -211,6 +211,19 @@ static void copy_both(job &all, unsigned me) {
     }
 }
 
+/* Two GPUs: each replaces the other's half of its vector by what the other sends. */
+static void swap_halves(job &all, unsigned me) {
+    member &own = all.of[me];
+    own.result = SWAPPED;
+    own.in_place = true;
+    const size_t bytes = all.count / 2 * sizeof(uint32_t);
+    const pto_operand_t half = whole(&own.in[(1 - me) * all.count / 2], bytes);
+    pto_operand_t to = lines_of(all, 1 - me), from = lines_of(all, me);
+    to.bytes = from.bytes = static_cast<int64_t>(bytes);
+    add_op(own, PTO_KERNEL_SPREAD, {half, to});
+    add_op(own, PTO_KERNEL_MOVE, {from, half});
+}
+
 /* As kernel_cuda.cu does it. */
 static void translate_all(const job &all, member &own) {
     pto_kernel_program_t from = {};
@@ -254,6 +267,9 @@ static uint32_t value(uint64_t run, unsigned owner, size_t i) {
 static uint32_t wanted(const job &all, unsigned me, result_t result, uint64_t run, size_t i) {
     if (result == COPIES)
         return value(run, static_cast<unsigned>(i / all.count), i % all.count);
+    if (result == SWAPPED) /* block j of GPU me is block me of GPU j */
+        return value(run, static_cast<unsigned>(i / (all.count / 2)),
+                     me * all.count / 2 + i % (all.count / 2));
     if (result == HALF_OF_DIFFERENCE)
         i += me * all.count / 2;
     if (result != SUM)
@@ -374,7 +390,7 @@ static void runs_with_lines_are_right_with_any_blocks_and_slices(void **) {
 
 /* Vectors of whole units, also fewer than there are threads. */
 static void exchanges_are_right_with_any_blocks(void **) {
-    for (build_t build : {subtract, subtract_halves, copy_both})
+    for (build_t build : {subtract, subtract_halves, copy_both, swap_halves})
         for (unsigned blocks : {1u, 2u, 3u})
             for (int i = 0; i < 4; i++) {
                 job all = made(2, blocks, 1, true, 5);

@@ -173,6 +173,24 @@ static void stores_and_flags_of_different_peers_are_refused(void **state) {
     }
 }
 
+/* Two that did so in turn could wait for each other. */
+static void stores_after_a_wait_are_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+    pto_stage_t *stage = plan->stages.item;
+    int stores = 0, waits = 0;
+    for (int i = 0; i < plan->stages.count; i++) {
+        const pto_step_t *first = (const pto_step_t *)plan->steps.item + stage[i].step_first;
+        stores = first->kind == PTO_STEP_COPY ? i : stores;
+        waits = first->kind == PTO_STEP_WAIT ? i : waits;
+    }
+    assert_true(0 < stores && stores < waits);
+    const pto_stage_t moved = stage[stores];
+    stage[stores] = stage[waits];
+    stage[waits] = moved;
+    assert_int_equal(lines_of(plan), PTO_LINES_NONE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_from_all_to_all_can_be_lines),
@@ -184,6 +202,7 @@ int main(void) {
         cmocka_unit_test(flags_that_order_more_than_lines_stay),
         cmocka_unit_test(single_buffers_are_rejected),
         cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),
+        cmocka_unit_test(stores_after_a_wait_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
