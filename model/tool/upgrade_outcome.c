@@ -46,8 +46,16 @@ static bool stays_on_node(const pto_scenario_t *scenario) {
     return stays;
 }
 
+/* NICs do not help where the GPUs' links to the host are slower. */
 static pto_status_t use_twice_the_nics(pto_options_t *options, pto_error_t *err) {
+    const char *key = "injection.gpu.s_per_byte";
+    const bool limited = pto_host_links_limit_injection(options->machine);
+    double before = 0;
+    if (limited)
+        pto_machine_get(options->machine, key, &before, NULL);
     pto_status_t status = pto_what_if("injection.*=/2", &options->scenario, options->machine, err);
+    if (status == PTO_OK && limited)
+        status = pto_machine_set(options->machine, key, before, err);
     if (status != PTO_ERR_NOT_FOUND)
         return status;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s",

@@ -24,3 +24,16 @@ for machine in "$dir"/*.yaml dgx-h100 summit-spectrum lassen-mvapich2-refit; do
         portolan upgrade --machine $machine --nodes 4 --collective $collective --bytes 64:1MiB:64 --format csv | awk -F, -v of="$machine $collective" '$5 + 0 < 0 { print of, $1, "saves less than nothing:", $5 }'
     done
 done
+# PCIe that is slower than the NICs limits what a node's GPUs send at once: the upgrade is the machine with the next generation.
+for g in 4 5; do
+    portolan machine new --name pcie$g --sockets 2 --cores 64 --gpus 4 --gpu-link nvlink3 --host-link pcie$g --nics 4 --nic '400 Gbit/s' --gpu-memory 40GiB --out "$dir/pcie$g.yaml"
+done
+compare() {
+    portolan upgrade --machine "$dir/pcie4.yaml" "$@" --format csv | awk -F, '/^PCIe/ { printf "upgrade %.3g s, ", $2 }'
+    portolan upgrade --machine "$dir/pcie5.yaml" "$@" --format csv | awk -F, '/^as it is/ { printf "machine %.3g s\n", $2 }'
+}
+compare --collective alltoall --nodes 8 --bytes 1MiB
+compare --collective messages --messages 1 --nodes 2 --bytes 16MiB --strategy cuda_aware
+compare --collective allreduce --nodes 4 --bytes 16MiB
+# More NICs do not help there.
+up --machine "$dir/pcie4.yaml" --collective alltoall --nodes 8 --bytes 1MiB
