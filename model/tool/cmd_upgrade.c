@@ -243,7 +243,8 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
 }
 
 static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded) {
-    if (!upgraded->applies || (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
+    if (!upgraded->applies || upgraded->unchanged ||
+        (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
         return;
     printf("#\n");
     if (as_it_is->of_workload)
@@ -287,7 +288,7 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
         pto_print_csv_text(stdout, own->name);
         putchar(',');
         pto_print_csv_number(stdout, own->applies, own->seconds);
-        pto_print_csv_number(stdout, step, own->step.mix.communication_s);
+        pto_print_csv_number(stdout, step && !own->unchanged, own->step.mix.communication_s);
         pto_print_csv_number(stdout, step, own->step.mix.exposed_s);
         pto_print_csv_number(stdout, own->applies, own->saved_s);
         pto_print_csv_number(stdout, own->cost > 0, own->cost);
@@ -310,11 +311,14 @@ static void print_json_upgrade(const pto_outcome_t *own, const char *reason) {
     pto_print_json_string(stdout, own->name);
     if (own->cost > 0)
         printf(", \"cost\": %.9g", own->cost);
-    if (own->applies && own->of_workload)
-        printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g", own->seconds,
-               own->step.mix.communication_s, own->step.mix.exposed_s);
-    else if (own->applies)
+    if (own->applies && own->of_workload) {
+        printf(", \"step_s\": %.9g", own->seconds);
+        if (!own->unchanged)
+            printf(", \"communication_s\": %.9g", own->step.mix.communication_s);
+        printf(", \"exposed_s\": %.9g", own->step.mix.exposed_s);
+    } else if (own->applies) {
         printf(", \"seconds\": %.9g", own->seconds);
+    }
     if (own->applies)
         printf(", \"saved_s\": %.9g", own->saved_s);
     if (reason[0]) {

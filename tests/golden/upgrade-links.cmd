@@ -15,6 +15,8 @@ portolan machine new --name slow --gpus 2 --cores 16 --host-link pcie3 --nic '40
 portolan upgrade --machine "$dir/slow.yaml" --nodes 4 --collective alltoall --bytes 4MiB --only gpudirect --format csv | tail -1
 # Nothing is exposed, so that nothing is saved. More cores need not have more processes.
 up scenarios/workloads/fsdp.yaml
+up scenarios/workloads/fsdp.yaml --only 'GPU links'
+for format in csv json; do portolan upgrade scenarios/workloads/fsdp.yaml --only 'GPU links' --format $format | grep '"*GPU links'; done
 printf 'machine: mix\nsource: x\nnode: h200-x2\nnetwork: summit-spectrum\n' >"$dir/mix.yaml"
 up --machine "$dir/mix.yaml" --nodes 8 --collective alltoall --bytes 64:1MiB:4 --only cores
 printf 'workload: a step\nmachine: mix\nlayout: {nodes: 8}\nstep:\n  - {call: a, collective: alltoall, bytes: 1MiB}\n  - {call: b, collective: allreduce, bytes: 1MiB}\n' >"$dir/step"
