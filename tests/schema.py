@@ -47,6 +47,7 @@ COMMANDS = [
     ["upgrade", "scenarios/workloads/gnn.yaml", *NO_NETWORK],
     ["upgrade", *NO_NETWORK, "--collective", "allreduce", "--bytes", "1MiB"],
     ["replay", "tests/fixtures/osu-h200-x2.txt", *NO_NETWORK],
+    ["upgrade", "scenarios/workloads/fsdp.yaml", "--only", "GPU links"],
 ]
 LACKED = "injection.gpu.s_per_byte"
 WITHOUT_NETWORK = range(24, 30)
@@ -65,6 +66,7 @@ FAULTS = [
     ("an upgrade without a saving", 10, lambda made: made["upgrades"][0].pop("saved_s")),
     ("a scenario's upgrade without a saving", 12, lambda made: made["upgrades"][0].pop("saved_s")),
     ("an upgrade with a reason and no time", 23, lambda made: made["upgrades"][0].pop("seconds")),
+    ("an upgrade whose communication is unknown, without a reason", 30, lambda made: made["upgrades"][1].pop("reason")),
     ("no digest", 0, lambda made: made.pop("machine_digest")),
     ("a pick without crossings", 5, lambda made: made.pop("crossings")),
     ("no runs", 13, lambda made: made.update(runs=[])),

@@ -65,10 +65,30 @@ void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats) {
     pto_print_unpriced(stream, caveats);
 }
 
-void pto_print_marks(FILE *stream, bool has_extrapolated, bool has_unsure) {
-    if (has_extrapolated)
+pto_marks_t pto_pick_marks(const pto_predictions_t *predictions, int64_t point) {
+    const int winner = pto_pick_at(predictions, point);
+    if (winner < 0)
+        return (pto_marks_t){.unsure = false};
+    return (pto_marks_t){.extrapolated =
+                             pto_prediction_at(predictions, point, winner)->price.extrapolated.gpus > 0,
+                         .unsure = pto_pick_unpriced(predictions, point) != NULL};
+}
+
+void pto_marks_add(pto_marks_t *marks, pto_marks_t more) {
+    marks->extrapolated = marks->extrapolated || more.extrapolated;
+    marks->unsure = marks->unsure || more.unsure;
+}
+
+const char *pto_marks_text(pto_marks_t marks) {
+    if (marks.extrapolated)
+        return marks.unsure ? " * ?" : " *";
+    return marks.unsure ? " ?" : "";
+}
+
+void pto_print_marks(FILE *stream, pto_marks_t marks) {
+    if (marks.extrapolated)
         pto_print_note(stream, "*: extrapolated, as said below");
-    if (has_unsure)
+    if (marks.unsure)
         pto_print_note(
             stream,
             "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");

@@ -27,8 +27,18 @@ bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats);
 /* The same, and a note on what is extrapolated. */
 void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats);
-/* Notes on the marks "*" and "?" of routes, as far as a table has them. */
-void pto_print_marks(FILE *stream, bool has_extrapolated, bool has_unsure);
+/* Marks of a route, or of all in a table. */
+typedef struct {
+    bool extrapolated, unsure;
+} pto_marks_t;
+
+/* Of the cheapest strategy at a point. */
+pto_marks_t pto_pick_marks(const pto_predictions_t *predictions, int64_t point);
+void pto_marks_add(pto_marks_t *marks, pto_marks_t more);
+/* " *", " ?", " * ?" or "". */
+const char *pto_marks_text(pto_marks_t marks);
+/* Notes on the marks that a table has. */
+void pto_print_marks(FILE *stream, pto_marks_t marks);
 
 /* The keys: ["a", "b"] */
 void pto_print_json_keys(FILE *stream, const pto_caveats_t *caveats);

@@ -136,7 +136,7 @@ static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) 
 static bool read_channels(const char *text, double *s_per_byte) {
     int channels = 0, generation = 0, transfers = 0, end = 0;
     if (sscanf(text, "%3dx%*1[dD]%*1[dD]%*1[rR]%1d-%6d%n", &channels, &generation, &transfers, &end) != 3 ||
-        text[end] != '\0' || channels < 1 || generation < 3 || transfers < 100)
+        text[end] != '\0' || channels < 1 || generation < 3 || generation > 5 || transfers < 100)
         return false;
     *s_per_byte = 1 / (channels * 8.0 * transfers * 1e6);
     return true;
@@ -148,8 +148,8 @@ static pto_status_t apply_memory(void *target, const char *text, pto_error_t *er
     if (read_channels(text, &memory->s_per_byte))
         return PTO_OK;
     if (strchr(text, 'x'))
-        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is neither memory such as 8xDDR5-4800 nor a rate",
-                             text);
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "'%s' is neither memory such as 8xDDR5-4800 (DDR3 to DDR5) nor a rate", text);
     return read_link(text, memory, err);
 }
 
@@ -393,6 +393,20 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
 /* Names go into the file within quotes. */
 static bool is_plain(const char *text) { return !strpbrk(text, "\"\\\n\r") && *text != '\0'; }
 
+/* The model has sockets with as many cores and GPUs each; of fewer GPUs than sockets, each has its own. */
+static int check_shares(const machine_t *machine) {
+    if (machine->cores < machine->gpus || machine->cores < machine->sockets)
+        return pto_usage_error(&syntax,
+                               "--cores: a node has a core for each GPU and for each socket at least");
+    if (machine->cores % machine->sockets != 0)
+        return pto_usage_error(&syntax, "--cores: %lld cores are not divisible by %lld sockets (--sockets)",
+                               (long long)machine->cores, (long long)machine->sockets);
+    if (machine->gpus > machine->sockets && machine->gpus % machine->sockets != 0)
+        return pto_usage_error(&syntax, "--gpus: %lld GPUs are not divisible by %lld sockets (--sockets)",
+                               (long long)machine->gpus, (long long)machine->sockets);
+    return -1;
+}
+
 static int check(const machine_t *machine) {
     bool of_gpus =
         machine->gpu.name || machine->host.name || machine->without_gpudirect || machine->gpu_memory > 0;
@@ -407,11 +421,7 @@ static int check(const machine_t *machine) {
                                "--gpus is needed: an option concerns GPUs, and without it there are none");
     if (!is_plain(machine->name) || !is_plain(machine->source))
         return pto_usage_error(&syntax, "--name and --source cannot hold quotes, backslashes or line breaks");
-    if (machine->cores < machine->gpus || (machine->gpus > 0 && machine->gpus < machine->sockets))
-        return pto_usage_error(&syntax, "a node has a core for each GPU and a GPU for each socket at least");
-    if (machine->cores < machine->sockets)
-        return pto_usage_error(&syntax, "a socket has a core at least");
-    return -1;
+    return check_shares(machine);
 }
 
 static int run(const pto_arguments_t *given) {

@@ -86,6 +86,17 @@ static void add_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
     }
 }
 
+/* The marks of the same routes. */
+static pto_marks_t marks_of(const pto_outcome_t *outcome) {
+    pto_marks_t marks = {.unsure = false};
+    for (int i = 0; outcome->applies && i < outcome->workload.call_count; i++)
+        if (pto_workload_is_call(&outcome->workload.call[i]))
+            pto_marks_add(&marks, pto_step_marks(&outcome->step, i));
+    for (int64_t point = 0; outcome->applies && point < outcome->predictions.point_count; point++)
+        pto_marks_add(&marks, pto_pick_marks(&outcome->predictions, point));
+    return marks;
+}
+
 /* Of all routes that were compared. */
 static void add_all_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
     if (outcome->applies && outcome->of_workload)
@@ -102,7 +113,8 @@ enum { NAME_LEAST = 22, NAME_MOST = 30, TIMES_WIDTH = 33, SHARE_WIDTH = 9 };
 typedef struct {
     int64_t count;
     int64_t points;
-    int name_width;
+    int name_width, marks_width;
+    pto_marks_t marks; /* of all rows */
 } shown_t;
 
 static int name_width(const pto_outcome_t *outcome, int count) {
@@ -118,7 +130,14 @@ static int64_t point_of(const shown_t *shown, int64_t i) {
 
 static shown_t choose_points(const pto_outcome_t *outcome, int count, bool costs) {
     shown_t shown = {.points = outcome[0].predictions.point_count, .name_width = name_width(outcome, count)};
-    int room = (pto_terminal_width(stdout) - shown.name_width - TIMES_WIDTH) / SHARE_WIDTH;
+    for (int i = 0; i < count; i++) {
+        const pto_marks_t marks = marks_of(&outcome[i]);
+        const int width = (int)strlen(pto_marks_text(marks));
+        pto_marks_add(&shown.marks, marks);
+        shown.marks_width = width > shown.marks_width ? width : shown.marks_width;
+    }
+    int room =
+        (pto_terminal_width(stdout) - shown.name_width - shown.marks_width - TIMES_WIDTH) / SHARE_WIDTH;
     if (count > 2 && !costs && !outcome[0].of_workload && shown.points >= 2 && room >= 2)
         shown.count = shown.points < room ? shown.points : room;
     return shown;
@@ -140,7 +159,9 @@ static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcom
     char text[PTO_SECONDS_TEXT_MAX];
     const char *minus = outcome->saved_s < 0 ? "-" : " ";
     pto_seconds_format(outcome->seconds, text, sizeof text);
-    printf("%-*s  %8s", shown->name_width, outcome->name, text);
+    const bool ends = outcome == as_it_is && !(outcome->of_workload && !costs);
+    printf("%-*s  %8s%-*s", shown->name_width, outcome->name, text, ends ? 0 : shown->marks_width,
+           pto_marks_text(marks_of(outcome)));
     if (outcome->of_workload && !costs) {
         pto_seconds_format(outcome->step.mix.exposed_s, text, sizeof text);
         printf("  %8s", text);
@@ -171,9 +192,9 @@ static void print_header(const pto_outcome_t *as_it_is) {
 
 static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown_t *shown) {
     char text[PTO_BYTES_TEXT_MAX];
-    printf("# %-*s  %8s%s   %8s   %5s", shown->name_width - 2, "Upgrade",
-           as_it_is->of_workload ? "Step" : "Time", as_it_is->of_workload && !costs ? "   Exposed" : "",
-           "Saves", "Share");
+    printf("# %-*s  %8s%*s%s   %8s   %5s", shown->name_width - 2, "Upgrade",
+           as_it_is->of_workload ? "Step" : "Time", shown->marks_width, "",
+           as_it_is->of_workload && !costs ? "   Exposed" : "", "Saves", "Share");
     for (int64_t i = 0; i < shown->count; i++)
         printf(" %*s", SHARE_WIDTH - 1,
                pto_point_text(&as_it_is->predictions, as_it_is->predictions.point[point_of(shown, i)], text));
@@ -204,15 +225,23 @@ typedef struct {
     int call, route;
 } widths_t;
 
+enum { ROUTE_MAX = 80 };
+
+static const char *route_text(const pto_step_prediction_t *step, int call, char text[ROUTE_MAX]) {
+    const pto_strategy_t *strategy;
+    pto_step_best(step, call, &strategy);
+    snprintf(text, ROUTE_MAX, "%.64s%s", strategy->name, pto_marks_text(pto_step_marks(step, call)));
+    return text;
+}
+
 static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *after) {
     const pto_outcome_t *const outcome[] = {before, after};
-    const pto_strategy_t *strategy;
+    char text[ROUTE_MAX];
     widths_t width = {.route = 0};
     for (int i = 0; i < before->workload.call_count; i++)
         for (int o = 0; o < 2 && pto_workload_is_call(&before->workload.call[i]); o++) {
-            pto_step_best(&outcome[o]->step, i, &strategy);
-            if ((int)strlen(strategy->name) > width.route)
-                width.route = (int)strlen(strategy->name);
+            const int length = (int)strlen(route_text(&outcome[o]->step, i, text));
+            width.route = length > width.route ? length : width.route;
         }
     width.call = pto_terminal_width(stdout) - 2 * (2 + COST_WIDTH + 2 + width.route) - GAINS_WIDTH;
     width.call = width.call < CALL_LEAST ? CALL_LEAST : width.call > CALL_MOST ? CALL_MOST : width.call;
@@ -221,10 +250,10 @@ static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *af
 
 static double print_call_route(const pto_step_prediction_t *step, int call, int width) {
     const pto_strategy_t *strategy;
-    char text[PTO_SECONDS_TEXT_MAX];
+    char text[PTO_SECONDS_TEXT_MAX], route[ROUTE_MAX];
     double seconds = pto_step_best(step, call, &strategy)->price.seconds;
     pto_seconds_format(seconds, text, sizeof text);
-    printf("  %*s  %-*s", COST_WIDTH, text, width, strategy->name);
+    printf("  %*s  %-*s", COST_WIDTH, text, width, route_text(step, call, route));
     return seconds;
 }
 
@@ -243,13 +272,15 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
 }
 
 static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded) {
-    if (!upgraded->applies || (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
+    if (!upgraded->applies || upgraded->unchanged ||
+        (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
         return;
     printf("#\n");
     if (as_it_is->of_workload)
         print_calls(as_it_is, upgraded);
     else
-        pto_print_side_by_side(stdout, &as_it_is->predictions, "As it is", &upgraded->predictions, "With it");
+        pto_print_side_by_side(stdout, &as_it_is->predictions, "As it is", &upgraded->predictions, "With it",
+                               &(pto_marks_t){.unsure = false}); /* the rows above have them all */
 }
 
 static void print_table(const pto_outcome_t *outcome, int count) {
@@ -264,6 +295,7 @@ static void print_table(const pto_outcome_t *outcome, int count) {
             print_row(&outcome[0], &outcome[i], costs, &shown);
     if (count == 2)
         print_one(&outcome[0], &outcome[1]);
+    pto_print_marks(stdout, shown.marks);
     for (int i = 1; i < count; i++)
         if (outcome[i].reason[0])
             pto_print_note(stdout, "%s: %s", outcome[i].name, outcome[i].reason);
@@ -287,7 +319,7 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
         pto_print_csv_text(stdout, own->name);
         putchar(',');
         pto_print_csv_number(stdout, own->applies, own->seconds);
-        pto_print_csv_number(stdout, step, own->step.mix.communication_s);
+        pto_print_csv_number(stdout, step && !own->unchanged, own->step.mix.communication_s);
         pto_print_csv_number(stdout, step, own->step.mix.exposed_s);
         pto_print_csv_number(stdout, own->applies, own->saved_s);
         pto_print_csv_number(stdout, own->cost > 0, own->cost);
@@ -310,11 +342,14 @@ static void print_json_upgrade(const pto_outcome_t *own, const char *reason) {
     pto_print_json_string(stdout, own->name);
     if (own->cost > 0)
         printf(", \"cost\": %.9g", own->cost);
-    if (own->applies && own->of_workload)
-        printf(", \"step_s\": %.9g, \"communication_s\": %.9g, \"exposed_s\": %.9g", own->seconds,
-               own->step.mix.communication_s, own->step.mix.exposed_s);
-    else if (own->applies)
+    if (own->applies && own->of_workload) {
+        printf(", \"step_s\": %.9g", own->seconds);
+        if (!own->unchanged)
+            printf(", \"communication_s\": %.9g", own->step.mix.communication_s);
+        printf(", \"exposed_s\": %.9g", own->step.mix.exposed_s);
+    } else if (own->applies) {
         printf(", \"seconds\": %.9g", own->seconds);
+    }
     if (own->applies)
         printf(", \"saved_s\": %.9g", own->saved_s);
     if (reason[0]) {

@@ -57,8 +57,8 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
     pto_choice_text(strategy, won->chunks, won->staged_members, choice);
     if (columns->details)
         snprintf(details, sizeof details, " (%s%s)", won->algorithm->name, choice);
-    snprintf(text, CHOICE_MAX, "%s%s%s%s", strategy->name, details,
-             won->price.extrapolated.gpus > 0 ? " *" : "", pto_pick_unpriced(predictions, point) ? " ?" : "");
+    snprintf(text, CHOICE_MAX, "%s%s%s", strategy->name, details,
+             pto_marks_text(pto_pick_marks(predictions, point)));
     return text;
 }
 
@@ -275,15 +275,10 @@ static void print_heading(FILE *stream, const columns_t *columns) {
 
 /* What the marks behind a choice mean. */
 static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
-    bool unsure = false, extrapolated = false;
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        int winner = pto_pick_at(predictions, point);
-        unsure = unsure || pto_pick_unpriced(predictions, point);
-        extrapolated =
-            extrapolated ||
-            (winner >= 0 && pto_prediction_at(predictions, point, winner)->price.extrapolated.gpus > 0);
-    }
-    pto_print_marks(stream, extrapolated, unsure);
+    pto_marks_t marks = {.unsure = false};
+    for (int64_t point = 0; point < predictions->point_count; point++)
+        pto_marks_add(&marks, pto_pick_marks(predictions, point));
+    pto_print_marks(stream, marks);
 }
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,

@@ -331,7 +331,7 @@ static void print_kinds(const pto_replayed_t *replayed) {
         below = weight_of(replayed, kind, !none_priced);
         kind = next_kind(replayed, !none_priced, below, kind);
     }
-    pto_print_marks(stdout, extrapolated, unsure);
+    pto_print_marks(stdout, (pto_marks_t){extrapolated, unsure});
 }
 
 void pto_print_replayed(pto_replayed_t *replayed) {

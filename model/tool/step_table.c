@@ -28,6 +28,12 @@ const char *pto_step_unsure(const pto_step_prediction_t *step, int call) {
     return pto_choice_unpriced(&own->predictions, 0, own->best);
 }
 
+pto_marks_t pto_step_marks(const pto_step_prediction_t *step, int call) {
+    const pto_strategy_t *strategy;
+    return (pto_marks_t){.extrapolated = pto_step_best(step, call, &strategy)->price.extrapolated.gpus > 0,
+                         .unsure = pto_step_unsure(step, call) != NULL};
+}
+
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call) {
     const pto_workload_t *workload = step->workload;
     for (int i = 0; i < workload->call_count; i++)
@@ -101,9 +107,8 @@ static const char *route_text(const pto_step_prediction_t *step, int call, bool 
     pto_choice_text(strategy, best->chunks, best->staged_members, choice);
     if (details)
         snprintf(detail, sizeof detail, " (%s%s)", best->algorithm->name, choice);
-    snprintf(text, ROUTE_MAX, "%s%s%s%s%s", strategy->name, detail,
-             pto_step_is_chosen_together(step, call) ? " &" : "",
-             best->price.extrapolated.gpus > 0 ? " *" : "", pto_step_unsure(step, call) ? " ?" : "");
+    snprintf(text, ROUTE_MAX, "%s%s%s%s", strategy->name, detail,
+             pto_step_is_chosen_together(step, call) ? " &" : "", pto_marks_text(pto_step_marks(step, call)));
     return text;
 }
 
@@ -307,15 +312,14 @@ static void print_header(FILE *stream, const pto_step_prediction_t *step, const 
 }
 
 static void print_marks(FILE *stream, const pto_step_prediction_t *step) {
-    bool extrapolated = false, unsure = false, at_once = false, together = false, shared = false;
+    bool at_once = false, together = false, shared = false;
+    pto_marks_t marks = {.unsure = false};
     for (int i = 0; i < step->workload->call_count; i++) {
-        const pto_strategy_t *strategy;
         at_once = at_once || is_at_once(step->workload, i);
         if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         together = together || pto_step_is_chosen_together(step, i);
-        extrapolated = extrapolated || pto_step_best(step, i, &strategy)->price.extrapolated.gpus > 0;
-        unsure = unsure || pto_step_unsure(step, i);
+        pto_marks_add(&marks, pto_step_marks(step, i));
         shared = shared || step->workload->call[i].communicators.per_node > 1;
     }
     if (at_once)
@@ -324,7 +328,7 @@ static void print_marks(FILE *stream, const pto_step_prediction_t *step) {
         pto_print_note(stream, "&: chosen together with the calls at once; alone, another may be cheaper");
     if (shared)
         pto_print_note(stream, "all communicators make a call at once and share the NICs of their nodes");
-    pto_print_marks(stream, extrapolated, unsure);
+    pto_print_marks(stream, marks);
 }
 
 static void print_footer(FILE *stream, const pto_step_prediction_t *step) {

@@ -28,6 +28,8 @@ const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
 /* Whether the route of a call was chosen together with those of others that run at the same time. */
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);
 
+/* The marks of the route of a call. */
+pto_marks_t pto_step_marks(const pto_step_prediction_t *step, int call);
 /* Add the caveats of the prices of all calls by a strategy (NULL: by the cheapest mix), and those of all
  * strategies. */
 void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_t *strategy,

@@ -149,7 +149,7 @@ static void print_legend(FILE *stream, const pto_sweeps_t *sweeps, const legend_
         for (int s = 0; s < any->strategy_count; s++)
             if (legend->letter[s] == letter_at(i))
                 fprintf(stream, "# %c  %s\n", legend->letter[s], any->strategy[s]->name);
-    pto_print_marks(stream, false, legend->unsure);
+    pto_print_marks(stream, (pto_marks_t){.unsure = legend->unsure});
 }
 
 /* Why runs have no prediction, one note for each. */
@@ -208,32 +208,44 @@ static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {
 
 /* --- before and after ----------------------------------------------------------------------------------- */
 
-/* "12.3 us  dup_devptr", and the cost. */
+enum { PICK_MAX = 80 };
+
+static const char *marked_pick(const pto_predictions_t *predictions, int64_t point, int winner,
+                               char text[PICK_MAX]) {
+    snprintf(text, PICK_MAX, "%.64s%s", predictions->strategy[winner]->name,
+             pto_marks_text(pto_pick_marks(predictions, point)));
+    return text;
+}
+
+/* "12.3 us  dup_devptr ?", and the cost. */
 static bool print_least(FILE *stream, const pto_predictions_t *predictions, int64_t point, int width,
                         double *value) {
-    char text[PTO_SECONDS_TEXT_MAX] = "-";
+    char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PICK_MAX] = "";
     int winner;
     pto_cost_t cost;
     bool applies = least_cost(predictions, point, &winner, &cost);
     if (applies)
         cost_text(predictions, cost.value, text);
-    fprintf(stream, "  %8s  %-*s", text, width, applies ? predictions->strategy[winner]->name : "");
+    if (applies)
+        marked_pick(predictions, point, winner, pick);
+    fprintf(stream, "  %8s  %-*s", text, width, pick);
     *value = applies ? cost.value : 0;
     return applies;
 }
 
 static int name_width(const pto_predictions_t *predictions, const char *title) {
     size_t width = strlen(title) > 10 ? strlen(title) - 10 : 0;
+    char text[PICK_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         int winner = pto_pick_at(predictions, point);
-        size_t length = winner < 0 ? 0 : strlen(predictions->strategy[winner]->name);
+        size_t length = winner < 0 ? 0 : strlen(marked_pick(predictions, point, winner, text));
         width = length > width ? length : width;
     }
     return (int)width;
 }
 
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
-                            const pto_predictions_t *after, const char *after_title) {
+                            const pto_predictions_t *after, const char *after_title, pto_marks_t *marks) {
     int left = name_width(before, before_title), right = name_width(after, after_title);
     char text[PTO_BYTES_TEXT_MAX];
     double was, is;
@@ -241,6 +253,8 @@ void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const
             left + 10, before_title, right + 10, after_title);
     for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
         fprintf(stream, "%-*s", LABEL_LEAST, pto_point_text(before, before->point[point], text));
+        pto_marks_add(marks, pto_pick_marks(before, point));
+        pto_marks_add(marks, pto_pick_marks(after, point));
         bool both = print_least(stream, before, point, left, &was);
         both = print_least(stream, after, point, right, &is) && both;
         if (both && was > 0)
@@ -253,11 +267,14 @@ void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *swe
     pto_print_sweeps_header(stream, command, sweeps);
     const pto_predictions_t *before = &pto_sweeps_run(sweeps, 0, 0)->predictions;
     if (sweeps->row.kind == PTO_AXIS_COMPARE && before->strategy_count > 0 &&
-        pto_sweeps_run(sweeps, 1, 0)->predictions.strategy_count > 0)
+        pto_sweeps_run(sweeps, 1, 0)->predictions.strategy_count > 0) {
+        pto_marks_t marks = {.unsure = false};
         pto_print_side_by_side(stream, before, "As it is", &pto_sweeps_run(sweeps, 1, 0)->predictions,
-                               "What if");
-    else
+                               "What if", &marks);
+        pto_print_marks(stream, marks);
+    } else {
         print_blocks(stream, sweeps);
+    }
     print_notes(stream, sweeps);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "caveats.h"
 #include "sweeps.h"
 
 /* The comment lines above: the question, the machine, its changes, and what does not vary. */
@@ -24,8 +25,8 @@ pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), 
                                    pto_error_t *err);
 
 /* Two predictions of the same sweep side by side, and what the second one saves. One that was
- * interrupted ends the table. */
+ * interrupted ends the table. Adds the marks of its routes. */
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
-                            const pto_predictions_t *after, const char *after_title);
+                            const pto_predictions_t *after, const char *after_title, pto_marks_t *marks);
 
 #endif

@@ -32,6 +32,19 @@ bool pto_gpus_are_linked(const pto_machine_t *machine) {
     return gpu_link(machine, true, &between) && (!host_link(machine, &to_host) || between < to_host);
 }
 
+/* --- what a node sends ---------------------------------------------------------------------------------- */
+
+static const char gpu_injection[] = "injection.gpu.s_per_byte";
+
+/* Numbers are written with four digits. */
+static bool is_as_written(double value, double other) { return fabs(value - other) <= 1e-3 * other; }
+
+bool pto_host_links_limit_injection(const pto_machine_t *machine) {
+    double link, node, gpus;
+    return host_link(machine, &link) && value_of(machine, gpu_injection, &node) &&
+           value_of(machine, "node.gpus", &gpus) && is_as_written(node, link / gpus);
+}
+
 /* --- messages ------------------------------------------------------------------------------------------- */
 
 /* What a message's byte takes once the link is faster; the same, if it does not cross the link. */
@@ -44,10 +57,10 @@ static bool is_bytes_of(const char *key, const char *prefix) {
            strcmp(key + length - (sizeof bytes - 1), bytes) == 0;
 }
 
-static bool is_gpu_message(const char *key) {
+static bool is_of_gpus(const char *key) {
     return is_bytes_of(key, "messages.gpu.on_socket.") || is_bytes_of(key, "messages.gpu.on_node.") ||
            is_bytes_of(key, "messages.gpu.off_node.") || is_bytes_of(key, "gap.within.gpu.on_socket.") ||
-           is_bytes_of(key, "gap.within.gpu.on_node.");
+           is_bytes_of(key, "gap.within.gpu.on_node.") || strcmp(key, gpu_injection) == 0;
 }
 
 static pto_status_t speed_up(pto_machine_t *machine, faster_t faster, int *changed, pto_error_t *err) {
@@ -57,7 +70,7 @@ static pto_status_t speed_up(pto_machine_t *machine, faster_t faster, int *chang
     if (status != PTO_OK)
         return status;
     for (int i = 0; i < count && status == PTO_OK; i++) {
-        if (!param[i].param || !pto_param_known(param[i].param) || !is_gpu_message(param[i].key))
+        if (!param[i].param || !pto_param_known(param[i].param) || !is_of_gpus(param[i].key))
             continue;
         double before = param[i].param->value, after = faster(machine, param[i].key, before);
         if (after >= before)
@@ -71,7 +84,8 @@ static pto_status_t speed_up(pto_machine_t *machine, faster_t faster, int *chang
 
 static double over_gpu_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
     double link = 0;
-    if (strstr(key, ".off_node.") || !gpu_link(machine, strstr(key, ".on_socket.") != NULL, &link))
+    if (strstr(key, ".off_node.") || strcmp(key, gpu_injection) == 0 ||
+        !gpu_link(machine, strstr(key, ".on_socket.") != NULL, &link))
         return s_per_byte;
     return s_per_byte - fmin(s_per_byte, link) / 2;
 }
@@ -80,6 +94,10 @@ static double over_gpu_link(const pto_machine_t *machine, const char *key, doubl
 static double over_host_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
     char host[PTO_PARAM_KEY_MAX];
     double link, nic = 0;
+    if (strcmp(key, gpu_injection) == 0 && pto_host_links_limit_injection(machine)) {
+        value_of(machine, "injection.cpu.s_per_byte", &nic);
+        return fmax(s_per_byte / 2, nic);
+    }
     if (!host_link(machine, &link) || s_per_byte != link)
         return s_per_byte;
     if (!strstr(key, ".off_node."))

@@ -1,5 +1,5 @@
-/* What a faster link changes besides its own rate: GPU messages within a node, of whose time per byte it is a
- * part. */
+/* What a faster link changes besides its own rate: GPU messages, of whose time per byte it is a part, and
+ * what the GPUs of a node send at once. */
 #ifndef PTO_UPGRADE_LINKS_H
 #define PTO_UPGRADE_LINKS_H
 
@@ -8,11 +8,16 @@
 /* Whether the GPUs of a node have links of their own, which are faster than those to the host. */
 bool pto_gpus_are_linked(const pto_machine_t *machine);
 
+/* Whether the links of a node's GPUs to the host limit what they send to other nodes (injection.gpu), as
+ * `portolan machine new` writes where they are slower than the NICs. */
+bool pto_host_links_limit_injection(const pto_machine_t *machine);
+
 /* Links with twice the rate take half of what they take of each byte of a GPU message: between GPUs, at most
  * the seconds per byte of a copy or of a kernel between them; to the host, all of it where messages take what
- * copies do, as `portolan machine new` writes, and between nodes no less than the host's messages do. What
- * takes longer than the link does is something else's. Errors: PTO_ERR_NOT_APPLICABLE, where nothing is known
- * to change. */
+ * copies do, as `portolan machine new` writes, and between nodes no less than the host's messages do. Where
+ * the links limit injection.gpu, it falls to half, or to injection.cpu, which is that of the NICs. What takes
+ * longer than the link does is something else's. Errors: PTO_ERR_NOT_APPLICABLE, where nothing is known to
+ * change. */
 pto_status_t pto_speed_up_gpu_links(pto_machine_t *machine, pto_error_t *err);
 pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err);
 

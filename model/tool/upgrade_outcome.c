@@ -37,6 +37,7 @@ typedef struct {
     int64_t procs_per_gpu; /* where the question leaves it open; 0: an equal share of the cores */
     bool all_hidden;       /* computation hides all communication without it */
     char *note;            /* what a change assumes */
+    bool *unchanged;       /* no change could be priced, and none has to be */
 } variant_t;
 
 static bool stays_on_node(const pto_scenario_t *scenario) {
@@ -46,8 +47,16 @@ static bool stays_on_node(const pto_scenario_t *scenario) {
     return stays;
 }
 
+/* NICs do not help where the GPUs' links to the host are slower. */
 static pto_status_t use_twice_the_nics(pto_options_t *options, pto_error_t *err) {
+    const char *key = "injection.gpu.s_per_byte";
+    const bool limited = pto_host_links_limit_injection(options->machine);
+    double before = 0;
+    if (limited)
+        pto_machine_get(options->machine, key, &before, NULL);
     pto_status_t status = pto_what_if("injection.*=/2", &options->scenario, options->machine, err);
+    if (status == PTO_OK && limited)
+        status = pto_machine_set(options->machine, key, before, err);
     if (status != PTO_ERR_NOT_FOUND)
         return status;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s",
@@ -78,12 +87,13 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
     const variant_t *variant = context;
     pto_layout_t *layout = &options->scenario.layout;
     pto_status_t first = PTO_OK;
-    int applied = 0;
+    int applied = 0, excused = 0;
     keep_processes(options);
     for (int i = 0; i < variant->upgrade->change_count; i++) {
         pto_error_t fault = {.status = PTO_OK};
         pto_status_t status = change_one(variant->upgrade->change[i], variant, options, &fault);
-        applied += status == PTO_OK || (variant->all_hidden && pto_text_begins(fault.message, "not priced"));
+        applied += status == PTO_OK;
+        excused += variant->all_hidden && pto_text_begins(fault.message, "not priced");
         if (status != PTO_OK && first == PTO_OK) {
             first = status;
             *err = fault;
@@ -91,9 +101,13 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
     }
     if (layout->procs_per_gpu == 0)
         layout->procs_per_gpu = variant->procs_per_gpu;
-    if (applied > 0)
+    *variant->unchanged = applied == 0 && excused > 0;
+    if (*variant->unchanged)
+        snprintf(variant->note, PTO_ERROR_MESSAGE_MAX,
+                 "saves nothing, because nothing is exposed; communication with it is %.300s", err->message);
+    if (applied + excused > 0)
         *err = (pto_error_t){.status = PTO_OK};
-    return applied > 0 ? PTO_OK : first;
+    return applied + excused > 0 ? PTO_OK : first;
 }
 
 /* --- predictions ---------------------------------------------------------------------------------------- */
@@ -147,6 +161,7 @@ static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto
                                .cost = upgrade ? upgrade->cost : 0,
                                .of_workload = given->operand_count > 0 && pto_is_workload(given->operand[0])};
     variant.note = outcome->note;
+    variant.unchanged = &outcome->unchanged;
     if (upgrade)
         outcome->options.variant = (pto_variant_t){.change = change, .context = &variant};
     pto_status_t status =

@@ -12,6 +12,7 @@ typedef struct {
     double cost;      /* 0: not given */
     bool applies;
     bool of_workload;
+    bool unchanged; /* what it changes is not priced; nothing is exposed, so that it saves nothing */
     double seconds;
     double saved_s;
     pto_options_t options;

@@ -112,6 +112,8 @@ static pto_status_t read_upgrades(const pto_reader_t *reader, const pto_yaml_nod
     (void)argument;
     if (status != PTO_OK)
         return status;
+    if (node->child_count == 0)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "upgrades: the list is empty");
     if (node->child_count > UPGRADES_MAX)
         return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "upgrades: more than %d", UPGRADES_MAX);
     upgrades->upgrade = calloc((size_t)node->child_count + 1, sizeof *upgrades->upgrade);

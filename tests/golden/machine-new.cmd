@@ -7,3 +7,6 @@ for machine in mine memory; do portolan predict --machine "$dir/$machine.yaml" -
 new --host-memory-bandwidth 8xDDR5; new --host-memory-bandwidth 300; new --gpu-link nvlink9; new --nic '0 GB/s'; new --name 'a"b'; new --gpus 99; new --nics 4; portolan machine; echo "exit $?"; portolan machine new --name x; echo "exit $?"; new --out README.md
 # With GPUDirect, bytes cross PCIe and a NIC: the slower of both.
 portolan machine new --name slow-pcie --gpus 2 --cores 32 --host-link pcie3 --nics 2 --nic '200 Gbit/s' | sed -n '/H200s over TCP/,/^copies/p'
+# A GPU on one of two sockets; what cannot be divided among them; memory that there is not.
+new --gpus 1 --sockets 2 --out "$dir/one.yaml" && portolan predict --machine "$dir/one.yaml" --collective allreduce --memory host --nodes 1 --bytes 1MiB | tail -n +4
+new --gpus 3 --sockets 2; new --cores 3 --sockets 2; new --cores 1; new --host-memory-bandwidth 8xDDR9-4800

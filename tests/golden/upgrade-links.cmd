@@ -15,6 +15,8 @@ portolan machine new --name slow --gpus 2 --cores 16 --host-link pcie3 --nic '40
 portolan upgrade --machine "$dir/slow.yaml" --nodes 4 --collective alltoall --bytes 4MiB --only gpudirect --format csv | tail -1
 # Nothing is exposed, so that nothing is saved. More cores need not have more processes.
 up scenarios/workloads/fsdp.yaml
+up scenarios/workloads/fsdp.yaml --only 'GPU links'
+for format in csv json; do portolan upgrade scenarios/workloads/fsdp.yaml --only 'GPU links' --format $format | grep '"*GPU links'; done
 printf 'machine: mix\nsource: x\nnode: h200-x2\nnetwork: summit-spectrum\n' >"$dir/mix.yaml"
 up --machine "$dir/mix.yaml" --nodes 8 --collective alltoall --bytes 64:1MiB:4 --only cores
 printf 'workload: a step\nmachine: mix\nlayout: {nodes: 8}\nstep:\n  - {call: a, collective: alltoall, bytes: 1MiB}\n  - {call: b, collective: allreduce, bytes: 1MiB}\n' >"$dir/step"
@@ -24,3 +26,16 @@ for machine in "$dir"/*.yaml dgx-h100 summit-spectrum lassen-mvapich2-refit; do
         portolan upgrade --machine $machine --nodes 4 --collective $collective --bytes 64:1MiB:64 --format csv | awk -F, -v of="$machine $collective" '$5 + 0 < 0 { print of, $1, "saves less than nothing:", $5 }'
     done
 done
+# PCIe that is slower than the NICs limits what a node's GPUs send at once: the upgrade is the machine with the next generation.
+for g in 4 5; do
+    portolan machine new --name pcie$g --sockets 2 --cores 64 --gpus 4 --gpu-link nvlink3 --host-link pcie$g --nics 4 --nic '400 Gbit/s' --gpu-memory 40GiB --out "$dir/pcie$g.yaml"
+done
+compare() {
+    portolan upgrade --machine "$dir/pcie4.yaml" "$@" --format csv | awk -F, '/^PCIe/ { printf "upgrade %.3g s, ", $2 }'
+    portolan upgrade --machine "$dir/pcie5.yaml" "$@" --format csv | awk -F, '/^as it is/ { printf "machine %.3g s\n", $2 }'
+}
+compare --collective alltoall --nodes 8 --bytes 1MiB
+compare --collective messages --messages 1 --nodes 2 --bytes 16MiB --strategy cuda_aware
+compare --collective allreduce --nodes 4 --bytes 16MiB
+# More NICs do not help there.
+up --machine "$dir/pcie4.yaml" --collective alltoall --nodes 8 --bytes 1MiB
