@@ -82,6 +82,8 @@ static const pto_option_t replay_options[] = {
      STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},
     {"progress", NULL, "show progress even if standard error is not a terminal",
      .apply = pto_option_apply_progress},
+    {"ci", NULL, "the 95 percent interval of every predicted total (json always has it)",
+     STORE(FLAG, options.ci)},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 

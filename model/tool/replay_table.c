@@ -197,6 +197,20 @@ static void print_total(const char *name, double seconds, double cheapest_s) {
     printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
 }
 
+/* With --ci, and its interval if the prices of all its calls have one. */
+static void print_route_total(const pto_replayed_t *replayed, const pto_step_route_t *route) {
+    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX], text[PTO_INTERVAL_TEXT_MAX] = "-";
+    print_total(route->strategy ? route->strategy->name : "the cheapest", route->communication_s,
+                replayed->step.mix.communication_s);
+    if (!replayed->replay->options.ci)
+        return;
+    pto_seconds_format(route->low.communication_s, low, sizeof low);
+    pto_seconds_format(route->high.communication_s, high, sizeof high);
+    if (route->has_interval)
+        pto_interval_text(low, high, text);
+    printf("%-11s  %14s\n", "#   95%", text);
+}
+
 static void print_totals(pto_replayed_t *replayed) {
     const double cheapest_s = replayed->step.mix.communication_s;
     double measured_s = 0, taken_s = 0;
@@ -217,13 +231,12 @@ static void print_totals(pto_replayed_t *replayed) {
         print_total("measured", measured_s, cheapest_s);
     if (all_taken)
         print_total("their own routes", taken_s, cheapest_s);
-    print_total("the cheapest", cheapest_s, cheapest_s);
+    print_route_total(replayed, &replayed->step.mix);
     qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
           pto_step_by_time);
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
-            print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
-                        cheapest_s);
+            print_route_total(replayed, &replayed->step.route[r]);
 }
 
 /* The route that all calls took; "": they differ. */

@@ -5,3 +5,5 @@ host=$(mktemp); trap 'rm -f "$host"' EXIT; sed 's/MPI-CUDA/MPI/' tests/fixtures/
 # A benchmark on another machine, and on more nodes than it ran on: the file says both. No network, no cost of it.
 portolan replay tests/fixtures/nccl-tests.txt --machine dgx-h100 | head -7; portolan replay tests/fixtures/nccl-tests.txt --machine h200-x4 --nodes 2
 portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 2 --top 2
+# Intervals of totals.
+portolan replay tests/fixtures/report.csv --machine lassen-spectrum-refit --ci | sed -n '/^# All calls/,/^# To/p'
