@@ -326,13 +326,15 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
 }
 
 /* Fit to collectives, starting from the samples' machine, which the result replaces. */
-static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
+static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
     pto_fit_prices_t *prices = pto_fit_prices_create();
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
+    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++) {
         status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
+        arguments->shared.by_option = pto_recording_contradicts(arguments->collectives[i], status);
+    }
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
@@ -348,8 +350,7 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
     return status;
 }
 
-static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_t *arguments,
-                                  pto_error_t *err) {
+static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arguments, pto_error_t *err) {
     const char *source =
         arguments->source != NULL ? arguments->source : pto_samples_provenance(samples, "source");
     pto_fit_t fit;
@@ -386,7 +387,7 @@ static void name_file(const pto_samples_t *samples, pto_error_t *err) {
     }
 }
 
-static int fit_files(const arguments_t *arguments) {
+static int fit_files(arguments_t *arguments) {
     pto_samples_t samples = {0};
     pto_error_t err = {0};
     pto_status_t status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
@@ -395,7 +396,9 @@ static int fit_files(const arguments_t *arguments) {
     name_file(&samples, &err);
     pto_samples_fini(&samples);
     int code = pto_flush_output();
-    return status == PTO_OK ? code : pto_report_error(&err);
+    if (status != PTO_OK)
+        code = pto_report_error(&err);
+    return arguments->shared.by_option ? PTO_EXIT_USAGE : code;
 }
 
 static int run(const pto_arguments_t *given) {

@@ -82,6 +82,8 @@ static const pto_option_t replay_options[] = {
      STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},
     {"progress", NULL, "show progress even if standard error is not a terminal",
      .apply = pto_option_apply_progress},
+    {"ci", NULL, "the 95 percent interval of every predicted total (json always has it)",
+     STORE(FLAG, options.ci)},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 
@@ -287,6 +289,12 @@ static void print_replayed(pto_replayed_t *replayed) {
         pto_print_replayed(replayed);
 }
 
+/* The reason why no call can be priced has no place in the file. */
+static pto_status_t name_file(const char *path, pto_error_t *err) {
+    const pto_error_t bare = *err;
+    return pto_error_set(err, bare.status, "%s: %s", path, bare.message);
+}
+
 static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error_t *err) {
     pto_replayed_t replayed = {.replay = replay, .path = path};
     pto_workload_t workload = {.name = NULL};
@@ -298,6 +306,8 @@ static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error
         status = complete_places(replay, err);
     if (status == PTO_OK)
         status = read_file(replay, path, &replayed.trace, err);
+    if (status == PTO_OK)
+        status = pto_replayed_check(&replayed, err);
     if (status == PTO_OK) {
         replayed.left_out = calloc((size_t)replayed.trace.count + 1, sizeof *replayed.left_out);
         status = replayed.left_out
@@ -305,9 +315,12 @@ static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error
                                               &workload, replayed.left_out, err)
                      : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls");
     }
-    if (status == PTO_OK)
+    if (status == PTO_OK) {
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
+        if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && err->file[0] == '\0')
+            status = name_file(path, err);
+    }
     if (status == PTO_OK)
         print_replayed(&replayed);
     pto_step_fini(&replayed.step);

@@ -300,7 +300,15 @@ static pto_status_t learn(const pto_machine_t *machine, const pto_collectives_t 
     return status;
 }
 
-static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t *machine,
+/* Add a file's, and note whether it contradicts the shape after its name. */
+static pto_status_t read_collectives(const char *path, arguments_t *arguments, pto_collectives_t *collectives,
+                                     pto_error_t *err) {
+    pto_status_t status = pto_recording_collectives(path, collectives, err);
+    arguments->shared.by_option = pto_recording_contradicts(path, status);
+    return status;
+}
+
+static pto_status_t learn_from(arguments_t *arguments, const pto_machine_t *machine,
                                const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     pto_collectives_t others = {0};
     pto_status_t status = PTO_OK;
@@ -308,7 +316,7 @@ static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t
         return arguments->train.count > 0 ? learn(machine, collectives, &arguments->train, score, err)
                                           : PTO_OK;
     for (int i = 0; i < arguments->train_file_count && status == PTO_OK; i++)
-        status = pto_recording_collectives(arguments->train_file[i], &others, err);
+        status = read_collectives(arguments->train_file[i], arguments, &others, err);
     if (status == PTO_OK)
         status = learn(machine, &others, &(pto_node_counts_t){0}, score, err);
     pto_collectives_fini(&others);
@@ -370,11 +378,14 @@ static int score_files(arguments_t *arguments, int count, char **paths) {
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
-        status = pto_recording_collectives(paths[i], &collectives, &err);
+        status = read_collectives(paths[i], arguments, &collectives, &err);
     if (status == PTO_OK)
         status = score_and_print(arguments, &collectives, &err);
     pto_collectives_fini(&collectives);
-    return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    if (status == PTO_OK)
+        return pto_flush_output();
+    int code = pto_report_error(&err);
+    return arguments->shared.by_option ? PTO_EXIT_USAGE : code;
 }
 
 static int run(const pto_arguments_t *given) {

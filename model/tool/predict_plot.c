@@ -199,6 +199,20 @@ static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     write_title_line(script, "machine ", text);
 }
 
+/* Without the names and values in parentheses, for which a title has no room. */
+static void write_changes(FILE *script, const pto_machine_t *machine) {
+    const char *notes = pto_machine_what_if(machine);
+    char text[TITLE_MAX];
+    size_t length = 0;
+    for (bool named = false; notes && *notes && length + 1 < sizeof text; notes++) {
+        named = (named || (notes[0] == ':' && notes[1] == ' ')) && *notes != ')';
+        if (!named)
+            text[length++] = *notes;
+    }
+    text[length] = '\0';
+    write_title_line(script, "what if ", notes ? text : NULL);
+}
+
 static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     const pto_scenario_t *scenario = drawn->predictions->scenario;
     const pto_machine_t *machine = drawn->predictions->machine;
@@ -206,7 +220,7 @@ static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     pto_plot_quote(script, scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     write_layout(script, drawn->predictions);
     write_title_line(script, "model ", pto_machine_model(machine));
-    write_title_line(script, "what if ", pto_machine_what_if(machine));
+    write_changes(script, machine);
     write_title_line(script, "points: ", drawn->measured);
     fputc('\n', script);
 }

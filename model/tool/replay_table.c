@@ -26,18 +26,45 @@ static double saving_of(const pto_replayed_t *replayed, int i) {
     return (double)replayed->trace.call[i].times * (taken->price.seconds - cheapest_seconds(replayed, i));
 }
 
+typedef struct {
+    int64_t count;
+    const char *what;
+} skipped_t;
+
+enum { SKIPPED_COUNT = 4 };
+
+static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[SKIPPED_COUNT]) {
+    kind[0] = (skipped_t){skipped->others, "of no collective that portolan has"};
+    kind[1] =
+        (skipped_t){skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"};
+    kind[2] = (skipped_t){skipped->sizeless, "without bytes, or of a single process"};
+    kind[3] =
+        (skipped_t){skipped->uneven, "on communicators with different numbers of processes on their nodes"};
+}
+
 static void print_skipped(const pto_recording_skipped_t *skipped) {
-    const struct {
-        int64_t count;
-        const char *what;
-    } kind[] = {{skipped->others, "of no collective that portolan has"},
-                {skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"},
-                {skipped->sizeless, "without bytes, or of a single process"},
-                {skipped->uneven, "on communicators with different numbers of processes on their nodes"}};
-    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+    skipped_t kind[SKIPPED_COUNT];
+    list_skipped(skipped, kind);
+    for (int i = 0; i < SKIPPED_COUNT; i++)
         if (kind[i].count > 0)
             pto_print_note(stdout, "not replayed: %lld call%s %s", (long long)kind[i].count,
                            plural(kind[i].count), kind[i].what);
+}
+
+pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err) {
+    skipped_t kind[SKIPPED_COUNT];
+    char reasons[512] = "";
+    size_t length = 0;
+    if (replayed->trace.count > 0)
+        return PTO_OK;
+    list_skipped(&replayed->trace.skipped, kind);
+    for (int i = 0; i < SKIPPED_COUNT; i++)
+        if (kind[i].count > 0)
+            length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%lld call%s %s",
+                                       length > 0 ? "; " : "", (long long)kind[i].count,
+                                       plural(kind[i].count), kind[i].what);
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, replayed->path, 1, 1, "nothing to replay: %s",
+                            *reasons ? reasons : "the file has no calls");
 }
 
 /* Whether a call is the first one that is left out for its reason. */
@@ -170,6 +197,20 @@ static void print_total(const char *name, double seconds, double cheapest_s) {
     printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
 }
 
+/* With --ci, and its interval if the prices of all its calls have one. */
+static void print_route_total(const pto_replayed_t *replayed, const pto_step_route_t *route) {
+    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX], text[PTO_INTERVAL_TEXT_MAX] = "-";
+    print_total(route->strategy ? route->strategy->name : "the cheapest", route->communication_s,
+                replayed->step.mix.communication_s);
+    if (!replayed->replay->options.ci)
+        return;
+    pto_seconds_format(route->low.communication_s, low, sizeof low);
+    pto_seconds_format(route->high.communication_s, high, sizeof high);
+    if (route->has_interval)
+        pto_interval_text(low, high, text);
+    printf("%-11s  %14s\n", "#   95%", text);
+}
+
 static void print_totals(pto_replayed_t *replayed) {
     const double cheapest_s = replayed->step.mix.communication_s;
     double measured_s = 0, taken_s = 0;
@@ -190,13 +231,12 @@ static void print_totals(pto_replayed_t *replayed) {
         print_total("measured", measured_s, cheapest_s);
     if (all_taken)
         print_total("their own routes", taken_s, cheapest_s);
-    print_total("the cheapest", cheapest_s, cheapest_s);
+    print_route_total(replayed, &replayed->step.mix);
     qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
           pto_step_by_time);
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
-            print_total(replayed->step.route[r].strategy->name, replayed->step.route[r].communication_s,
-                        cheapest_s);
+            print_route_total(replayed, &replayed->step.route[r]);
 }
 
 /* The route that all calls took; "": they differ. */
@@ -336,10 +376,6 @@ static void print_kinds(const pto_replayed_t *replayed) {
 
 void pto_print_replayed(pto_replayed_t *replayed) {
     print_header(replayed);
-    if (replayed->trace.count == 0) {
-        pto_print_note(stdout, "nothing to replay");
-        return;
-    }
     print_totals(replayed);
     print_kinds(replayed);
     pto_caveats_t caveats = {.count = 0};

@@ -41,6 +41,8 @@ int64_t pto_replayed_for_host(const pto_replayed_t *replayed);
 /* How far apart the processes of a pair are; "" for other calls. */
 const char *pto_replayed_distance(const pto_recording_call_t *call);
 
+/* PTO_ERR_NOT_APPLICABLE, with the reasons, if all calls of the file were left out when it was read. */
+pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err);
 /* The table, with what was left out and assumed. It orders the routes. */
 void pto_print_replayed(pto_replayed_t *replayed);
 

@@ -48,7 +48,8 @@ void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps
         fprintf(stream, "# model      %s\n", pto_machine_model(any->machine));
     for (int i = 0; i < last->options.what_if_count; i++)
         if ((sweeps->row.kind != PTO_AXIS_WHAT_IF || i != sweeps->row.what_if) &&
-            (sweeps->column.kind != PTO_AXIS_WHAT_IF || i != sweeps->column.what_if))
+            (sweeps->column.kind != PTO_AXIS_WHAT_IF || i != sweeps->column.what_if) &&
+            !(last->options.machine && pto_print_change(stream, last->options.machine, i)))
             fprintf(stream, "# what if    %s\n", last->options.what_if[i]);
     print_axis(stream, "rows", &sweeps->row);
     print_axis(stream, "columns", &sweeps->column);

@@ -99,7 +99,19 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
     if (model)
         fprintf(stream, "# model      %s\n", model);
     for (const char *next; (next = next_note(notes, &length)); notes = next)
-        fprintf(stream, "# what if    %.*s\n", length, notes);
+        pto_print_head(stream, "what if", "%.*s", length, notes);
+}
+
+bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i) {
+    int length;
+    const char *notes = pto_machine_what_if(machine), *next = next_note(notes, &length);
+    for (; next && i > 0; i--) {
+        notes = next;
+        next = next_note(notes, &length);
+    }
+    if (next)
+        pto_print_head(stream, "what if", "%.*s", length, notes);
+    return next != NULL;
 }
 
 void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
@@ -423,7 +435,7 @@ void pto_print_csv_number(FILE *stream, bool known, double value) {
 
 void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine) {
     const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
-    char text[1024];
+    char text[4096];
     snprintf(text, sizeof text, "%s", notes ? notes : "");
     for (char *line = text; (line = strchr(line, '\n')); line++)
         *line = ';';

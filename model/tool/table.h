@@ -24,6 +24,8 @@ void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
 /* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
+/* The change by one --what-if, counted from 0. False: there is none, and nothing is printed. */
+bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i);
 
 /* The start of a JSON object: its brace, portolan's version, the machine and its changes.
  * docs/portolan.schema.json describes all objects. */

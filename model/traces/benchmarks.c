@@ -49,6 +49,23 @@ static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     return listed->host_count;
 }
 
+/* More processes on a host than the machine has places for on a node. */
+static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host) {
+    const int64_t places = reader->options->gpus_per_node;
+    int64_t fitting = places;
+    while (fitting > 1 && reader->listed.procs % fitting != 0)
+        fitting--;
+    if (reader->options->nodes > 0)
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
+                                  "--nodes %lld has %lld processes on a node, and a node of the machine has "
+                                  "places for %lld",
+                                  (long long)reader->options->nodes, (long long)on_host, (long long)places);
+    return pto_recording_fail(reader, PTO_ERR_KEY,
+                              "the file lists %lld processes on a host, and a node of the machine has places "
+                              "for %lld: --gpus-per-node %lld puts them on more nodes",
+                              (long long)on_host, (long long)places, (long long)fitting);
+}
+
 static pto_status_t fail_processes(pto_recording_reader_t *reader) {
     const pto_recording_options_t *options = reader->options;
     const long long procs = (long long)reader->listed.procs, nodes = (long long)options->nodes;
@@ -108,6 +125,21 @@ static bool is_by_block(const pto_recording_reader_t *reader) {
     return false;
 }
 
+/* Whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
+static bool is_named(const char *program, const char *test) {
+    const char *found = strstr(program, test);
+    const char *end = found ? found + strlen(test) : "-";
+    return *end == '\0' || pto_text_begins(end, "_perf");
+}
+
+/* Its collective is one that a benchmark of nccl-tests measures. */
+static bool is_nccl_test(pto_collective_t collective) {
+    for (size_t i = 0; i < sizeof nccl_tests / sizeof *nccl_tests; i++)
+        if (nccl_tests[i].collective == collective)
+            return true;
+    return false;
+}
+
 /* How many processes there were, and on how many nodes where the file lists them and the options do not say.
  */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
@@ -132,6 +164,8 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     pto_recording_kind_t kind = {.communicator = -1};
     if (find_processes(reader, &kind) != PTO_OK)
         return fail_processes(reader);
+    if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
+        return fail_crowded(reader, kind.procs / kind.nodes);
     const int64_t listed = listed_nodes(&reader->listed);
     reader->trace->listed_nodes = listed > 0 ? listed : 0;
     if (kind.procs == 0)
@@ -186,20 +220,41 @@ static pto_status_t read_nccl_rank(pto_recording_reader_t *reader, const char *l
     return add_listed(reader, host, strcspn(host, " "));
 }
 
+static const char starting[] = "Collective test starting: ";
+
+/* Whether portolan has its collective, and the options ask for no other. */
+static pto_status_t name_nccl_program(pto_recording_reader_t *reader, const char *text) {
+    const pto_collective_t asked = reader->options->collective;
+    char program[64];
+    size_t i = 0;
+    snprintf(program, sizeof program, "%.*s", (int)strcspn(text, " \t\r"), text);
+    while (i < sizeof nccl_tests / sizeof *nccl_tests && !is_named(program, nccl_tests[i].name))
+        i++;
+    if (i == sizeof nccl_tests / sizeof *nccl_tests)
+        return pto_recording_fail(reader, PTO_ERR_NOT_FOUND, "portolan has no collective for %s%s", program,
+                                  is_named(program, "sendrecv")
+                                      ? ", in which all processes send to the next one at once; `portolan "
+                                        "predict --collective pair` prices one such message"
+                                      : "");
+    if (asked != PTO_COLLECTIVE_COUNT && asked != nccl_tests[i].collective && reader->options->refuses_unused)
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "the file is of %s (%s), not of %s",
+                                  program, pto_collective_name(nccl_tests[i].collective),
+                                  pto_collective_name(asked));
+    reader->collective = nccl_tests[i].collective;
+    return PTO_OK;
+}
+
 static pto_status_t read_nccl_comment(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
-    const char *name = strstr(line, "Collective test starting: ");
+    const char *name = strstr(line, starting);
     if (pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank "))
         return read_nccl_rank(reader, line);
     if (strstr(line, "Using devices")) { /* of another run */
         reader->listed.procs = 0;
         reader->listed.host_count = 0;
     }
-    for (size_t i = 0; name && i < sizeof nccl_tests / sizeof *nccl_tests; i++)
-        if (strstr(name, nccl_tests[i].name)) {
-            reader->collective = nccl_tests[i].collective;
-            name = NULL;
-        }
+    if (name)
+        return name_nccl_program(reader, name + strlen(starting));
     int count = pto_recording_split(line + 1, " \t", true, field);
     for (int i = count - 1; i > 0 && strcmp(field[0], "size") == 0; i--)
         if (strcmp(field[i], "time") == 0)
@@ -221,6 +276,15 @@ static pto_status_t read_nccl_row(pto_recording_reader_t *reader, char *line) {
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not name its collective: give --collective");
     return add_row(reader, bytes, 1e-6 * us);
+}
+
+pto_status_t pto_nccl_tests_found(pto_recording_reader_t *reader) {
+    const pto_collective_t asked = reader->options->collective;
+    if (asked != PTO_COLLECTIVE_COUNT && !is_nccl_test(asked))
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "nccl-tests have no benchmark of %s",
+                                  pto_collective_name(asked));
+    reader->collective = asked;
+    return pto_recording_found(reader, PTO_RECORDING_NCCL_TESTS);
 }
 
 bool pto_nccl_tests_is_heading(const char *line) {

@@ -145,10 +145,8 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
 
 /* What the first line that belongs to a format looks like; others before it are passed over. */
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
-    if (pto_nccl_tests_is_heading(line)) {
-        reader->collective = reader->options->collective;
-        return pto_recording_found(reader, PTO_RECORDING_NCCL_TESTS);
-    }
+    if (pto_nccl_tests_is_heading(line))
+        return pto_nccl_tests_found(reader);
     if (pto_text_begins(line, "rank,begin_s,"))
         return read_columns(reader, line);
     if (pto_text_begins(line, "num_ranks "))

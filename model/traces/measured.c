@@ -51,11 +51,11 @@ static pto_status_t read_benchmark(const char *path, int64_t nodes, int64_t gpus
         return status;
     if (!is_benchmark(&trace))
         status =
-            pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, path, 1, 1,
+            pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
                              "%s has no times of collectives by themselves; outputs of OSU and nccl-tests do",
                              pto_recording_format_name(trace.format));
     if (status == PTO_OK && trace.times_on_host && trace.times_on_gpu)
-        status = pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, path, 1, 1,
+        status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
                                   "%s has times of GPU and of host buffers; read them from two files", path);
     if (status == PTO_OK) {
         write_rows(&trace, &text);
@@ -77,16 +77,27 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
         return status;
     const pto_recording_options_t options = {.rank = -1,
                                              .nodes = 1,
-                                             .gpus_per_node = 1,
+                                             .gpus_per_node = 1 << 24,
                                              .places_assumed = true,
                                              .collective = PTO_COLLECTIVE_ALLREDUCE};
     pto_recording_t trace;
-    if (pto_recording_read(path, &options, &trace, NULL) != PTO_OK)
-        return status;
+    pto_error_t cause = {0};
+    pto_status_t read = pto_recording_read(path, &options, &trace, &cause);
+    if (read == PTO_ERR_NOT_FOUND && err)
+        *err = cause;
+    if (read != PTO_OK)
+        return read == PTO_ERR_NOT_FOUND ? read : status;
     if (is_benchmark(&trace))
         status = pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1,
                                   "the output of %s does not say where it ran: write %s:NODESxGPUS",
                                   pto_recording_format_name(trace.format), path);
     pto_recording_fini(&trace);
     return status;
+}
+
+/* The status of collectives.csv of several machines is the same, but these have no shape in their names. */
+bool pto_recording_contradicts(const char *path, pto_status_t status) {
+    char name[4096];
+    int64_t nodes, gpus_per_node;
+    return status == PTO_ERR_NOT_APPLICABLE && split_shape(path, name, sizeof name, &nodes, &gpus_per_node);
 }

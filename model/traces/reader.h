@@ -160,6 +160,8 @@ pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
 pto_status_t pto_osu_heading(pto_recording_reader_t *reader, const char *line);
 pto_status_t pto_osu_row(pto_recording_reader_t *reader, char *line);
 bool pto_nccl_tests_is_heading(const char *line);
+/* At the first heading. PTO_ERR_NOT_APPLICABLE: the options name a collective that nccl-tests do not have. */
+pto_status_t pto_nccl_tests_found(pto_recording_reader_t *reader);
 pto_status_t pto_nccl_tests_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);

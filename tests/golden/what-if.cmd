@@ -31,3 +31,5 @@ printf 'upgrades:\n  - {name: a network twice as fast, what_if: "network.*.beta=
 portolan upgrade scenarios/problems/alltoall-summit.yaml --bytes 64KiB --upgrades "$folder/upgrades.yaml" | sed -n '/^a network/p'
 portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'copies.*.bet=/2' 2>&1
 portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'network.*.flag=/2' 2>&1
+# The header names what a wildcard means, also beside the machine as it is: here, network.* names a parameter of its own.
+for change in 'network.*=/2' 'network.*.beta=/2'; do portolan predict --machine summit-spectrum-refit --collective alltoall --nodes 4 --bytes 64KiB --compare --what-if "$change" --what-if node.cores=44 | sed -n '/^# what if/,/^# layout/p'; done

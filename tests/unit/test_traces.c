@@ -326,7 +326,7 @@ static void outputs_of_benchmarks_are_collectives_where_they_ran(void **state) {
     path[plain] = '\0';
     assert_int_equal(unlink(path), 0);
     assert_int_equal(pto_recording_collectives("tests/fixtures/traces/messages.goal:2x4", &collectives, &err),
-                     PTO_ERR_NOT_APPLICABLE);
+                     PTO_ERR_SYNTAX);
     assert_int_equal(collectives.count, 0);
 }
 

@@ -90,10 +90,11 @@ typedef struct {
 
 /* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest
  * line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of the formats, not of its format, ends early);
- * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed); _NOT_APPLICABLE (the
- * format has no use for an option, or the file contradicts one); _TOO_LARGE (more than 65,536 kinds of calls
- * or 16,384 hosts, an event of more than 4 MiB, a line of more than 16 MiB); _MEMORY. With line and column;
- * of a binary file the line is 1, and the column the byte. */
+ * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed); _NOT_FOUND (nccl-tests
+ * of something that portolan does not have); _NOT_APPLICABLE (the format has no use for an option, or the
+ * file contradicts one); _TOO_LARGE (more than 65,536 kinds of calls or 16,384 hosts, an event of more than 4
+ * MiB, a line of more than 16 MiB); _MEMORY. With line and column; of a binary file the line is 1, and the
+ * column the byte. */
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err);
 /* The same from memory; `path` only names the text. */
@@ -107,9 +108,12 @@ void pto_recording_fini(pto_recording_t *trace);
  * nccl-tests (nccl), with the number of nodes and of processes on each. Rows of one file with the same
  * size are averaged.
  * Errors: those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark
- * lacks its shape; _NOT_APPLICABLE for other recordings, and for times of host and of GPU buffers in one
+ * lacks its shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one
  * file. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
+
+/* Whether it failed because the file contradicts the shape after its name, not by a fault of the file. */
+bool pto_recording_contradicts(const char *path, pto_status_t status);
 
 /* A bound workload of these calls, in their order, for pto_step_predict_some. With `in_host`, their data are
  * in host memory. `left_out` has an error for each call, and takes those of pto_scenario_check and _bind.

@@ -11,7 +11,7 @@
 #include "machine/registry.h"
 #include "portolan/units.h"
 
-enum { NOTE_MAX = 256 };
+enum { NOTE_MAX = 512, NAMED_MAX = 3 };
 
 /* How a key with a wildcard is compared: whole, without the unit at the end of parameters' names, or so and
  * among the parameters between nodes, with `network` for their first words. */
@@ -157,24 +157,6 @@ static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *
 
 static bool has_wildcard(const change_t *change) { return strchr(change->key, '*') != NULL; }
 
-/* The change as given, and the value that it replaces, which the changed machine no longer holds. */
-static void describe(const change_t *change, const pto_machine_param_t *param, int rows, char *text,
-                     size_t text_size) {
-    int length = snprintf(text, text_size, "%s=%s", change->key, change->value);
-    if (length < 0 || (size_t)length >= text_size)
-        return;
-    text += length;
-    text_size -= (size_t)length;
-    if (rows > 1)
-        snprintf(text, text_size, has_wildcard(change) ? " (%d parameters)" : " (%d rows)", rows);
-    else if (param->number)
-        snprintf(text, text_size, " (%lld before)", (long long)*param->number);
-    else if (pto_param_known(param->param))
-        snprintf(text, text_size, " (%.6g before)", param->param->value);
-    else
-        snprintf(text, text_size, " (none before)");
-}
-
 static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu",
                                           "procs_per_node"};
 enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
@@ -280,6 +262,47 @@ static int find_meant(change_t *change, const pto_machine_param_t *param, int co
     return rows;
 }
 
+/* The first of the parameters that a wildcard means, and how many more. */
+static void name_meant(const change_t *change, const pto_machine_param_t *param, int count, int rows,
+                       char *text, size_t text_size) {
+    size_t length = (size_t)snprintf(text, text_size, " (%d parameters: ", rows);
+    int named = 0;
+    for (int i = 0; i < count && named < NAMED_MAX && length < text_size; i++)
+        if (is_meant(change, &param[i], true)) {
+            const char *between = named == 0 ? "" : named == rows - 1 ? " and " : ", ";
+            length += (size_t)snprintf(text + length, text_size - length, "%s%s", between, param[i].key);
+            named++;
+        }
+    if (named < rows && length < text_size)
+        snprintf(text + length, text_size - length, " and %d more)", rows - named);
+    else if (length < text_size)
+        snprintf(text + length, text_size - length, ")");
+}
+
+/* The change as given, what a wildcard means, and the value that is replaced, which the changed machine no
+ * longer holds. */
+static void describe(const change_t *change, const pto_machine_param_t *param, int count, int first, int rows,
+                     char *text, size_t text_size) {
+    const pto_machine_param_t *only = &param[first];
+    int length = snprintf(text, text_size, "%s=%s", change->key, change->value);
+    if (length < 0 || (size_t)length >= text_size)
+        return;
+    text += length;
+    text_size -= (size_t)length;
+    if (rows > 1 && has_wildcard(change))
+        name_meant(change, param, count, rows, text, text_size);
+    else if (rows > 1)
+        snprintf(text, text_size, " (%d rows)", rows);
+    else if (has_wildcard(change))
+        snprintf(text, text_size, " (%s: %.6g before)", only->key, only->param->value);
+    else if (only->number)
+        snprintf(text, text_size, " (%lld before)", (long long)*only->number);
+    else if (pto_param_known(only->param))
+        snprintf(text, text_size, " (%.6g before)", only->param->value);
+    else
+        snprintf(text, text_size, " (none before)");
+}
+
 static pto_status_t refuse_key(const change_t *change, const pto_machine_param_t *param, int count,
                                pto_error_t *err) {
     if (has_wildcard(change))
@@ -304,7 +327,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         status = refuse_key(change, param, count, err);
     } else {
         status = check_rows(change, &param[first], rows, err);
-        describe(change, &param[first], rows, text, sizeof text);
+        describe(change, param, count, first, rows, text, sizeof text);
     }
     for (int i = first; i < count && status == PTO_OK; i++) {
         double value; /* unused: check all values before the first one is changed */
