@@ -152,12 +152,6 @@ function legend() {
 const isShown = strategy => data.panels[state.panel].rows.some(
     row => (row.cells || []).some(cells => cells.some(cell => cell.i === strategy && cell.r === undefined)));
 
-function cellMarks(row, column, picked) {
-  if (isChanged()) return picked.unknown ? " ?" : "";
-  const range = rangeAt(row, column);
-  return range ? (range[2] ? " ≈" : "") + (range[4] ? " ?" : "") : "";
-}
-
 function mapCell(row, column) {
   const panel = data.panels[state.panel];
   const selected = row === state.row && column === state.column;
@@ -168,15 +162,15 @@ function mapCell(row, column) {
   if (at < 0)
     return make("td", {...attributes, class: "none", "aria-label": `${where}: price not known`}, "?");
   const strategy = panel.rows[row].cells[column][at].i;
-  const marks = cellMarks(row, column, picked);
+  const marks = cellMarks(row, column, picked), words = marks.map(mark => `, ${mark.words}`).join("");
   const base = panel.rows[row].picks[column];
   const seconds = prices[row][column][at].seconds;
   return make("td", {...attributes, style: paint(strategy),
       class: isChanged() && strategy !== base ? "changed" : null,
       title: `${where}: ${nameOf(strategy)}, ${timeText(seconds)}` +
-        (isChanged() && strategy !== base && base >= 0 ? ` (before: ${nameOf(base)})` : ""),
-      "aria-label": `${where}: ${nameOf(strategy)}, ${timeText(seconds)}` + (marks ? ", unsure" : "")},
-    make("b", {}, letterOf(strategy) + marks), make("br"), timeText(seconds));
+        (isChanged() && strategy !== base && base >= 0 ? ` (before: ${nameOf(base)})` : "") + words,
+      "aria-label": `${where}: ${nameOf(strategy)}, ${timeText(seconds)}` + words},
+    make("b", {}, [letterOf(strategy), ...marks.map(mark => mark.sign)].join(" ")), make("br"), timeText(seconds));
 }
 
 const rowLabel = (panel, row) =>

@@ -316,7 +316,7 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, bool settled,
+static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, bool has_lower,
                           pto_error_t *err) {
     simulations_t simulations = {0};
     pto_status_t status = options->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
@@ -328,7 +328,7 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
         pto_print_step(stdout, step, options);
         if (simulations.count > 0)
             pto_print_step_simulations(stdout, step, simulations.made, simulations.count);
-        if (settled)
+        if (has_lower)
             pto_print_note(stdout,
                            "cheapest: of calls at once, the mix with the shortest simulation of the %d with "
                            "the lowest prices; another has a lower price",
@@ -346,14 +346,18 @@ pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto
 
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_step_prediction_t step;
-    bool settled = false;
+    bool changed = false;
     pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
+    const double lowest_s = step.mix.seconds;
     if (options->simulate)
-        status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &settled, err);
+        status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &changed, err);
+    /* Mixes that differ in resources that are not the busiest have the same price. */
+    const bool has_lower =
+        changed && step.mix.seconds > lowest_s && !pto_cost_is_same(step.mix.seconds, lowest_s);
     if (status == PTO_OK || status == PTO_ERR_INTERRUPTED)
-        status = print(&step, options, settled, err);
+        status = print(&step, options, has_lower, err);
     pto_step_fini(&step);
     return status;
 }

@@ -184,7 +184,7 @@ static void print_header(const pto_outcome_t *as_it_is) {
         return;
     }
     const pto_machine_t *machine = as_it_is->options.machine;
-    printf("# portolan upgrade: %s\n", as_it_is->workload.name);
+    pto_print_note(stdout, "portolan upgrade: %s", as_it_is->workload.name);
     pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
     pto_print_layout(stdout, &as_it_is->workload.layout);
@@ -264,7 +264,7 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
     for (int i = 0; i < before->workload.call_count; i++) {
         if (!pto_workload_is_call(&before->workload.call[i]))
             continue;
-        printf("%-*.*s", width.call, width.call, pto_workload_call_name(&before->workload.call[i]));
+        pto_print_label(stdout, width.call, pto_workload_call_name(&before->workload.call[i]));
         double was = print_call_route(&before->step, i, width.route);
         double is = print_call_route(&after->step, i, width.route);
         printf("  %5.1f%%\n", was > 0 ? 100 * (1 - is / was) : 0);

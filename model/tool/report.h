@@ -48,6 +48,15 @@ pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictio
 pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
 
+/* What is to be said about the picks of consecutive columns, the first of which is `first`, separated by
+ * commas: [column, number of columns, near-tie, regret, the parameter that would have to be known or null].
+ * Errors: those of pto_pick. */
+pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
+                               pto_error_t *err);
+
+/* The number by which the page's data refer to a strategy. */
+int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy);
+
 /* The cell of one strategy, of whose prices the formulas are those on `variable`: the report's sliders, or
  * the same parameters of another machine. */
 pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,

@@ -55,7 +55,7 @@ static int stage_index(pto_report_t *report, const char *stage) {
     return report->stage_count++;
 }
 
-static int strategy_index(pto_report_t *report, const pto_strategy_t *strategy) {
+int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy) {
     for (int i = 0; i < report->strategy_count; i++)
         if (report->strategy[i] == strategy)
             return i;
@@ -273,7 +273,7 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
     const pto_strategy_t *known = predictions->strategy[strategy];
     pto_cell_formulas_t formulas = {0};
-    fprintf(report->stream, "{\"i\":%d", strategy_index(report, known));
+    fprintf(report->stream, "{\"i\":%d", pto_report_strategy(report, known));
     if (!prediction->applicable) {
         fputs(",\"r\":", report->stream);
         pto_print_json_string(report->stream, prediction->reason);
@@ -298,18 +298,17 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-/* First point, number of points, near-tie, regret, and the parameter that would have to be known. */
-static pto_status_t print_ranges(pto_report_t *report, const pto_predictions_t *predictions,
-                                 pto_error_t *err) {
+pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
+                               pto_error_t *err) {
     pto_range_t *range = NULL;
     int64_t count = 0;
     pto_status_t status = pto_pick(predictions, &range, &count, err);
     if (status != PTO_OK)
         return status;
-    fputs(",\"ranges\":[", report->stream);
     for (int64_t i = 0; i < count; i++) {
-        fprintf(report->stream, "%s[%lld,%lld,%d,", i > 0 ? "," : "", (long long)range[i].point_first,
-                (long long)range[i].point_count, range[i].near_tie);
+        fprintf(report->stream, "%s[%lld,%lld,%d,", i > 0 ? "," : "",
+                (long long)(first + range[i].point_first), (long long)range[i].point_count,
+                range[i].near_tie);
         pto_report_number(report->stream, range[i].regret);
         fputc(',', report->stream);
         if (range[i].unpriced)
@@ -318,7 +317,6 @@ static pto_status_t print_ranges(pto_report_t *report, const pto_predictions_t *
             fputs("null", report->stream);
         fputc(']', report->stream);
     }
-    fputc(']', report->stream);
     free(range);
     return PTO_OK;
 }
@@ -346,17 +344,19 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
     for (int64_t i = 0; i < predictions->point_count; i++) {
         int winner = pto_pick_at(predictions, i);
         fprintf(stream, "%s%d", i > 0 ? "," : "",
-                winner < 0 ? -1 : strategy_index(report, predictions->strategy[winner]));
+                winner < 0 ? -1 : pto_report_strategy(report, predictions->strategy[winner]));
     }
     fputs("],\"measured\":[", stream);
     for (size_t i = 0; i < point_count; i++) {
         fprintf(stream, "%s[%d,%lld,", i > 0 ? "," : "",
-                strategy_index(report, predictions->strategy[point[i].strategy]), (long long)point[i].at);
+                pto_report_strategy(report, predictions->strategy[point[i].strategy]),
+                (long long)point[i].at);
         pto_report_number(stream, point[i].seconds);
         fputc(']', stream);
     }
+    fputs("],\"ranges\":[", stream);
+    pto_status_t status = pto_report_ranges(report, predictions, 0, err);
     fputc(']', stream);
-    pto_status_t status = print_ranges(report, predictions, err);
     return status == PTO_OK ? print_cells(report, predictions, err) : status;
 }
 

@@ -20,6 +20,7 @@ EMBED(style, "report/page.css");
 EMBED(script, "report/page.js");
 EMBED(formula, "report/formula.js");
 EMBED(total, "report/total.js");
+EMBED(marks, "report/marks.js");
 EMBED(uplot_license, "report/vendor/uplot/LICENSE");
 EMBED(uplot_style, "report/vendor/uplot/uPlot.min.css");
 EMBED(uplot, "report/vendor/uplot/uPlot.iife.min.js");
@@ -54,6 +55,7 @@ void pto_report_page(FILE *stream, const char *json) {
     fputs("\n</script>\n<script>\n", stream);
     WRITE(stream, formula);
     WRITE(stream, total);
+    WRITE(stream, marks);
     WRITE(stream, script);
     fputs("</script>\n</body>\n</html>\n", stream);
 }

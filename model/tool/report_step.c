@@ -66,10 +66,27 @@ static pto_status_t choose_sliders(pto_report_t *report, const pto_step_predicti
     return status;
 }
 
-static pto_status_t print_call(pto_report_t *report, const pto_step_call_t *call, pto_error_t *err) {
+/* [strategy, what makes it unsure or null, whether it was chosen together with others]: the route of a call
+ * in the step, which need not be the cheapest of the call alone. */
+static void print_route(pto_report_t *report, const pto_step_prediction_t *step, int i) {
+    const pto_strategy_t *strategy;
+    const char *unsure = pto_step_unsure(step, i);
+    pto_step_best(step, i, &strategy);
+    fprintf(report->stream, "{\"route\":[%d,", pto_report_strategy(report, strategy));
+    if (unsure)
+        pto_print_json_string(report->stream, unsure);
+    else
+        fputs("null", report->stream);
+    fprintf(report->stream, ",%d]", pto_step_is_chosen_together(step, i));
+}
+
+static pto_status_t print_call(pto_report_t *report, const pto_step_prediction_t *step, int i,
+                               pto_error_t *err) {
+    const pto_step_call_t *call = &step->call[i];
     moved_t moved = {.ratio = {0}};
     pto_status_t status = move_sliders(report, call->machine, &moved, err);
-    fputs("{\"v\":[", report->stream);
+    print_route(report, step, i);
+    fputs(",\"v\":[", report->stream);
     for (int s = 0; s < report->slider_count; s++) {
         fputs(s > 0 ? "," : "", report->stream);
         pto_report_number(report->stream, moved.ratio[s]);
@@ -95,6 +112,24 @@ static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
     pto_print_json_string(stream, text);
 }
 
+static pto_status_t print_calls(pto_report_t *report, const pto_step_prediction_t *step, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int column = 0;
+    for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
+        if (pto_workload_is_call(&step->workload->call[i])) {
+            fputs(column++ > 0 ? ",\n" : "", report->stream);
+            status = print_call(report, step, i, err);
+        }
+    fputs("],\"ranges\":[", report->stream);
+    column = 0;
+    for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
+        if (pto_workload_is_call(&step->workload->call[i])) {
+            fputs(column > 0 ? "," : "", report->stream);
+            status = pto_report_ranges(report, &step->call[i].predictions, column++, err);
+        }
+    return status;
+}
+
 pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                              pto_error_t *err) {
     const char *between = "";
@@ -109,13 +144,8 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
             between = ",";
         }
     fprintf(stream, "],\"rows\":[{\"nodes\":%lld,\"calls\":[", (long long)step->workload->layout.nodes);
-    between = "";
-    for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
-        if (pto_workload_is_call(&step->workload->call[i])) {
-            fputs(between, stream);
-            status = print_call(report, &step->call[i], err);
-            between = ",\n";
-        }
+    if (status == PTO_OK)
+        status = print_calls(report, step, err);
     fputs("]}]}", stream);
     return status;
 }

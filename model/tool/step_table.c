@@ -13,6 +13,7 @@ enum {
     SHAPE_WIDTH = 6,
     BYTES_WIDTH = 8,
     NAME_LEAST = 13,
+    NAME_KEPT = 24,
     ROUTE_MAX = 160
 };
 
@@ -64,15 +65,6 @@ static bool is_at_once(const pto_workload_t *workload, int call) {
     return call > 0 && workload->call[call].entry == workload->call[call - 1].entry;
 }
 
-static int name_width(const pto_workload_t *workload) {
-    size_t width = NAME_LEAST;
-    for (int i = 0; i < workload->call_count; i++) {
-        size_t length = strlen(pto_workload_call_name(&workload->call[i])) + 2;
-        width = length > width ? length : width;
-    }
-    return (int)width;
-}
-
 static int along_width(const pto_workload_t *workload) {
     char text[PTO_WORKLOAD_ALONG_MAX];
     size_t width = strlen("Along");
@@ -81,13 +73,6 @@ static int along_width(const pto_workload_t *workload) {
         width = length > width ? length : width;
     }
     return (int)width;
-}
-
-static void print_name(FILE *stream, const pto_workload_t *workload, int call) {
-    char name[256];
-    snprintf(name, sizeof name, "%s%s", is_at_once(workload, call) ? "+ " : "",
-             pto_workload_call_name(&workload->call[call]));
-    fprintf(stream, "%-*s", name_width(workload), name);
 }
 
 static double all_calls(const pto_step_prediction_t *step) {
@@ -112,6 +97,43 @@ static const char *route_text(const pto_step_prediction_t *step, int call, bool 
     return text;
 }
 
+static int longest_route(const pto_step_prediction_t *step, bool details) {
+    char text[ROUTE_MAX];
+    int longest = (int)strlen("Cheapest");
+    for (int i = 0; i < step->workload->call_count; i++)
+        if (pto_workload_is_call(&step->workload->call[i])) {
+            int length = (int)strlen(route_text(step, i, details, text));
+            longest = length > longest ? length : longest;
+        }
+    return longest;
+}
+
+/* Of a line of the first table, what its name leaves for others. */
+static int besides_name(const pto_step_prediction_t *step, bool details) {
+    return along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH + TIME_WIDTH + 5 + 5 + 4 * 2 + 3 +
+           longest_route(step, details);
+}
+
+/* As wide as the longest name, if the terminal is. Short names are not set apart where that would not do. */
+static int name_width(FILE *stream, const pto_step_prediction_t *step) {
+    const pto_workload_t *workload = step->workload;
+    int width = NAME_LEAST, most = pto_terminal_width(stream) - besides_name(step, false);
+    for (int i = 0; i < workload->call_count; i++) {
+        int length = (int)strlen(pto_workload_call_name(&workload->call[i])) + 2;
+        width = length > width ? length : width;
+    }
+    if (most < NAME_LEAST)
+        most = NAME_KEPT;
+    return width < most ? width : most;
+}
+
+static void print_name(FILE *stream, const pto_step_prediction_t *step, int call) {
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", is_at_once(step->workload, call) ? "+ " : "",
+             pto_workload_call_name(&step->workload->call[call]));
+    pto_print_label(stream, name_width(stream, step), name);
+}
+
 /* A line between its name and its route. */
 static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, double all_s) {
     const pto_workload_call_t *call = &step->workload->call[i];
@@ -130,26 +152,19 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
             all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
-static bool has_room(const pto_step_prediction_t *step, int width) {
-    char text[ROUTE_MAX];
-    int used = name_width(step->workload) + along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH +
-               TIME_WIDTH + 5 + 5 + 4 * 2 + 3;
-    for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_workload_is_call(&step->workload->call[i]) &&
-            used + (int)strlen(route_text(step, i, true, text)) > width)
-            return false;
-    return true;
+static bool has_room(FILE *stream, const pto_step_prediction_t *step) {
+    return name_width(stream, step) + besides_name(step, true) <= pto_terminal_width(stream);
 }
 
 static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool details) {
     const pto_workload_t *workload = step->workload;
     char text[ROUTE_MAX];
-    int names = name_width(workload), alongs = along_width(workload);
+    int names = name_width(stream, step), alongs = along_width(workload);
     double all_s = all_calls(step);
     fprintf(stream, "# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
             SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
-        print_name(stream, workload, i);
+        print_name(stream, step, i);
         if (pto_workload_is_call(&step->workload->call[i])) {
             print_call(stream, step, i, all_s);
             fprintf(stream, "%s\n", route_text(step, i, details, text));
@@ -205,7 +220,7 @@ static void print_interval(FILE *stream, const columns_t *columns, int r, double
 static void print_call_times(FILE *stream, const columns_t *columns, int call) {
     const pto_step_prediction_t *step = columns->step;
     const double times = (double)step->workload->call[call].times;
-    print_name(stream, step->workload, call);
+    print_name(stream, step, call);
     for (int r = 0; r < columns->count; r++) {
         double seconds;
         bool known = pto_step_call_seconds(step, call, columns->route[r].strategy, &seconds);
@@ -214,7 +229,7 @@ static void print_call_times(FILE *stream, const columns_t *columns, int call) {
     fputc('\n', stream);
     if (!columns->ci)
         return;
-    fprintf(stream, "%-*s", name_width(step->workload), "#   95%");
+    fprintf(stream, "%-*s", name_width(stream, step), "#   95%");
     for (int r = 0; r < columns->count; r++) {
         const pto_prediction_t *own = pto_step_call_prediction(step, call, columns->route[r].strategy);
         bool known = own && own->price.has_interval;
@@ -225,15 +240,15 @@ static void print_call_times(FILE *stream, const columns_t *columns, int call) {
 }
 
 typedef enum { COMMUNICATION, EXPOSED, STEP, TOTAL_COUNT } total_t;
+static const char *const total_name[] = {"communication", "exposed", "step"};
 
 static double total_of(const pto_step_end_t *end, total_t total) {
     return total == COMMUNICATION ? end->communication_s : total == EXPOSED ? end->exposed_s : end->step_s;
 }
 
 static void print_total(FILE *stream, const columns_t *columns, total_t total) {
-    static const char *const name[] = {"communication", "exposed", "step"};
-    const int width = name_width(columns->step->workload);
-    fprintf(stream, "%-*s", width, name[total]);
+    const int width = name_width(stream, columns->step);
+    fprintf(stream, "%-*s", width, total_name[total]);
     for (int r = 0; r < columns->count; r++) {
         const pto_step_route_t *route = &columns->route[r];
         const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
@@ -251,7 +266,7 @@ static void print_total(FILE *stream, const columns_t *columns, total_t total) {
 
 static void print_routes(FILE *stream, const columns_t *columns) {
     const pto_workload_t *workload = columns->step->workload;
-    fprintf(stream, "# %-*s", name_width(workload) - 2, "All of them");
+    fprintf(stream, "# %-*s", name_width(stream, columns->step) - 2, "All of them");
     for (int r = 0; r < columns->count; r++)
         fprintf(stream, "  %*s", column_width(columns, r),
                 columns->route[r].strategy ? columns->route[r].strategy->name : "cheapest");
@@ -264,8 +279,8 @@ static void print_routes(FILE *stream, const columns_t *columns) {
 }
 
 /* The cheapest mix and as many strategies as fit. */
-static int count_columns(const columns_t *columns, int width) {
-    int used = name_width(columns->step->workload), shown = 0;
+static int count_columns(FILE *stream, const columns_t *columns) {
+    int used = name_width(stream, columns->step), width = pto_terminal_width(stream), shown = 0;
     while (shown < columns->count && (used += 2 + column_width(columns, shown)) <= width)
         shown++;
     return shown > 2 ? shown : columns->count < 2 ? columns->count : 2;
@@ -291,7 +306,7 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
     qsort(route + 1, (size_t)step->route_count, sizeof *route, pto_step_by_time);
     bool all = options->all || options->has_strategies;
     columns_t columns = {step, route, count, options->ci};
-    columns.count = all ? count : count_columns(&columns, pto_terminal_width(stream));
+    columns.count = all ? count : count_columns(stream, &columns);
     print_routes(stream, &columns);
     print_left_out(stream, route, columns.count, count);
     free(route);
@@ -301,7 +316,7 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
-    fprintf(stream, "# portolan step: %s\n", workload->name);
+    pto_print_note(stream, "portolan step: %s", workload->name);
     pto_print_machine(stream, options->machine);
     pto_print_changes(stream, options->machine);
     pto_print_layout(stream, &workload->layout);
@@ -340,7 +355,7 @@ static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
 
 void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     print_header(stream, step, options);
-    print_calls(stream, step, options->all || has_room(step, pto_terminal_width(stream)));
+    print_calls(stream, step, options->all || has_room(stream, step));
     print_all_routes(stream, step, options);
     print_footer(stream, step);
 }
@@ -355,11 +370,11 @@ static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step
     return &step->mix;
 }
 
-static void print_pair(FILE *stream, const char *name, int width, double predicted_s, double simulated_s) {
+static void print_pair(FILE *stream, double predicted_s, double simulated_s) {
     char predicted[PTO_SECONDS_TEXT_MAX], simulated[PTO_SECONDS_TEXT_MAX];
     pto_seconds_format(predicted_s, predicted, sizeof predicted);
     pto_seconds_format(simulated_s, simulated, sizeof simulated);
-    fprintf(stream, "%-*s  %9s  %9s", width, name, predicted, simulated);
+    fprintf(stream, "  %9s  %9s", predicted, simulated);
     if (predicted_s > 0)
         fprintf(stream, "  %5.2f", simulated_s / predicted_s);
     fputc('\n', stream);
@@ -369,8 +384,10 @@ static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
                              const pto_step_simulation_t *simulation) {
     const pto_workload_t *workload = step->workload;
     const pto_step_route_t *route = predicted_route(step, simulation);
-    int width = name_width(workload);
-    char name[256];
+    const pto_step_end_t predicted = {route->communication_s, route->exposed_s, route->seconds};
+    const pto_step_end_t simulated = {simulation->communication_s, simulation->exposed_s,
+                                      simulation->seconds};
+    int width = name_width(stream, step);
     fprintf(stream, "# %-*s  %9s  %9s  Ratio\n", width - 2,
             simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
     for (int i = 0; i < workload->call_count; i++) {
@@ -378,13 +395,13 @@ static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
         if (!pto_workload_is_call(&step->workload->call[i]) ||
             !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
             continue;
-        snprintf(name, sizeof name, "%s%s", is_at_once(workload, i) ? "+ " : "",
-                 pto_workload_call_name(&workload->call[i]));
-        print_pair(stream, name, width, seconds * (double)workload->call[i].times, simulation->call_s[i]);
+        print_name(stream, step, i);
+        print_pair(stream, seconds * (double)workload->call[i].times, simulation->call_s[i]);
     }
-    print_pair(stream, "communication", width, route->communication_s, simulation->communication_s);
-    print_pair(stream, "exposed", width, route->exposed_s, simulation->exposed_s);
-    print_pair(stream, "step", width, route->seconds, simulation->seconds);
+    for (int total = 0; total < TOTAL_COUNT; total++) {
+        pto_print_label(stream, width, total_name[total]);
+        print_pair(stream, total_of(&predicted, (total_t)total), total_of(&simulated, (total_t)total));
+    }
 }
 
 void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,

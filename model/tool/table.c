@@ -149,8 +149,8 @@ void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
 
 void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
-    fprintf(stream, "# portolan %s: %s\n", command,
-            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
+    pto_print_note(stream, "portolan %s: %s", command,
+                   scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     pto_print_machine(stream, predictions->machine);
 }
 

@@ -88,6 +88,13 @@ void pto_print_text(FILE *stream, const char *format, ...) {
     va_end(given);
 }
 
+void pto_print_label(FILE *stream, int width, const char *text) {
+    bool fits = (int)strlen(text) <= width;
+    if (!fits)
+        pto_print_text(stream, "%s", text);
+    fprintf(stream, "%-*s", width, fits ? text : "");
+}
+
 void pto_print_head(FILE *stream, const char *name, const char *format, ...) {
     enum { NAME_WIDTH = 10 };
     static const char others[] = "#            ";

@@ -18,6 +18,10 @@ __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const ch
 /* The same without "# ". */
 __attribute__((format(printf, 2, 3))) void pto_print_text(FILE *stream, const char *format, ...);
 
+/* The first column of a row. A text that is too long for it has lines of its own above the row, so that texts
+ * that begin alike can be told apart. */
+void pto_print_label(FILE *stream, int width, const char *text);
+
 /* A line above a table, "# layout     2 nodes", wrapped within its second column. */
 __attribute__((format(printf, 3, 4))) void pto_print_head(FILE *stream, const char *name, const char *format,
                                                           ...);

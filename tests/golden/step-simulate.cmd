@@ -12,3 +12,15 @@ step:
     - {call: scatter, collective: reduce_scatter, bytes: 1536KiB}
 END
 portolan step "$dir/mix.yaml" --simulate
+# Another mix of the same price: no note.
+cat >"$dir/same.yaml" <<'END'
+workload: two calls at once
+machine: lassen-mvapich2-refit
+layout: {nodes: 4, gpus_per_node: 4}
+step:
+  - at_once:
+    - {call: reduce, collective: allreduce, bytes: 1MiB, times: 3}
+    - {call: exchange, collective: alltoall, bytes: 1MiB, times: 2}
+END
+portolan step "$dir/same.yaml" | grep '^reduce\|^+ exchange\|^step'
+portolan step "$dir/same.yaml" --simulate | grep '^reduce\|^+ exchange\|^step\|^# cheapest:\|lower price'

@@ -51,6 +51,19 @@ wide portolan replay tests/fixtures/report.csv --machine summit-spectrum --gpus-
 wide portolan score --machine h200-x2 tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2
 for topology in dgx-v100 k80-2-2-2-2 dgx-1; do wide portolan topology $topology; done
 wide portolan list parameters | grep -v '^  in: \|  nccl\.{'
+cat >"$dir/long.yaml" <<'END'
+workload: a step whose name is longer than a line of a terminal of eighty columns, and whose calls have long names, too
+machine: lassen-spectrum-refit
+layout: {nodes: 4}
+step:
+  - {call: activations_of_all_tensor_parallel_layers_forwa, collective: allreduce, bytes: 1GiB, times: 20000}
+  - {call: activations_of_all_tensor_parallel_layers_backw, collective: allreduce, bytes: 16MiB, times: 3}
+END
+for how in --ci --simulate; do wide portolan step "$dir/long.yaml" --strategy three_step,split_ring $how; done
+wide portolan step "$dir/long.yaml"
+wide portolan upgrade "$dir/long.yaml" --only NIC
+portolan step "$dir/long.yaml" | grep -v machine
+portolan upgrade "$dir/long.yaml" --only NIC | grep -v machine
 # Comments of tables in the outputs of all other tests, but those for wider terminals and those that are in files.
 awk 'length > 80 && /^# / { print FILENAME ": " length ": " $0 }' $(ls tests/golden/*.out | grep -vE '/(step|predict-columns|predict-hidden|export.*|machine-new|fit-report|widths)\.out$')
 echo done

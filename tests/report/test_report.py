@@ -287,6 +287,43 @@ def check_total(page, program):
     return 1
 
 
+def shown_marks(page):
+    """The signs of the map's cells, by column."""
+    texts = page.run("[...document.querySelectorAll('#map td[data-row=\"0\"]')].map(cell => cell.querySelector('b').textContent.split(' ').slice(1))")
+    return [set(signs) for signs in texts]
+
+
+def check_marks(page, name, calls):
+    """The map marks what `step` marks."""
+    shown = shown_marks(page)
+    check(len(shown) == len(calls), f"{name}: {len(shown)} cells, not {len(calls)}")
+    for call, signs in zip(calls, shown):
+        where = f"{name}: {call['call']}: {sorted(signs)}"
+        together = call.get("chosen_together", False)
+        check(("&" in signs) == together, where)
+        if call["unpriced"] or not together:  # of calls at once, the page shows what is the cheapest alone
+            check(("?" in signs) == (call["unpriced"] is not None), where)
+        if not together:
+            check(("*" in signs) == call.get("extrapolated", False), where)
+    return set().union(*shown)
+
+
+def check_same_marks(page, folder):
+    """A step of one call has the marks of the same call as a scenario, which are those of `pick`."""
+    cases = [("dgx-h100", "allreduce", "1MiB", {"≈", "?"}), ("h200-x2", "allreduce", "1MiB", {"*"})]
+    for machine, collective, size, least in cases:
+        workload = os.path.join(folder, "one.yaml")
+        with open(workload, "w") as file:
+            file.write(f"workload: one call\nmachine: {machine}\nlayout: {{nodes: 2}}\nstep:\n"
+                       f"  - {{collective: {collective}, bytes: {size}}}\n")
+        page.open(make_report(folder, machine + "-step", [workload]))
+        step = shown_marks(page)
+        check_marks(page, machine, json.loads(portolan("step", workload, "--format", "json"))["calls"])
+        page.open(make_report(folder, machine, ["--machine", machine, "--collective", collective, "--nodes", "2", "--bytes", size, "--rows", "2"]))
+        check(step == shown_marks(page), f"{machine}: {step} of a step, {shown_marks(page)} of a scenario")
+        check(step and least <= step[0], f"{machine}: {step} lack some of {least}")
+
+
 def check_step(page, folder, name):
     """The calls of a step, whose machines share NICs and memory, with and without a slider moved; and its total."""
     workload = f"scenarios/workloads/{name}.yaml"
@@ -304,6 +341,9 @@ def check_step(page, folder, name):
         calls = [call for call in program["calls"] if "predictions" in call]
         shown_calls = page.run("prices[0].map((found, c) => found.map((price, i) => [nameOf(data.panels[0].rows[0].cells[c][i].i), price && price.seconds]))")
         check(len(calls) == len(shown_calls), f"step: {len(shown_calls)} calls, not {len(calls)}")
+        if not moved:
+            marks = check_marks(page, name, calls)
+            check({"fft-3d": "?", "stencil-cg": "?", "fsdp": "&"}[name] in marks, f"{name}: marks {marks}")
         for call, found in zip(calls, shown_calls):
             program = {p["strategy"]: p.get("seconds") for p in call["predictions"]}
             for strategy, seconds in found:
@@ -383,6 +423,7 @@ def main():
             check_step(page, folder, "fft-3d")
             check_step(page, folder, "stencil-cg")
             check_step(page, folder, "fsdp")
+            check_same_marks(page, folder)
             check_measured(page, folder)
             check_hostile(page, folder)
     finally:

@@ -224,7 +224,10 @@ static void seconds_print_with_three_digits(void **state) {
                 {1.5e-10, "0.150 ns"},
                 {2e-12, "0.00200 ns"},
                 {2.5e-20, "2.5e-20 s"},
-                {1234, "1.23e+03 s"},
+                {1234, "1230 s"},
+                {23348, "23300 s"},
+                {999400, "999000 s"},
+                {999600, "1e+06 s"},
                 {-0.5, "-0.5 s"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char text[PTO_SECONDS_TEXT_MAX];

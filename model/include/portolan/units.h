@@ -50,7 +50,7 @@ enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };
 /* Format "64 KiB", with the largest exact suffix, else plain digits. pto_bytes_parse reads it back. */
 void pto_bytes_format(int64_t bytes, char *text, size_t text_size);
 
-/* Format with three significant digits and s, ms, us or ns ("12.3 us"); J, mJ, uJ or nJ. */
+/* Format with three significant digits and s, ms, us or ns ("12.3 us", "23300 s"); J, mJ, uJ or nJ. */
 void pto_seconds_format(double seconds, char *text, size_t text_size);
 void pto_joules_format(double joules, char *text, size_t text_size);
 

@@ -284,6 +284,9 @@ static void print_digits(const char *scientific, int shift, const char *prefix, 
         snprintf(text, text_size, "%.*s.%s %s%c", shift + 1, digits, digits + shift + 1, prefix, unit);
 }
 
+/* Larger values have an exponent. */
+enum { PLAIN_DIGITS_MAX = 6 };
+
 static void format_si(double value, char unit, char *text, size_t text_size) {
     static const char *const prefix[] = {"", "m", "u", "n"};
     if (value == 0) {
@@ -297,6 +300,10 @@ static void format_si(double value, char unit, char *text, size_t text_size) {
     const char *mark = strchr(scientific, 'e');
     if (mark)
         exponent = (int)strtol(mark + 1, NULL, 10);
+    if (mark && value > 0 && exponent > 2 && exponent < PLAIN_DIGITS_MAX) {
+        snprintf(text, text_size, "%.0f %c", strtod(scientific, NULL), unit); /* three digits, then zeros */
+        return;
+    }
     if (!mark || value < 0 || exponent > 2 || exponent < -12) {
         snprintf(text, text_size, "%.3g %c", value, unit);
         return;
