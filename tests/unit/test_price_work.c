@@ -194,6 +194,87 @@ static void a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked(v
     assert_true(refused > 30);
 }
 
+/* The plans of a request at several sizes, by all strategies and algorithms. */
+static int64_t visit_sizes(pto_collective_t collective, const pto_layout_t *layout,
+                           void (*visit)(const pto_plan_t *plan, bool first)) {
+    static const int64_t bytes[] = {4, 4096, 1000, 100000, 16 << 20};
+    int64_t plans = 0;
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++) {
+            bool first = true;
+            for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+                pto_request_t request = {.layout = *layout,
+                                         .collective = collective,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .bytes = bytes[i],
+                                         .messages = 4,
+                                         .chunks = i % 2 ? 8 : 0,
+                                         .strategy = pto_strategy_at(s),
+                                         .algorithm = pto_algorithm_at(a),
+                                         .by_library = true};
+                pto_plan_t *plan = NULL;
+                if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << collective) ||
+                    pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                    continue;
+                visit(plan, first);
+                first = false;
+                plans++;
+                pto_plan_destroy(plan);
+            }
+        }
+    return plans;
+}
+
+static int64_t visit_layouts(void (*visit)(const pto_plan_t *plan, bool first)) {
+    int64_t plans = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int i = 0; i < 6 && c != PTO_COLLECTIVE_HALO; i++) {
+            const pto_layout_t layout = {.nodes = 1 + 2 * (i / 2),
+                                         .gpus_per_node = 4,
+                                         .owners_per_gpu = 1 + i % 2,
+                                         .procs_per_gpu = 2 + i % 2,
+                                         .gpus_per_socket = 2};
+            plans += visit_sizes((pto_collective_t)c, &layout, visit);
+        }
+    return plans;
+}
+
+static void compare_work(const pto_plan_t *plan, bool first) {
+    static bool any;
+    if (first)
+        any = pto_price_work(plan) > 0;
+    else if (any != (pto_price_work(plan) > 0))
+        fail_msg("%s by %s: %s work with %lld bytes, unlike with other sizes", plan->request.strategy->name,
+                 plan->request.algorithm->name, any ? "no" : "some", (long long)plan->request.bytes);
+}
+
+/* Therefore the plans of the first size tell which algorithms have no work to be counted. */
+static void plans_have_work_with_all_sizes_or_with_none(void **state) {
+    (void)state;
+    assert_true(visit_layouts(compare_work) > 1000);
+}
+
+static int64_t bounds_met;
+
+static void compare_memory(const pto_plan_t *plan, bool first) {
+    (void)first;
+    double gpu_bound, host_bound;
+    int64_t gpu_bytes, host_bytes;
+    pto_plan_memory_bound(plan, &gpu_bound, &host_bound);
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    if (gpu_bound < (double)gpu_bytes || host_bound < (double)host_bytes)
+        fail_msg("%s by %s with %lld bytes needs %lld and %lld bytes, more than %g and %g",
+                 plan->request.strategy->name, plan->request.algorithm->name, (long long)plan->request.bytes,
+                 (long long)gpu_bytes, (long long)host_bytes, gpu_bound, host_bound);
+    bounds_met += gpu_bytes > 0 && gpu_bound <= 8 * (double)gpu_bytes;
+}
+
+static void no_plan_needs_more_memory_than_its_bound(void **state) {
+    (void)state;
+    assert_true(visit_layouts(compare_memory) > 1000);
+    assert_true(bounds_met > 1000);
+}
+
 /* The visits of a ring on 32 nodes of Summit. */
 static int64_t visits_in_chunks(const char *strategy, pto_collective_t collective, int64_t chunks,
                                 bool explain) {
@@ -240,6 +321,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
         cmocka_unit_test(local_actions_are_those_of_the_plans_size),
+        cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
+        cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(chunks_that_are_alike_are_charged_once),
         cmocka_unit_test(a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked),
     };

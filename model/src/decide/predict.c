@@ -57,8 +57,17 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 
 /* --- one strategy at one point -------------------------------------------------------------------------- */
 
+static bool is_within(const pto_param_t *limit, double bytes) {
+    return !pto_param_known(limit) || bytes <= limit->value;
+}
+
 static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
     int64_t gpu_bytes, host_bytes;
+    double gpu_bound, host_bound;
+    pto_plan_memory_bound(plan, &gpu_bound, &host_bound);
+    if (is_within(&machine->gpu_memory_bytes, gpu_bound) &&
+        is_within(&machine->host_memory_bytes, host_bound))
+        return PTO_OK;
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     const char *name = plan->request.strategy->name;
     if (pto_param_known(&machine->gpu_memory_bytes) && (double)gpu_bytes > machine->gpu_memory_bytes.value)

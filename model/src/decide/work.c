@@ -13,21 +13,24 @@
 /* Messages that share no links take a quarter of the time. */
 enum { APART_A_UNIT = 4 };
 
-/* Of one plan. What is refused is no work. */
+enum { REFUSED = -1 };
+
+/* Of one plan; REFUSED: there is none, or it is not priced. */
 static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
-        return 0;
-    int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : 0;
-    if (pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
+        return REFUSED;
+    int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : REFUSED;
+    if (work > 0 && pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
         work = work / APART_A_UNIT + (work % APART_A_UNIT > 0);
     pto_plan_destroy(plan);
     return work;
 }
 
-/* Numbers of chunks are not counted: the search for one ends early. */
-int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
-                      const pto_strategy_t *strategy) {
+/* Numbers of chunks are not counted: the search for one ends early. `none`: of each algorithm, whether it is
+ * known to have no work; NULL: of none. */
+static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                         const pto_strategy_t *strategy, bool *none) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
     int64_t work = 0;
     if (!(strategy->collectives & 1u << request.collective))
@@ -38,23 +41,40 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
         int64_t more;
         request.algorithm = pto_algorithm_at(i);
         if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name && strcmp(name, request.algorithm->name) != 0))
+            (name && strcmp(name, request.algorithm->name) != 0) || (none && none[i]))
             continue;
-        if (!pto_multiply(prices, plan_work(&request, machine), &more) || !pto_add(work, more, &work))
+        int64_t once = plan_work(&request, machine);
+        if (none)
+            none[i] = once == 0;
+        if (once == REFUSED)
+            continue;
+        if (!pto_multiply(prices, once, &more) || !pto_add(work, more, &work))
             return INT64_MAX;
     }
     return work;
 }
 
+int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                      const pto_strategy_t *strategy) {
+    return cell_work(scenario, machine, point, strategy, NULL);
+}
+
+/* Plans of other sizes use their peers' memory or none, as those of the first one do: without work there,
+ * they have none, and are not made here. */
 int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
                       const pto_strategy_t *const *strategy, int strategy_count, int64_t *each) {
-    int64_t work = 0;
-    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
+    int64_t work = 0, points = pto_scenario_points(scenario);
+    size_t algorithms = (size_t)pto_algorithm_count();
+    bool alike = points > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
+    bool *none = alike ? calloc((size_t)strategy_count * algorithms, sizeof *none) : NULL;
+    for (int64_t point = 0; point < points; point++)
         for (int i = 0; i < strategy_count; i++, each++) {
-            *each = pto_cell_work(scenario, machine, point, strategy[i]);
+            *each =
+                cell_work(scenario, machine, point, strategy[i], none ? none + (size_t)i * algorithms : NULL);
             if (!pto_add(work, *each, &work))
                 work = INT64_MAX;
         }
+    free(none);
     return work;
 }
 

@@ -147,6 +147,10 @@ int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
+/* What the plan's buffers cannot exceed on a GPU, and in a node's memory: pto_plan_memory without a look at
+ * the ranks. INFINITY where only that tells. */
+void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes);
+
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no
  * peers. INT64_MAX if the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
@@ -201,6 +205,9 @@ struct pto_offsets {
 };
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* The bytes of a rank's buffer, unless it is the user's. */
+int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Whether a slice is exactly the peer's block, as in most messages. Its bytes are then pto_held_block_bytes
  * of the peer's index. */

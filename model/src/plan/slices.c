@@ -208,11 +208,15 @@ bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank) {
     return is_held(&holder);
 }
 
+static bool is_users(const pto_held_t *holder) {
+    int64_t stride = holder->buffer->user_stride;
+    return holder->buffer->role != PTO_ROLE_TEMPORARY && is_held(holder) &&
+           (stride <= 1 || holder->index % stride == 0);
+}
+
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
     pto_held_t holder = pto_held_by(plan, buffer, rank);
-    int64_t stride = holder.buffer->user_stride;
-    return holder.buffer->role != PTO_ROLE_TEMPORARY && is_held(&holder) &&
-           (stride <= 1 || holder.index % stride == 0);
+    return is_users(&holder);
 }
 
 _Thread_local int64_t pto_blocks_summed;
@@ -237,22 +241,31 @@ static int64_t all_blocks_bytes(const pto_held_t *holder) {
     return total;
 }
 
-int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank) {
-    const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
-    pto_held_t holder = pto_held_by(plan, buffer_index, rank);
-    if (!is_held(&holder))
+static int64_t held_bytes(const pto_held_t *holder) {
+    const pto_buffer_t *buffer = holder->buffer;
+    if (!is_held(holder))
         return 0;
     if (buffer->blocks != PTO_BLOCKS_EQUAL)
-        return all_blocks_bytes(&holder);
+        return all_blocks_bytes(holder);
     int64_t mine = buffer->block_bytes;
     if (buffer->split > 1)
-        mine = pto_share_bytes(mine, buffer->granularity_bytes, buffer->split, holder.core);
+        mine = pto_share_bytes(mine, buffer->granularity_bytes, buffer->split, holder->core);
     int64_t held = buffer->block_count;
     if (buffer->chunks > 0)
         mine = buffer->slots * pto_chunk_bytes(mine, buffer->chunks);
     if (buffer->cyclic != PTO_CYCLIC_NONE)
-        held = holder.core < held ? (held - holder.core - 1) / buffer->cyclic_count + 1 : 0;
+        held = holder->core < held ? (held - holder->core - 1) / buffer->cyclic_count + 1 : 0;
     return held * mine;
+}
+
+int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank) {
+    pto_held_t holder = pto_held_by(plan, buffer, rank);
+    return held_bytes(&holder);
+}
+
+int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t rank) {
+    pto_held_t holder = pto_held_by(plan, buffer, rank);
+    return is_users(&holder) ? 0 : held_bytes(&holder);
 }
 
 /* --- slices --------------------------------------------------------------------------------------------- */

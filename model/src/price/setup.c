@@ -59,9 +59,9 @@ static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[
         bytes[space] = 0;
     for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(survey->plan, b);
-        if (survey->is_own[b] && !pto_buffer_is_users(survey->plan, b, rank))
+        if (survey->is_own[b])
             bytes[buffer->space] +=
-                pto_buffer_bytes(survey->plan, b, rank) * (buffer->double_buffered ? 2 : 1);
+                pto_buffer_temporary_bytes(survey->plan, b, rank) * (buffer->double_buffered ? 2 : 1);
     }
 }
 
