@@ -395,12 +395,8 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each) {
     pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
-    int64_t nodes = pto_plan_request(plan)->layout.nodes;
-    outflow->limits_known = false;
-    outflow->messages[space] += messages;
-    outflow->bytes[space] += messages * bytes_each;
-    if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR)
-        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+    pto_outflow_add_from(outflow, space, step->peers.kind, pto_plan_request(plan)->layout.nodes, messages,
+                         bytes_each);
 }
 
 /* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know

@@ -58,6 +58,16 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
+/* The same where the step's space and peers and the plan's nodes are known. */
+static inline void pto_outflow_add_from(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
+                                        int64_t nodes, double messages, double bytes_each) {
+    outflow->limits_known = false;
+    outflow->messages[space] += messages;
+    outflow->bytes[space] += messages * bytes_each;
+    if (nodes > 2 && peers != PTO_PEERS_XOR)
+        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+}
+
 /* How long these hold the node's NICs, at the limits that the machine knows. Contention at receivers is no
  * work of the NICs, but waiting. */
 double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine);

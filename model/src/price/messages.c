@@ -45,9 +45,12 @@ typedef struct {
     const pto_slice_t *slice;
     const pto_buffer_t *buffer;
     pto_space_t space;
-    int64_t per_index; /* ranks from one member to the next; 0: it varies */
-    bool of_pairs;     /* the bytes are a pair's in the table, or a share of them */
-    bool is_skewed;    /* that table is random */
+    int64_t per_index;                        /* ranks from one member to the next; 0: it varies */
+    bool by_core;                             /* whether who acts, or with whom, depends on the core */
+    int64_t who_first, who_stride, who_until; /* in this round; not by core */
+    int64_t peer_first, peer_stride, peer_count;
+    bool of_pairs;  /* the bytes are a pair's in the table, or a share of them */
+    bool is_skewed; /* that table is random */
     pto_skew_t skew;
     const pto_cost_table_t *cost[PTO_LEVEL_COUNT];
     const pto_cost_table_t *gap[PTO_LEVEL_COUNT];   /* NULL: none */
@@ -67,13 +70,33 @@ static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group)
     return per_gpu == 1 ? layout->procs_per_gpu : per_gpu == layout->procs_per_gpu ? 1 : 0;
 }
 
-static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *step) {
+/* Who acts in round k, and with whom. Processes ask for it millions of times. */
+static void find_members(messages_t *messages, int64_t k, int64_t core) {
+    const pto_step_t *step = messages->step;
+    const pto_action_t action = {.step = step, .k = k, .core = core};
+    messages->who_first = pto_expr_at(&step->who_first, k, core, 0);
+    messages->who_stride = pto_expr_at(&step->who_stride, k, core, 0);
+    messages->who_until = pto_expr_at(&step->who_until, k, core, 0);
+    messages->peer_first = pto_expr_at(&step->peers.first, k, core, 0);
+    messages->peer_stride = pto_expr_at(&step->peers.stride, k, core, 0);
+    messages->peer_count = pto_step_peer_count(messages->plan, &action);
+}
+
+static bool depends_on_core(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    return step->who_first.core || step->who_stride.core || step->who_until.core || peers->first.core ||
+           peers->stride.core || peers->until.core;
+}
+
+static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     const pto_request_t *request = pto_plan_request(plan);
     messages_t messages = {.plan = plan,
                            .step = step,
                            .group = pto_plan_group(plan, step->group),
-                           .slice = pto_message_slice(step)};
+                           .slice = pto_message_slice(step),
+                           .by_core = depends_on_core(step)};
+    find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);
     messages.space = messages.buffer->space;
     messages.per_index = rank_stride(&request->layout, messages.group);
@@ -95,6 +118,12 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
     return messages;
 }
 
+/* pto_floor_mod, mostly of a number that one step brings there: without a division. */
+static int64_t wrap(int64_t value, int64_t size) {
+    int64_t near = value < 0 ? value + size : value >= size ? value - size : value;
+    return near >= 0 && near < size ? near : pto_floor_mod(near, size);
+}
+
 static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action) {
     const pto_buffer_t *buffer = messages->buffer;
     bool row = buffer->blocks == PTO_BLOCKS_ROW;
@@ -103,7 +132,7 @@ static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action
         int64_t distance =
             buffer->cyclic == PTO_CYCLIC_ORDINAL
                 ? action->peer
-                : pto_floor_mod(buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, messages->group->size);
+                : wrap(buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, messages->group->size);
         if (distance % buffer->cyclic_count != action->core)
             return 0;
     }
@@ -205,7 +234,7 @@ static bool to_peer(const messages_t *messages, int64_t value, int64_t first_ran
     const pto_peers_t *peers = &messages->step->peers;
     action->ordinal = value;
     if (peers->kind == PTO_PEERS_SHIFT)
-        action->peer = pto_floor_mod(action->me + peers->sign * value, messages->group->size);
+        action->peer = wrap(action->me + peers->sign * value, messages->group->size);
     else
         action->peer = peers->kind == PTO_PEERS_XOR ? action->me ^ value : value;
     action->peer_rank = messages->per_index > 0
@@ -222,23 +251,23 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
     const pto_step_t *step = messages->step;
     pto_rank_t place = pricing->actor[action->rank].place;
     explained_t explained;
-    pto_held_t held = {0};
+    pto_held_t held; /* not read where the bytes are of pairs */
     explained.count = 0;
     if (!messages->of_pairs)
         held = pto_held_by(pricing->plan, messages->slice->buffer,
                            pto_slice_holder(pricing->plan, messages->slice, action));
-    int64_t count = pto_step_peer_count(pricing->plan, action);
+    int64_t count = messages->peer_count, value = messages->peer_first;
     pto_price_visits += 1 + count;
-    int64_t value = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    int64_t stride = pto_expr_at(&step->peers.stride, action->k, action->core, 0);
     int64_t first_rank = action->rank - action->me * messages->per_index;
-    for (int64_t j = 0; j < count; j++, value += stride) {
+    for (int64_t j = 0; j < count; j++, value += messages->peer_stride) {
         if (!to_peer(messages, value, first_rank, action))
             continue;
         int64_t bytes = bytes_of(messages, action, &held);
         if (bytes == 0 && !step->send_empty)
             continue;
-        pto_level_t level = pto_layout_level(layout, place, pricing->actor[action->peer_rank].place);
+        const pto_rank_t *other = &pricing->actor[action->peer_rank].place;
+        pto_level_t level =
+            other->node != place.node ? PTO_LEVEL_OFF_NODE : pto_layout_level(layout, place, *other);
         if (messages->cost[level]->count == 0)
             return pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1,
                                        pricing->err); /* refused */
@@ -247,7 +276,7 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
         if (last && peer->time.s > (*last)->time.s)
             *last = peer;
         if (outflow && level == PTO_LEVEL_OFF_NODE)
-            pto_outflow_add(outflow, pricing->plan, step, 1, (double)bytes);
+            pto_outflow_add_from(outflow, messages->space, step->peers.kind, layout->nodes, 1, (double)bytes);
     }
     enter_all(messages, &explained, charge);
     return PTO_OK;
@@ -256,7 +285,7 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    const messages_t *messages; /* of each step */
+    messages_t *messages; /* of each step */
     int step_count;
     int64_t k;
     int64_t core_first; /* the cores that act */
@@ -265,19 +294,39 @@ typedef struct {
     pto_charge_t *out; /* of each process */
 } stage_t;
 
+/* pto_step_acts for a process whose place is known. */
+static bool acts(const pto_pricing_t *pricing, const messages_t *messages, int64_t actor, int64_t k,
+                 pto_action_t *action) {
+    const pto_step_t *step = messages->step;
+    pto_rank_t place = pricing->actor[actor].place;
+    if (place.core < step->core_first || place.core >= step->core_first + step->core_count)
+        return false;
+    int64_t me = pto_group_index_at(&pto_plan_request(pricing->plan)->layout, messages->group, place);
+    if (me < messages->who_first || me >= messages->who_until ||
+        (messages->who_stride != 1 && (me - messages->who_first) % messages->who_stride != 0))
+        return false;
+    *action = (pto_action_t){
+        .step = step, .rank = actor, .core = place.core, .me = me, .k = k, .peer = -1, .peer_rank = -1};
+    return me >= 0;
+}
+
 /* Charge the sends, or the receives, of one process. */
 static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
                                  pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow) {
     const pto_ledger_t *mine = &pricing->ledger[actor], *last = mine;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
+        messages_t *messages = &stage->messages[i];
         pto_action_t action;
-        if (stage->messages[i].step->kind != kind ||
-            !pto_step_acts(pricing->plan, stage->messages[i].step, actor, stage->k, &action))
+        if (messages->step->kind != kind)
+            continue;
+        if (messages->by_core)
+            find_members(messages, stage->k, pricing->actor[actor].place.core);
+        if (!acts(pricing, messages, actor, stage->k, &action))
             continue;
         pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        status = charge_process(pricing, &stage->messages[i], &action, charge, outflow,
-                                kind == PTO_STEP_RECV ? &last : NULL);
+        status =
+            charge_process(pricing, messages, &action, charge, outflow, kind == PTO_STEP_RECV ? &last : NULL);
     }
     if (last != mine)
         pto_pricing_follow(pricing, &pricing->ledger[actor], last);
@@ -338,7 +387,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
     for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
-        messages[i] = messages_of(pricing, step);
+        messages[i] = messages_of(pricing, step, k);
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
     }
