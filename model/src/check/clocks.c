@@ -222,7 +222,8 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
         return true;
     uint32_t time = clocks->now[rank * clocks->ranks + rank] + 1;
     int first = cut_at(trace, begin, clocks);
-    int until = cut_at(trace, end, clocks);
+    bool is_one = first < trace->count && span_at(trace, first)->end == end; /* as of most accesses */
+    int until = is_one ? first + 1 : cut_at(trace, end, clocks);
     for (int i = first; i < until && !clocks->out_of_memory; i++) {
         struct pto_trace_span *span = span_at(trace, i);
         if (find_conflict(span, clocks, rank, write, conflict))

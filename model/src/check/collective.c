@@ -190,10 +190,12 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
     *sent = bytes_of(&source) > 0 && from.index != to.index;
     if (bytes_of(&source) == 0)
         return true;
-    int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
-    return (checker->repeats ||
-            (did(checker, &source, &target, set) && pto_check_move(checker, &source, &target))) &&
-           access_block(checker, &source) && access_block(checker, &target);
+    if (!checker->repeats) {
+        int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
+        if (!did(checker, &source, &target, set) || !pto_check_move(checker, &source, &target))
+            return false;
+    }
+    return access_block(checker, &source) && access_block(checker, &target);
 }
 
 /* Join the clocks of all members that give data, for pto_clocks_deliver_gathered. */

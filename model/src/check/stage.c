@@ -85,12 +85,21 @@ static int by_place(const void *left, const void *right) {
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
+/* Most ranges come in their order: those of one slice, and two buffers. */
+static void sort_by_place(pto_touches_t *touches) {
+    int sorted = 1;
+    while (sorted < touches->count && by_place(&touches->item[sorted - 1], &touches->item[sorted]) <= 0)
+        sorted++;
+    if (sorted < touches->count)
+        qsort(touches->item, (size_t)touches->count, sizeof *touches->item, by_place);
+}
+
 /* A range in checker->touched that is written may not overlap another one. */
 static bool apart(pto_checker_t *checker, int64_t rank) {
     pto_touches_t *touches = &checker->touched;
     if (touches->count < 2)
         return true;
-    qsort(touches->item, (size_t)touches->count, sizeof *touches->item, by_place);
+    sort_by_place(touches);
     int64_t used_until = 0, written_until = 0;
     for (int i = 0; i < touches->count; i++) {
         const pto_touch_t *touch = &touches->item[i], *before = touch - (i > 0);
@@ -166,9 +175,13 @@ static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches) {
     return true;
 }
 
+/* The lower of the two first, so that they need not be sorted. */
 static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
-    return collect_both(checker, action) && add_touches(checker, &checker->source) &&
-           add_touches(checker, &checker->target);
+    if (!collect_both(checker, action))
+        return false;
+    const pto_touches_t *source = &checker->source, *target = &checker->target;
+    bool swaps = source->count > 0 && target->count > 0 && by_place(&target->item[0], &source->item[0]) < 0;
+    return add_touches(checker, swaps ? target : source) && add_touches(checker, swaps ? source : target);
 }
 
 /* A single copy or reduction: it must not overlap itself. */
