@@ -186,10 +186,10 @@ bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spa
 bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
 
 /* Whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
-bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
+bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted);
 /* Whether two ranges with the same sum were combined in the same order. */
-bool pto_check_same_order(pto_checker_t *checker, const pto_spans_t *contents, const pto_touch_t *one,
+bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other);
 
 enum { PTO_CONTENTS_TEXT_MAX = 96 };

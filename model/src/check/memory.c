@@ -188,11 +188,11 @@ _Thread_local int64_t pto_contents_visits;
 
 void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
 
-/* The span that contains the byte at `offset`, which must be in the buffer. */
-static int find(const pto_spans_t *contents, int64_t offset) {
+/* The span that contains the byte at `offset`, which must be in the buffer; `guess` is tried first. */
+static int find(const pto_spans_t *contents, int64_t offset, int guess) {
     int low = 0, high = contents->count - 1;
-    for (int middle = contents->gap_at; low < high; middle = low + (high - low) / 2) {
-        if (middle >= high) /* the first guess */
+    for (int middle = guess; low < high; middle = low + (high - low) / 2) {
+        if (middle >= high) /* the guess */
             middle = high - 1;
         const pto_content_t *span = pto_contents_at(contents, middle);
         if (span->end <= offset)
@@ -205,13 +205,14 @@ static int find(const pto_spans_t *contents, int64_t offset) {
     return low;
 }
 
-void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets) {
     found->count = 0;
     if (begin >= end)
         return;
-    for (int i = find(contents, begin); i < contents->count && pto_contents_at(contents, i)->begin < end;
-         i++) {
+    int i = find(contents, begin, contents->read_at);
+    contents->read_at = i + 1;
+    for (; i < contents->count && pto_contents_at(contents, i)->begin < end; i++) {
         if (!reserve_spans(found, found->count + 1, sets))
             return;
         pto_content_t span = *pto_contents_at(contents, i);
@@ -269,8 +270,10 @@ static void splice(pto_spans_t *contents, int first, int last, const pto_content
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
-    int first = find(contents, written.begin);
-    int last = pto_contents_at(contents, first)->end >= written.end ? first : find(contents, written.end - 1);
+    int first = find(contents, written.begin, contents->gap_at);
+    int last = pto_contents_at(contents, first)->end >= written.end
+                   ? first
+                   : find(contents, written.end - 1, contents->gap_at);
     pto_content_t left = *pto_contents_at(contents, first), right = *pto_contents_at(contents, last);
     if (left.begin == written.begin && first > 0 && alike(pto_contents_at(contents, first - 1), &written))
         left = *pto_contents_at(contents, --first);

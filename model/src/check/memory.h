@@ -57,7 +57,8 @@ typedef struct {
     pto_content_t *span;
     int count;
     int capacity;
-    int gap_at; /* of contents: the spans before the gap */
+    int gap_at;  /* of contents: the spans before the gap */
+    int read_at; /* behind the span that a read began at: reads often go on there */
 } pto_spans_t;
 
 static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i) {
@@ -76,7 +77,7 @@ void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);
 void pto_contents_fini(pto_spans_t *contents);
 
 /* Replace the contents of `found` by those of the range. */
-void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets);
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets);
 

@@ -279,7 +279,7 @@ static void describe(const pto_checker_t *checker, const char *who, const pto_co
         snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d %ss' bytes from %lld on", owners, who, origin);
 }
 
-bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
+bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted) {
     const char *who = contents == checker->inside ? "member" : "owner";
     pto_contents_read(&contents[rank * checker->buffers + buffer], wanted.begin, wanted.end,
@@ -299,7 +299,7 @@ bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64
     return true;
 }
 
-bool pto_check_same_order(pto_checker_t *checker, const pto_spans_t *contents, const pto_touch_t *one,
+bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other) {
     const pto_spans_t *a = &checker->present, *b = &checker->moved;
     pto_contents_read(&contents[one->holder * checker->buffers + one->buffer], one->begin, one->end,

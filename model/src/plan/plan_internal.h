@@ -50,6 +50,8 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
 /* Number of values in [first, first + run), [first + stride, first + stride + run), ... below `until`, which
  * is above `first`. */
 static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride, int64_t until) {
+    if (until - first <= stride) /* the usual case, without a division */
+        return until - first < run ? until - first : run;
     int64_t whole_runs = (until - first - 1) / stride;
     int64_t last = until - (first + whole_runs * stride);
     return whole_runs * run + (last < run ? last : run);

@@ -17,8 +17,13 @@ int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t share
 }
 
 int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k) {
-    return pto_share_offset(bytes, granularity_bytes, shares, k + 1) -
-           pto_share_offset(bytes, granularity_bytes, shares, k);
+    if (k >= shares || shares <= 0)
+        return 0;
+    if (k == shares - 1)
+        return bytes - pto_share_offset(bytes, granularity_bytes, shares, k);
+    assert(granularity_bytes > 0);
+    int64_t grains = bytes / granularity_bytes;
+    return (grains / shares + (k < grains % shares)) * granularity_bytes;
 }
 
 /* --- chunks --------------------------------------------------------------------------------------------- */
@@ -462,6 +467,14 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t from = pto_expr_at(&slice->first, action->k, action->core, action->peer);
     int64_t times = slice->repeat > 1 ? slice->repeat : 1;
+    if (until == from + 1 && run > 0 && times == 1 && !uniform) {
+        pto_extent_t extent =
+            indexed_extent(slice, action, &holder, slice->reversed ? base - from : base + from);
+        extent = piece_of_block(slice, action, &holder, extent);
+        if (extent.bytes != 0)
+            visit(context, extent.offset_bytes, extent.bytes);
+        return;
+    }
     for (int64_t repeated = 0; repeated < times; repeated++, base += slice->repeat_stride)
         for (int64_t first = from; first < until && !merger.stopped; first += stride) {
             int64_t end = run < until - first ? first + run : until;
