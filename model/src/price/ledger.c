@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "price/traffic.h"
+
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms) {
@@ -399,8 +401,10 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
     outflow->limits_known = false;
     outflow->messages[space] += messages;
     outflow->bytes[space] += messages * bytes_each;
-    if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR)
-        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+    if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR) {
+        double *where = pto_step_is_in_one_order(plan, step) ? outflow->waited : outflow->contended;
+        where[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+    }
 }
 
 /* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
@@ -412,7 +416,7 @@ static void find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         const pto_param_t *per_byte = &machine->injection_s_per_byte[space];
         const pto_param_t *per_message = &machine->injection_s_per_message[space];
-        bytes = pto_time_add(bytes, pto_time_of(per_byte, outflow->bytes[space]));
+        bytes = pto_time_add(bytes, pto_time_of(per_byte, outflow->bytes[space] + outflow->waited[space]));
         contended = pto_time_add(contended, pto_time_of(per_byte, outflow->contended[space]));
         messages = pto_time_add(messages, pto_time_of(per_message, outflow->messages[space]));
     }
@@ -472,7 +476,8 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto
     terms->entry_count = kept;
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         pto_space_t space = (pto_space_t)i;
-        enter_limit(charge, &machine->injection_s_per_byte[space], space, outflow->bytes[space]);
+        enter_limit(charge, &machine->injection_s_per_byte[space], space,
+                    outflow->bytes[space] + outflow->waited[space]);
         if (bound == BOUND_RATE)
             enter_limit(charge, &machine->injection_s_per_message[space], space, outflow->messages[space]);
         enter_limit(charge, &machine->contention, space,

@@ -43,11 +43,14 @@ typedef struct {
 } pto_charge_t;
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
- * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). */
+ * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). Where all nodes
+ * post their messages in one order, these bytes do go there, and `waited` has them instead: the last node
+ * receives nothing before all others have sent to those before it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
     double contended[PTO_SPACE_COUNT];
+    double waited[PTO_SPACE_COUNT];
     /* What its limits make of these, once it has been asked for. */
     bool limits_known;
     pto_time_t bytes_limit;
