@@ -21,6 +21,17 @@ static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
 }
 
+int64_t pto_rank_messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
+    int64_t node = pricing->actor[action.rank].place.node;
+    int64_t peers = pto_step_peer_count(pricing->plan, &action), count = 0;
+    messages_t messages = messages_of(pricing->plan, &action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(pricing->plan, j, &action) && pricing->actor[action.peer_rank].place.node != node &&
+            (action.step->send_empty || message_bytes(&messages, &action) > 0))
+            count++;
+    return count;
+}
+
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actor[action->rank].place.node;
     int64_t peers = pto_step_peer_count(pricing->plan, action);
