@@ -402,8 +402,9 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
     outflow->messages[space] += messages;
     outflow->bytes[space] += messages * bytes_each;
     if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR) {
-        double *where = pto_step_is_in_one_order(plan, step) ? outflow->waited : outflow->contended;
-        where[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+        double contended = messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+        outflow->contended[space] += contended;
+        outflow->waited[space] += pto_step_is_in_one_order(plan, step) ? contended : 0;
     }
 }
 

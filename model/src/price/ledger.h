@@ -45,8 +45,8 @@ typedef struct {
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
  * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). Where all nodes
- * post their messages in one order, these bytes do go there, and `waited` has them instead: the last node
- * receives nothing before all others have sent to those before it. */
+ * post their messages in one order, `waited` has these, too: the last node receives nothing before all others
+ * have sent to those before it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
