@@ -36,5 +36,6 @@ const pto_algorithm_t pto_algorithm_linear_by_rank = {
     .name = "linear_by_rank",
     .summary = "the same, posted by rank: all processes send to process 0 first",
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .only_named = true,
     .build = build,
 };

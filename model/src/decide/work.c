@@ -38,7 +38,7 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
         int64_t more;
         request.algorithm = pto_algorithm_at(i);
         if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name && strcmp(name, request.algorithm->name) != 0))
+            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named))
             continue;
         if (!pto_multiply(prices, plan_work(&request, machine), &more) || !pto_add(work, more, &work))
             return INT64_MAX;
