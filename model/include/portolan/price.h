@@ -76,7 +76,8 @@ enum {
     PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
     PTO_PRICE_TABLE_MESSAGES_MAX = 1 << 28, /* of plans with a table of byte counts */
     PTO_PRICE_PLACES_MAX = 1 << 23,
-    /* Of plans that are priced rank by rank for the sake of their messages' latency alone: above, by class. */
+    /* Of plans that are priced rank by rank for the sake of their messages' latency alone: above, by class.
+     */
     PTO_PRICE_LATENCY_RANKS_MAX = 4096,
     PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };

@@ -280,33 +280,10 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     return status;
 }
 
-/* Before a process's messages are charged. Lanes share their sides of messages, so that what one of them
- * leaves free is not known: their messages keep their latency. */
-static bool begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    if (pricing->kind != PTO_ACTORS_RANKS || pricing->in_lanes || !pto_latency_known(pricing->machine))
-        return false;
-    int64_t sends = 0, messages = 0;
-    pto_space_t space = PTO_SPACE_CPU;
-    for (int i = 0; i < stage->step_count && sends < 2; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
-        pto_action_t action;
-        if (!pto_step_is_message(step) || !pto_actor_acts(pricing, step, actor, k, &action))
-            continue;
-        int64_t count = pto_rank_messages_off_node(pricing, action);
-        if (messages == 0 && count > 0)
-            space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
-        messages += count;
-        sends += step->kind == PTO_STEP_SEND ? count : 0;
-    }
-    if (messages > 0 && sends < 2)
-        pto_pricing_begin_early(pricing, actor, space);
-    return messages > 0 && sends < 2;
-}
-
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false, early = begin_early(pricing, stage, actor, k);
+    bool begun = false, early = pto_rank_begins_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);

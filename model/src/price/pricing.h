@@ -340,8 +340,8 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *stage
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
-/* The messages between nodes that a process sends or receives in this step. */
-int64_t pto_rank_messages_off_node(const pto_pricing_t *pricing, pto_action_t action);
+/* pto_pricing_begin_early, where a process's messages of a stage allow it; whether they do. */
+bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                       pto_busiest_links_t *busiest);
 
