@@ -78,7 +78,7 @@ enum {
     PTO_PRICE_PLACES_MAX = 1 << 23,
     /* Of plans that are priced rank by rank for the sake of their messages' latency alone: above, by class.
      */
-    PTO_PRICE_LATENCY_RANKS_MAX = 4096,
+    PTO_PRICE_LATENCY_RANKS_MAX = 512,
     PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };
 

@@ -267,6 +267,7 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
 typedef struct {
     const messages_t *messages; /* of each step */
     int step_count;
+    pto_space_t space; /* of the first step's */
     int64_t k;
     int64_t core_first; /* the cores that act */
     int64_t core_until;
@@ -314,7 +315,7 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
     bool early = out->off_node_count < 2 && out->off_node_count + in.off_node_count > 0 &&
                  pto_latency_known(pricing->machine);
     if (early)
-        pto_pricing_begin_early(pricing, actor, stage->messages[0].space);
+        pto_pricing_begin_early(pricing, actor, stage->space);
     if (last)
         pto_pricing_follow(pricing, mine, last);
     pto_time_t out_time = pto_charge_time(out, pricing->machine, outflow);
@@ -355,6 +356,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
         messages[i] = messages_of(pricing, step);
+        stage.space = i == 0 ? messages[i].space : stage.space;
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
     }
