@@ -346,7 +346,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
                      .k = k,
                      .core_first = pricing->actors_per_gpu,
                      .name = plan_stage->name,
-                     .out = malloc((size_t)pricing->actor_count * sizeof *stage.out)};
+                     .out = calloc((size_t)pricing->actor_count, sizeof *stage.out)};
     pto_status_t status = PTO_OK;
     pto_pricing_remember(pricing, pricing->before);
     for (int64_t node = 0; node < pricing->node_count; node++)
