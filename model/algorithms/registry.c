@@ -7,6 +7,7 @@
     ROW(pairwise_in_place)                                                                                   \
     ROW(bruck)                                                                                               \
     ROW(linear)                                                                                              \
+    ROW(linear_by_rank)                                                                                      \
     ROW(recursive_doubling)                                                                                  \
     ROW(rabenseifner)                                                                                        \
     ROW(recursive_halving)                                                                                   \

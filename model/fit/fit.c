@@ -69,8 +69,8 @@ static pto_status_t fit_spaces(fit_work_t *work, const space_part_t *part, int c
 }
 
 static pto_status_t fit_all_messages(fit_work_t *work) {
-    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate, fit_gaps,
-                                         fit_both_ways};
+    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate,
+                                         fit_gaps,   fit_latency,   fit_both_ways};
     return fit_spaces(work, parts, sizeof parts / sizeof *parts);
 }
 

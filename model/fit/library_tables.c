@@ -98,7 +98,7 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
     for (int a = 0; a < pto_algorithm_count(); a++)
-        if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl &&
+        if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl && !pto_algorithm_at(a)->only_named &&
             pto_algorithm_at(a)->collectives & 1u << collective &&
             most_procs(fit, collective) >= least_procs(pto_algorithm_at(a)))
             add_variants(trials, pto_algorithm_at(a));

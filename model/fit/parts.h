@@ -13,6 +13,7 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
 pto_status_t fit_copies(fit_work_t *work);
 pto_status_t fit_shared_copies(fit_work_t *work);
 pto_status_t fit_gaps(fit_work_t *work, pto_space_t space);
+pto_status_t fit_latency(fit_work_t *work, pto_space_t space); /* after the gaps */
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space);
 pto_status_t fit_remote(fit_work_t *work);

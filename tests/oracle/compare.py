@@ -16,12 +16,13 @@ import oracle
 
 TOLERANCE = 1e-3
 ALGORITHMS = {
-    "alltoall": ["pairwise", "bruck", "linear"],
+    "alltoall": ["pairwise", "bruck", "linear", "linear_by_rank"],
     "allreduce": ["recursive_doubling", "ring", "rabenseifner"],
     "messages": [None],
     "broadcast": ["scatter_allgather", "chain"],
     "reduce": ["chain", "rabenseifner"],
 }
+OF_LATENCY = ["pairwise", "bruck", "linear", "recursive_doubling", "ring", "chain"]  # of which the oracle knows it
 MOST_PROCS = 64  # a price takes their square of steps
 ELEMENT_BYTES = {"byte": 1, "float": 4, "double": 8}
 
@@ -53,6 +54,8 @@ def random_machine(rng):
             machine[f"gap.{space}"] = rows(rng, 3)
         if rng.random() < 0.7:
             machine[f"reduce.{space}"] = rows(rng, 4)
+        if rng.random() < 0.4:
+            machine[f"messages.latency.{space}"] = 10 ** rng.uniform(-7, -5)
     if rng.random() < 0.3:
         machine["network.contention"] = rng.uniform(0, 2)
     for kind in ("d2h", "h2d", "d2d", "h2h"):
@@ -82,7 +85,10 @@ def machine_text(machine, cores):
 
     text = ["machine: random", "source: random", f"node: {{sockets: {machine['sockets']}, gpus: {machine['gpus']}, cores: {cores}}}"]
     text.append("messages:")
-    for space, levels in members("messages.").items():
+    latency = members("messages.latency.")
+    if latency:
+        text.append("  latency: {" + ", ".join(f"{space}: {value!r}" for space, value in latency.items()) + "}")
+    for space, levels in ((space, levels) for space, levels in members("messages.").items() if isinstance(levels, dict)):
         text.append(f"  {space}:")
         text += [f"    {level}: {protocols(rows_of)}" for level, rows_of in levels.items()]
     if members("gap."):
@@ -137,6 +143,7 @@ def random_case(rng, machine):
 
 def scenario_text(layout, case):
     rooted = case["collective"] in ("broadcast", "reduce")
+    rooted = rooted or (case["latency"] and case["collective"] == "allreduce")
     strategies = ["cuda_aware", "three_step"] if rooted else oracle.STRATEGIES
     text = [
         "scenario: random",
@@ -182,6 +189,9 @@ def main():
             rng = random.Random(seed)
             machine = random_machine(rng)
             layout, case = random_case(rng, machine)
+            case["latency"] = case["algorithm"] in OF_LATENCY and any(key.startswith("messages.latency.") for key in machine)
+            if not case["latency"]:
+                machine = {key: value for key, value in machine.items() if not key.startswith("messages.latency.")}
             for (size, strategy), seconds in portolan_prices(portolan, folder, machine, layout, case).items():
                 if seconds is None:
                     continue

@@ -60,7 +60,7 @@ class Clock:
 
     # --- (1), (3), (5), (8), (9), (11), (12): messages
 
-    def stage(self, space, messages, shifted=True):
+    def stage(self, space, messages, shifted=True, ordered=False):
         """Messages (from, to, bytes) that are posted at once; those without bytes are not sent."""
         sent, received = defaultdict(list), defaultdict(list)
         for source, target, size in messages:
@@ -68,8 +68,8 @@ class Clock:
                 level = self.layout.level(source, target)
                 sent[source].append((level, size))
                 received[target].append((level, size))
-        leaving = self.injection(space, sent, shifted)
-        entering = self.injection(space, received, shifted)
+        leaving = self.injection(space, sent, shifted, ordered)
+        entering = self.injection(space, received, shifted, ordered)
         cost = defaultdict(float)
         for rank in set(sent) | set(received):
             one = self.one_direction(space, sent[rank], leaving[rank[0]])
@@ -82,13 +82,14 @@ class Clock:
         for core, seconds in cost.items():
             self.at[core] = start.get(core, 0.0) + seconds
 
-    def injection(self, space, by_rank, shifted):
-        """The least times of a node's messages that cross its network: of their bytes, and with their rate."""
+    def injection(self, space, by_rank, shifted, ordered):
+        """The least times of a node's messages that cross its network: of their bytes, and with their rate. If all send in
+        one order, the last node waits until the others have sent to all before it."""
         per_byte = self.machine.get(f"injection.{space}.s_per_byte", 0.0)
         per_message = self.machine.get(f"injection.{space}.s_per_message", 0.0)
         nodes = self.layout.nodes
         if shifted and nodes > 2:
-            per_byte *= 1 + self.machine.get("network.contention", 0.0) * (nodes - 2) / (nodes - 1)
+            per_byte *= 1 + (self.machine.get("network.contention", 0.0) + ordered) * (nodes - 2) / (nodes - 1)
         limits = defaultdict(lambda: (0.0, 0.0))
         for rank, messages in by_rank.items():
             for level, size in messages:
@@ -119,7 +120,8 @@ class Clock:
 
     # --- copies, reductions, flags
 
-    def pay(self, cores, seconds):
+    def pay(self, cores, seconds, _who=None):
+        """`_who`: the processes that do, which a class does not tell apart."""
         for core in cores:
             self.at[core] += seconds
 
@@ -127,22 +129,53 @@ class Clock:
         cost = self.machine.get(f"copies.{kind}")
         return cost["alpha"] + cost["beta"] * size if cost and size > 0 else 0.0
 
-    def copy(self, kind, cores, size):
+    def copy(self, kind, cores, size, who=None):
         """One process of each GPU copies, or each its own within host memory. `size`: of each core."""
         for core in cores:
-            self.pay([core], self.copy_s(kind, size[core]))
+            self.pay([core], self.copy_s(kind, size[core]), who)
 
-    def copy_together(self, kind, cores, size):
+    def copy_together(self, kind, cores, size, who=None):
         """The processes of a GPU share its engine: each pays one start and the bytes of all."""
         total = sum(size[core] for core in cores)
-        self.pay([core for core in cores if size[core] > 0], self.copy_s(kind, total))
+        self.pay([core for core in cores if size[core] > 0], self.copy_s(kind, total), who)
 
-    def reduce(self, space, cores, size):
+    def reduce(self, space, cores, size, who=None):
         rows = self.machine.get(f"reduce.{space}")
         for core in cores:
             if rows and size[core] > 0:
                 row = row_for(rows, size[core])
-                self.pay([core], row["alpha"] + row["beta"] * size[core])
+                self.pay([core], row["alpha"] + row["beta"] * size[core], who)
+
+
+class RankClock(Clock):
+    """When each process is done, where the latency of messages is known ("Latency" in docs/model.md)."""
+
+    def stage(self, space, messages, shifted=True, ordered=False):
+        sent, received = defaultdict(list), defaultdict(list)
+        messages = [message for message in messages if message[2] > 0]
+        for source, target, size in messages:
+            level = self.layout.level(source, target)
+            sent[source].append((level, size))
+            received[target].append((level, size))
+        limits = self.injection(space, sent, shifted, ordered)
+        latency = self.machine.get(f"messages.latency.{space}", 0.0)
+        begins, takes = {}, {}
+        for rank in set(sent) | set(received):
+            off = [sum(level == "off_node" for level, _ in moved[rank]) for moved in (sent, received)]
+            # The process is occupied without the latency, unless it has to stand for several messages' arrival.
+            begins[rank] = self.at[rank] - (latency if off[0] < 2 and sum(off) > 0 else 0.0)
+            takes[rank] = max(self.one_direction(space, moved[rank], limits[rank[0]]) for moved in (sent, received))
+        for source, target, _ in messages:
+            begins[target] = max(begins[target], self.at[source])
+        for rank, begin in begins.items():
+            takes[rank] += begin
+        for rank, end in takes.items():
+            self.at[rank] = max(self.at[rank], end)
+
+    def pay(self, cores, seconds, _who=None):
+        for place in self.layout.places(cores) if _who is None else _who:
+            if place[2] in cores:
+                self.at[place] += seconds
 
 
 class Collective:
@@ -162,7 +195,11 @@ class Collective:
         else:
             self.clock.copy("h2h", self.cores, size)
 
-    def exchange(self, pairs, shifted=True):
+    def members(self, indices):
+        """Those of all groups with these indices."""
+        return [group[index] for group in self.groups for index in indices]
+
+    def exchange(self, pairs, shifted=True, ordered=False):
         """`pairs(size)`: (from, to, bytes) by index within a group, for a block of that size."""
         self.clock.stage(
             self.space,
@@ -172,6 +209,7 @@ class Collective:
                 for a, b, size in pairs(self.size[group[0][2]])
             ],
             shifted,
+            ordered,
         )
 
     # --- alltoall
@@ -186,6 +224,11 @@ class Collective:
         n = self.n
         self.copy(1)
         self.exchange(lambda size: [(me, (me + k) % n, size) for me in range(n) for k in range(1, n)])
+
+    def linear_by_rank(self):
+        n = self.n
+        self.copy(1)
+        self.exchange(lambda size: [(me, to, size) for me in range(n) for to in range(n) if to != me], True, True)
 
     def bruck(self):
         n = self.n
@@ -222,7 +265,7 @@ class Collective:
         members = [2 * i + 1 if i < excess else i + excess for i in range(power)]
         if excess:
             self.exchange(lambda size: [(2 * i, 2 * i + 1, size) for i in range(excess)])
-            self.clock.reduce(self.space, self.cores, self.size)
+            self.clock.reduce(self.space, self.cores, self.size, self.members([2 * i + 1 for i in range(excess)]))
         inner(members)
         if excess:
             back = 1 if self.reduces else excess
@@ -235,7 +278,7 @@ class Collective:
                 self.exchange(
                     lambda size, step=step: [(members[i], members[i ^ step], size) for i in range(len(members))], False
                 )
-                self.clock.reduce(self.space, self.cores, self.size)
+                self.clock.reduce(self.space, self.cores, self.size, self.members(members))
                 step *= 2
 
         self.folded(inner)
@@ -318,6 +361,18 @@ class Collective:
             links = [link for link in range(n - 1) if 0 <= t - link < count]
             if self.reduces:
                 links = [n - 1 - link for link in links]
+            carried = dict(zip(links, (t - link for link in range(n - 1) if 0 <= t - link < count)))
+            if isinstance(self.clock, RankClock):  # no class: each segment costs what it has
+                self.exchange(
+                    lambda size, carried=carried: [
+                        (link, link + (-1 if self.reduces else 1), shares(size, element, count)[segment])
+                        for link, segment in carried.items()
+                    ]
+                )
+                for link, segment in carried.items() if self.reduces else ():
+                    size = {core: shares(self.size[core], element, count)[segment] for core in self.cores}
+                    self.clock.reduce(self.space, self.cores, size, self.members([link - 1]))
+                continue
             self.exchange(
                 lambda size, links=links: [
                     (link, link + (-1 if self.reduces else 1), max(shares(size, element, count))) for link in links
@@ -367,7 +422,7 @@ def cuda_aware(clock, case):
     if case["collective"] == "allreduce":
         clock.copy_together("d2d", cores, {core: case["bytes"] for core in cores})
     if case["collective"] == "broadcast":
-        clock.copy("d2d", [0], {0: case["bytes"]})
+        clock.copy("d2d", [0], {0: case["bytes"]}, [ROOT])
     if case["collective"] == "reduce":
         clock.copy_together("d2d", cores, {core: case["bytes"] for core in cores})
     run_inner(clock, case, "gpu", cores, None)
@@ -378,9 +433,10 @@ def three_step(clock, case):
     cores = range(clock.layout.owners_per_gpu)
     total = {core: blocks_of(clock, case) * case["bytes"] for core in cores}
     # The root alone has what is broadcast, and what was reduced.
-    clock.copy_together("d2h", [0] if case["collective"] == "broadcast" else cores, total)
+    from_root, to_root = case["collective"] == "broadcast", case["collective"] == "reduce"
+    clock.copy_together("d2h", [0] if from_root else cores, total, [ROOT] if from_root else None)
     run_inner(clock, case, "cpu", cores, None)
-    clock.copy_together("h2d", [0] if case["collective"] == "reduce" else cores, total)
+    clock.copy_together("h2d", [0] if to_root else cores, total, [ROOT] if to_root else None)
 
 
 def split_shares(clock, case):
@@ -417,10 +473,20 @@ def dup_devptr(clock, case):
         clock.at[0] = max(clock.at.values()) + flag
 
 
+ROOT = (0, 0, 0)
 STRATEGIES = {"cuda_aware": cuda_aware, "three_step": three_step, "extra_message": extra_message, "dup_devptr": dup_devptr}
 
 
+def is_by_rank(machine, layout, case):
+    """A latency matters where some of the processes only send or receive in a stage: in chains, and where some are folded
+    away."""
+    owners = layout.nodes * layout.gpus_per_node * layout.owners_per_gpu
+    folded = case["algorithm"] == "recursive_doubling" and owners != power_below(owners)
+    known = any(f"messages.latency.{space}" in machine for space in ("cpu", "gpu"))
+    return known and layout.nodes > 1 and (case["algorithm"] == "chain" or folded)
+
+
 def price(machine, layout, strategy, case):
-    clock = Clock(machine, layout)
+    clock = RankClock(machine, layout) if is_by_rank(machine, layout, case) else Clock(machine, layout)
     STRATEGIES[strategy](clock, case)
     return max(clock.at.values(), default=0.0)

@@ -452,6 +452,22 @@ static void assert_gap(const pto_cost_table_t *gap, double times) {
     }
 }
 
+/* What a start costs more than a gap, where that is least. */
+static void assert_latency(const pto_machine_t *machine) {
+    const pto_cost_table_t *cost = &machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *gap = &machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_param_t *latency = &machine->latency_s[PTO_SPACE_CPU];
+    double least_s = INFINITY;
+    for (int64_t bytes = 1; bytes <= 1 << 20; bytes++)
+        least_s =
+            fmin(least_s, pto_cost_at(cost, bytes)->alpha_s.value - pto_cost_at(gap, bytes)->alpha_s.value);
+    assert_true(least_s > 0);
+    assert_within(latency->value, least_s, 1e-3);
+    assert_true(latency->has_interval && latency->low > 0 && latency->low < latency->value &&
+                latency->value < latency->high);
+    assert_false(pto_param_known(&machine->latency_s[PTO_SPACE_GPU]));
+}
+
 /* Off the node from messages to several partners; within it from a GPU's to one partner. */
 static void gaps_between_messages_are_found(void **unused) {
     (void)unused;
@@ -472,6 +488,7 @@ static void gaps_between_messages_are_found(void **unused) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_gap(&fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE], 1);
     assert_gap(&fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET], 2);
+    assert_latency(fit.machine);
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 0);
     assert_int_equal(fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
     pto_fit_fini(&fit);

@@ -449,7 +449,7 @@ static bool is_bounded_only(const pto_request_t *request) {
         return true;
     if (!request->strategy->splits || !request->by_library)
         return false;
-    return (request->collective == PTO_COLLECTIVE_ALLTOALLV && strcmp(algorithm, "linear") == 0) ||
+    return (request->collective == PTO_COLLECTIVE_ALLTOALLV && strncmp(algorithm, "linear", 6) == 0) ||
            (request->split == PTO_SPLIT_DESTINATIONS && strcmp(algorithm, "pairwise_in_place") == 0);
 }
 

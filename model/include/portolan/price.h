@@ -75,7 +75,11 @@ enum {
     PTO_PRICE_WALK_RANKS_MAX = 65536,
     PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
     PTO_PRICE_TABLE_MESSAGES_MAX = 1 << 28, /* of plans with a table of byte counts */
-    PTO_PRICE_PLACES_MAX = 1 << 23
+    PTO_PRICE_PLACES_MAX = 1 << 23,
+    /* Of plans that are priced rank by rank for the sake of their messages' latency alone: above, by class.
+     */
+    PTO_PRICE_LATENCY_RANKS_MAX = 512,
+    PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };
 
 /* How many messages, or copies, reductions and signals, pricing the plan walks one by one; 0 for prices by

@@ -43,6 +43,7 @@ struct pto_algorithm {
     bool cuts;            /* works on the request's chunks in loops of its own, unless the library runs it */
     bool shares_host;     /* members use each other's memory, so the data must be in host memory */
     bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
+    bool only_named;      /* a library's habit, never cheaper than another: tried only where it is named */
     bool joins;           /* sends the messages of a second pattern in host memory with its own */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
     bool nccl;            /* placeholder for strategies that call NCCL; `build` is NULL */

@@ -269,7 +269,7 @@ static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_mac
     bool refused = false;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         request->algorithm = pto_algorithm_at(i);
-        if (!(request->algorithm->collectives & 1u << request->collective))
+        if (!(request->algorithm->collectives & 1u << request->collective) || request->algorithm->only_named)
             continue;
         pto_plan_t *made = NULL;
         pto_price_t made_price = {0};
@@ -374,7 +374,7 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
         pto_error_t reason;
         request.algorithm = pto_algorithm_at(i);
         if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name && strcmp(name, request.algorithm->name) != 0))
+            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named))
             continue;
         pto_status_t status = visit_algorithm(scenario, machine, request, visit, &reason);
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {

@@ -100,7 +100,8 @@ static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenari
     batch->named = *scenario;
     batch->named.library = (pto_library_choice_t){0};
     for (int i = 0; i < pto_algorithm_count(); i++) {
-        if (!(pto_algorithm_at(i)->collectives & 1u << scenario->collective))
+        if (!(pto_algorithm_at(i)->collectives & 1u << scenario->collective) ||
+            pto_algorithm_at(i)->only_named)
             continue;
         char name[64];
         pto_error_t reason;

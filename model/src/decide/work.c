@@ -41,7 +41,8 @@ static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *ma
         int64_t more;
         request.algorithm = pto_algorithm_at(i);
         if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name && strcmp(name, request.algorithm->name) != 0) || (none && none[i]))
+            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named) ||
+            (none && none[i]))
             continue;
         int64_t once = plan_work(&request, machine);
         if (none)

@@ -26,6 +26,10 @@
            .key = "messages.strided.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                         \
            .term = "messages.strided", .power = PTO_POWER_GPU_COPY,                                          \
            .what = "each row of a strided message but the first, besides its bytes")                         \
+    MEMBER(VALUE, latency_s, [PTO_SPACE_COUNT],                                                              \
+           .key = "messages.latency.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                         \
+           .term = "messages.latency",                                                                       \
+           .what = "of an off-node message's start, what passes between its ends and occupies neither")      \
     MEMBER(VALUE, both_ways, [PTO_SPACE_COUNT],                                                              \
            .key = "messages.both_ways.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_RATIO,                   \
            .term = "messages.both_ways", .power = PTO_POWER_GPU_COPY,                                        \

@@ -40,6 +40,27 @@ pto_actors_t pto_actors_of(const pto_plan_t *plan) {
     return pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
 }
 
+/* Whether the step is a message between nodes that not all members of its group take part in. */
+static bool is_lopsided(const pto_plan_t *plan, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(plan, step->group);
+    bool all = is_constant(step->who_first) && is_constant(step->who_until) &&
+               is_constant(step->who_stride) && step->who_first.constant == 0 &&
+               step->who_until.constant == group->size && step->who_stride.constant == 1;
+    return pto_step_is_message(step) && !pto_group_is_on_node(group->kind) && (group->fold != 0 || !all);
+}
+
+/* Where a latency is known apart, processes of which some only send or only receive come to their next stage
+ * at different times, which no class shows. Where all do both, they wait for each other. */
+bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine) {
+    if (!pto_latency_known(machine) || plan->request.layout.nodes == 1 ||
+        pto_layout_rank_count(&plan->request.layout) > PTO_PRICE_LATENCY_RANKS_MAX)
+        return false;
+    bool lopsided = false;
+    for (int i = 0; i < plan->steps.count && !lopsided; i++)
+        lopsided = is_lopsided(plan, pto_plan_step(plan, i));
+    return lopsided && pto_plan_size(plan).messages <= PTO_PRICE_LATENCY_MESSAGES_MAX;
+}
+
 /* --- classes ------------------------------------------------------------------------------------------ */
 
 static bool depends_on_core(const pto_step_t *step) {
@@ -173,6 +194,22 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
 
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
     if (!pto_ledger_follow(ledger, from, pricing->explain))
+        pricing->out_of_memory = true;
+}
+
+bool pto_latency_known(const pto_machine_t *machine) {
+    return pto_param_known(&machine->latency_s[PTO_SPACE_CPU]) ||
+           pto_param_known(&machine->latency_s[PTO_SPACE_GPU]);
+}
+
+void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
+    const pto_param_t *latency = &pricing->machine->latency_s[space];
+    pto_charge_t early;
+    if (!pto_param_known(latency))
+        return;
+    pto_charge_begin(&early, pricing->stage->name, pricing->explain ? &pricing->terms[3] : NULL);
+    pto_charge_param(&early, latency, space, -1);
+    if (!pto_ledger_add(&pricing->ledger[actor], &early, early.other))
         pricing->out_of_memory = true;
 }
 

@@ -21,6 +21,41 @@ static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
 }
 
+/* The messages between nodes that a process sends or receives in a step. */
+static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
+    int64_t node = pricing->actor[action.rank].place.node;
+    int64_t peers = pto_step_peer_count(pricing->plan, &action), count = 0;
+    messages_t messages = messages_of(pricing->plan, &action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(pricing->plan, j, &action) && pricing->actor[action.peer_rank].place.node != node &&
+            (action.step->send_empty || message_bytes(&messages, &action) > 0))
+            count++;
+    return count;
+}
+
+/* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
+ * their latency. */
+bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    if (pricing->kind != PTO_ACTORS_RANKS || pricing->in_lanes || !pto_latency_known(pricing->machine))
+        return false;
+    int64_t sends = 0, messages = 0;
+    pto_space_t space = PTO_SPACE_CPU;
+    for (int i = 0; i < stage->step_count && sends < 2; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        if (!pto_step_is_message(step) || !pto_actor_acts(pricing, step, actor, k, &action))
+            continue;
+        int64_t count = messages_off_node(pricing, action);
+        if (messages == 0 && count > 0)
+            space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
+        messages += count;
+        sends += step->kind == PTO_STEP_SEND ? count : 0;
+    }
+    if (messages > 0 && sends < 2)
+        pto_pricing_begin_early(pricing, actor, space);
+    return messages > 0 && sends < 2;
+}
+
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actor[action->rank].place.node;
     int64_t peers = pto_step_peer_count(pricing->plan, action);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "price/traffic.h"
+
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms) {
@@ -395,8 +397,8 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each) {
     pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
-    pto_outflow_add_from(outflow, space, step->peers.kind, pto_plan_request(plan)->layout.nodes, messages,
-                         bytes_each);
+    pto_outflow_add_from(outflow, space, step->peers.kind, pto_step_is_in_one_order(plan, step),
+                         pto_plan_request(plan)->layout.nodes, messages, bytes_each);
 }
 
 /* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
@@ -408,7 +410,7 @@ static void find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         const pto_param_t *per_byte = &machine->injection_s_per_byte[space];
         const pto_param_t *per_message = &machine->injection_s_per_message[space];
-        bytes = pto_time_add(bytes, pto_time_of(per_byte, outflow->bytes[space]));
+        bytes = pto_time_add(bytes, pto_time_of(per_byte, outflow->bytes[space] + outflow->waited[space]));
         contended = pto_time_add(contended, pto_time_of(per_byte, outflow->contended[space]));
         messages = pto_time_add(messages, pto_time_of(per_message, outflow->messages[space]));
     }
@@ -468,7 +470,8 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto
     terms->entry_count = kept;
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         pto_space_t space = (pto_space_t)i;
-        enter_limit(charge, &machine->injection_s_per_byte[space], space, outflow->bytes[space]);
+        enter_limit(charge, &machine->injection_s_per_byte[space], space,
+                    outflow->bytes[space] + outflow->waited[space]);
         if (bound == BOUND_RATE)
             enter_limit(charge, &machine->injection_s_per_message[space], space, outflow->messages[space]);
         enter_limit(charge, &machine->contention, space,

@@ -38,16 +38,20 @@ typedef struct {
     pto_time_t most_on_node;            /* of a class, that of the member for which it is most */
     pto_time_t within[PTO_SPACE_COUNT]; /* on_node by the messages' memory */
     pto_time_t off_node;
+    int64_t off_node_count;      /* of a stage of messages alone */
     bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
     pto_time_t other;
 } pto_charge_t;
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
- * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). */
+ * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). Where all nodes
+ * post their messages in one order, `waited` has these, too: the last node receives nothing before all others
+ * have sent to those before it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
     double contended[PTO_SPACE_COUNT];
+    double waited[PTO_SPACE_COUNT];
     /* What its limits make of these, once it has been asked for. */
     bool limits_known;
     pto_time_t bytes_limit;
@@ -58,14 +62,18 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-/* The same where the step's space and peers and the plan's nodes are known. */
+/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known. */
 static inline void pto_outflow_add_from(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
-                                        int64_t nodes, double messages, double bytes_each) {
+                                        bool in_one_order, int64_t nodes, double messages,
+                                        double bytes_each) {
     outflow->limits_known = false;
     outflow->messages[space] += messages;
     outflow->bytes[space] += messages * bytes_each;
-    if (nodes > 2 && peers != PTO_PEERS_XOR)
-        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+    if (nodes > 2 && peers != PTO_PEERS_XOR) {
+        double contended = messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+        outflow->contended[space] += contended;
+        outflow->waited[space] += in_one_order ? contended : 0;
+    }
 }
 
 /* How long these hold the node's NICs, at the limits that the machine knows. Contention at receivers is no

@@ -21,14 +21,22 @@ static bool is_plain(const pto_pricing_t *pricing) {
            pto_messages_are_apart(pricing->machine, &pto_plan_request(pricing->plan)->layout);
 }
 
+static pto_space_t space_of(const pto_pricing_t *pricing, const pto_step_t *step) {
+    return pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
+}
+
+/* Messages of two memories may have two latencies, which price.c tells apart. */
 bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     if (!is_plain(pricing) || stage->order != PTO_ORDER_AT_ONCE || stage->step_count == 0)
         return false;
+    const pto_step_t *first = pto_plan_step(pricing->plan, stage->step_first);
+    bool latency = pto_latency_known(pricing->machine);
+    pto_space_t space = pto_step_is_message(first) ? space_of(pricing, first) : PTO_SPACE_CPU;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_peers_kind_t peers = step->peers.kind;
         bool counted = peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR || peers == PTO_PEERS_INDEX;
-        if (!pto_step_is_message(step) || !counted)
+        if (!pto_step_is_message(step) || !counted || (latency && space_of(pricing, step) != space))
             return false;
     }
     return pto_plan_request(pricing->plan)->collective != PTO_COLLECTIVE_HALO;
@@ -47,6 +55,7 @@ typedef struct {
     pto_space_t space;
     int64_t per_index;                        /* ranks from one member to the next; 0: it varies */
     bool by_core;                             /* whether who acts, or with whom, depends on the core */
+    bool in_one_order;                        /* all processes send to one after the other, at once */
     int64_t who_first, who_stride, who_until; /* in this round; not by core */
     int64_t peer_first, peer_stride, peer_count;
     bool of_pairs;  /* the bytes are a pair's in the table, or a share of them */
@@ -95,7 +104,8 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
                            .step = step,
                            .group = pto_plan_group(plan, step->group),
                            .slice = pto_message_slice(step),
-                           .by_core = depends_on_core(step)};
+                           .by_core = depends_on_core(step),
+                           .in_one_order = pto_step_is_in_one_order(plan, step)};
     find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);
     messages.space = messages.buffer->space;
@@ -220,6 +230,7 @@ static void charge_message(const messages_t *messages, pto_level_t level, int64_
     charge->moved[level] = true;
     charge->alpha.s += alpha;
     if (level == PTO_LEVEL_OFF_NODE) {
+        charge->off_node_count++;
         charge->off_node_alpha.s += alpha;
         charge->off_node.s += beta;
     } else {
@@ -243,8 +254,8 @@ static bool to_peer(const messages_t *messages, int64_t value, int64_t first_ran
     return action->peer != action->me;
 }
 
-/* Charge all messages of one process in one step, at its own end. `last` is the latest of the processes that
- * it receives from, if that is later than itself. */
+/* Charge all messages of one process in one step, at its own end. `last` becomes the latest of the processes
+ * that it receives from. */
 static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *messages, pto_action_t *action,
                                    pto_charge_t *charge, pto_outflow_t *outflow, const pto_ledger_t **last) {
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
@@ -273,10 +284,11 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
                                        pricing->err); /* refused */
         charge_message(messages, level, bytes, charge, &explained);
         const pto_ledger_t *peer = &pricing->before[action->peer_rank];
-        if (last && peer->time.s > (*last)->time.s)
+        if (last && (!*last || peer->time.s > (*last)->time.s))
             *last = peer;
         if (outflow && level == PTO_LEVEL_OFF_NODE)
-            pto_outflow_add_from(outflow, messages->space, step->peers.kind, layout->nodes, 1, (double)bytes);
+            pto_outflow_add_from(outflow, messages->space, step->peers.kind, messages->in_one_order, layout->nodes, 1,
+                                 (double)bytes);
     }
     enter_all(messages, &explained, charge);
     return PTO_OK;
@@ -287,6 +299,7 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
 typedef struct {
     messages_t *messages; /* of each step */
     int step_count;
+    pto_space_t space; /* of the first step's */
     int64_t k;
     int64_t core_first; /* the cores that act */
     int64_t core_until;
@@ -310,10 +323,10 @@ static bool acts(const pto_pricing_t *pricing, const messages_t *messages, int64
     return me >= 0;
 }
 
-/* Charge the sends, or the receives, of one process. */
+/* Charge the sends, or the receives, of one process, and find the latest that it receives from. */
 static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
-                                 pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow) {
-    const pto_ledger_t *mine = &pricing->ledger[actor], *last = mine;
+                                 pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow,
+                                 const pto_ledger_t **last) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         messages_t *messages = &stage->messages[i];
@@ -325,18 +338,15 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
         if (!acts(pricing, messages, actor, stage->k, &action))
             continue;
         pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        status =
-            charge_process(pricing, messages, &action, charge, outflow, kind == PTO_STEP_RECV ? &last : NULL);
+        status = charge_process(pricing, messages, &action, charge, outflow, last);
     }
-    if (last != mine)
-        pto_pricing_follow(pricing, &pricing->ledger[actor], last);
     return status;
 }
 
 static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_charge_begin(&stage->out[actor], stage->name, NULL);
-    return charge_steps(pricing, stage, actor, PTO_STEP_SEND, &stage->out[actor], outflow);
+    return charge_steps(pricing, stage, actor, PTO_STEP_SEND, &stage->out[actor], outflow, NULL);
 }
 
 /* Once it is known what each node sends, which may limit all of its messages. An explanation keeps none of
@@ -344,21 +354,31 @@ static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, in
 static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_charge_t in, *out = &stage->out[actor];
+    pto_ledger_t *mine = &pricing->ledger[actor];
+    const pto_ledger_t *before = &pricing->before[actor], *last = NULL;
     pto_status_t status = PTO_OK;
     if (pricing->explain) {
         pto_charge_begin(out, stage->name, &pricing->terms[0]);
-        status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL);
+        status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL, NULL);
     }
     pto_charge_begin(&in, stage->name, pricing->explain ? &pricing->terms[1] : NULL);
     if (status == PTO_OK)
-        status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, &in, NULL);
+        status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, &in, NULL, &last);
+    bool early = out->off_node_count < 2 && out->off_node_count + in.off_node_count > 0 &&
+                 pto_latency_known(pricing->machine);
+    if (early)
+        pto_pricing_begin_early(pricing, actor, stage->space);
+    if (last)
+        pto_pricing_follow(pricing, mine, last);
     pto_time_t out_time = pto_charge_time(out, pricing->machine, outflow);
     pto_time_t in_time = pto_charge_time(&in, pricing->machine, outflow);
     pto_charge_t *longer = in_time.s > out_time.s ? &in : out;
     pto_charge_settle(longer, pricing->machine, outflow);
     pto_occupied_messages(pricing, actor, out_time, in_time);
-    if (!pto_ledger_add(&pricing->ledger[actor], longer, pto_time_max(out_time, in_time)))
+    if (!pto_ledger_add(mine, longer, pto_time_max(out_time, in_time)))
         pricing->out_of_memory = true;
+    if (early)
+        pto_pricing_follow(pricing, mine, before);
     return status;
 }
 
@@ -378,7 +398,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
                      .k = k,
                      .core_first = pricing->actors_per_gpu,
                      .name = plan_stage->name,
-                     .out = malloc((size_t)pricing->actor_count * sizeof *stage.out)};
+                     .out = calloc((size_t)pricing->actor_count, sizeof *stage.out)};
     pto_status_t status = PTO_OK;
     pto_pricing_remember(pricing, pricing->before);
     for (int64_t node = 0; node < pricing->node_count; node++)
@@ -388,6 +408,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
         messages[i] = messages_of(pricing, step, k);
+        stage.space = i == 0 ? messages[i].space : stage.space;
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
     }

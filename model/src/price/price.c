@@ -283,7 +283,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false;
+    bool begun = false, early = pto_rank_begins_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -311,6 +311,8 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         settle_costs(pricing, actor, &costs);
     else
         pto_lane_ended(pricing, actor);
+    if (early)
+        pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[actor]);
     return PTO_OK;
 }
 
@@ -581,6 +583,8 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
         pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);
         return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : fits;
     }
+    if (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))
+        kind = PTO_ACTORS_RANKS;
     if (kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);

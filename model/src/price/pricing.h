@@ -246,6 +246,10 @@ void pto_raises_fini(pto_pricing_t *pricing);
 /* What the actors of a plan have to be. */
 pto_actors_t pto_actors_of(const pto_plan_t *plan);
 
+/* Whether processes differ in what the latency of messages means to them, and are few enough to be priced one
+ * by one: PTO_ACTORS_RANKS then. */
+bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
+
 /* Fill in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
 
@@ -261,6 +265,16 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
 
 /* Advance `ledger` to the time of `from`, if that is later. */
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
+/* Where the latency of messages is known: an actor whose stage has messages between nodes, of which it sends
+ * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
+ * receives from did. A message then takes its whole cost from when its sender began, and occupies its ends
+ * without the latency. Of several that a process sends, the last arrives when all have been paid for, and no
+ * receiver knows that it is the last: there the sender stands for it. Call this before the actor follows
+ * anyone; and when the stage has been added, let the actor follow itself as it was before, in case the
+ * latency is longer. */
+void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space);
+bool pto_latency_known(const pto_machine_t *machine);
+
 /* Copy the current ledgers. */
 void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
@@ -326,6 +340,8 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *stage
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
+/* pto_pricing_begin_early, where a process's messages of a stage allow it; whether they do. */
+bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                       pto_busiest_links_t *busiest);
 

@@ -357,6 +357,20 @@ bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k
     return false;
 }
 
+static bool are_all(const pto_expr_t *first, const pto_expr_t *stride, const pto_expr_t *until,
+                    int64_t count) {
+    return pto_expr_at(first, 0, 0, 0) == 0 && pto_expr_at(stride, 0, 0, 0) == 1 &&
+           pto_expr_at(until, 0, 0, 0) == count;
+}
+
+bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_peers_t *peers = &step->peers;
+    return peers->kind == PTO_PEERS_INDEX && group->size > 1 && group->fold == 0 &&
+           are_all(&peers->first, &peers->stride, &peers->until, group->size) &&
+           are_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
+}
+
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
     set_t set = {pto_expr_at(&peers->first, k, core, 0), 1, 0};
@@ -388,6 +402,8 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
         return;
     if (pto_group_is_on_gpu(group->kind)) {
         count_on_gpu(step, set, core, traffic);
+    } else if (pto_step_is_in_one_order(plan, step)) {
+        count_shifts(layout, group, (set_t){1, 1, group->size}, 1, traffic);
     } else if (peers->kind == PTO_PEERS_INDEX) {
         count_indices(layout, group, who, set, traffic);
     } else if (peers->kind == PTO_PEERS_TORUS) {

@@ -98,13 +98,16 @@ const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t
 
 /* --- links of nodes ------------------------------------------------------------------------------------- */
 
-/* Price's limit on a node's sends, which grows in proportion to the bytes. */
+/* Price's limit on a node's sends, which grows in proportion to the bytes. What waits because all nodes send
+ * to the same one is simulated. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
     pto_outflow_t outflow = {0};
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        outflow.waited[space] = 0;
     return pto_charge_time(&charge, sim->machine, &outflow).s;
 }
 

@@ -77,6 +77,19 @@ void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds) {
     }
 }
 
+/* What passes between the ends of a message occupies neither: its sender is done earlier, and of its receiver
+ * only what has not passed since the message left. Later messages in flight pay their gap, without it. */
+static double latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                              const pto_message_t *message, double alpha_s) {
+    const pto_param_t *latency = &sim->machine->latency_s[message->space];
+    bool sends = side == &proc->out;
+    if (!pto_param_known(latency) || message->level != PTO_LEVEL_OFF_NODE || proc->at->walk.lanes >= 0 ||
+        side->moved & 1u << PTO_LEVEL_OFF_NODE)
+        return 0;
+    double passed_s = sends ? latency->value : fmin(sim->now_s - message->start_s, latency->value);
+    return fmin(passed_s, alpha_s);
+}
+
 /* Assign a message to a side, and find its cost there. */
 static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t number) {
     const pto_proc_t *proc = &sim->proc[rank];
@@ -86,7 +99,7 @@ static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t
                               ->cost;
     side->message = number;
     side->start_s = sim->now_s;
-    side->alpha_s = cost.alpha_s;
+    side->alpha_s = cost.alpha_s - latency_apart_s(sim, proc, side, message, cost.alpha_s);
     side->bytes_s = cost.bytes_s;
     side->moved |= (uint8_t)(1u << message->level);
     share_both_ways(sim, rank, side, side == &proc->out, cost.alone_s);
@@ -284,8 +297,8 @@ static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
 static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_message_t *message = pto_message_at(&sim->pool, number);
-    start_side(sim, rank, &proc->out, number);
     message->start_s = sim->now_s;
+    start_side(sim, rank, &proc->out, number);
     message->waits = false;
     proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
     proc->out.through_s[1] = sim->now_s;

@@ -1,0 +1,41 @@
+/* Linear exchange in which every process posts its messages in the order of the receivers' ranks: Open MPI's
+ * basic linear alltoallv (ompi_coll_base_alltoallv_intra_basic_linear at v4.1.4). All processes then send to
+ * process 0 first, whose link they share, while the others receive nothing; `linear` begins with the next
+ * process, so that every link has work from the start. Where a library's processes have bytes for their own
+ * destinations only, these begin at different ones, as in `linear`. */
+#include "algorithms.h"
+
+extern const pto_algorithm_t pto_algorithm_linear;
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    if (exchange->cyclic_count > 1) {
+        pto_algorithm_linear.build(builder, exchange);
+        return;
+    }
+    pto_peers_t all = {.kind = PTO_PEERS_INDEX,
+                       .first = pto_constant(0),
+                       .stride = pto_constant(1),
+                       .until = pto_constant(exchange->n)};
+    bool send_empty = pto_builder_request(builder)->by_library &&
+                      pto_collective_is_by_pair(pto_builder_request(builder)->collective);
+    pto_build_own_block(builder, exchange);
+    pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = all;
+    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
+    send.send_empty = send_empty;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.peers = all;
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
+    recv.send_empty = send_empty;
+    pto_build_step(builder, recv);
+}
+
+const pto_algorithm_t pto_algorithm_linear_by_rank = {
+    .name = "linear_by_rank",
+    .summary = "the same, posted by rank: all processes send to process 0 first",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .only_named = true,
+    .build = build,
+};
