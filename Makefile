@@ -328,6 +328,14 @@ $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+# These two need MPI's headers only.
+$(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
+		$(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
 $(BUILD)/tests/relay: $(call object,tests/cluster/relay.c) $(LINK_STAMP)
