@@ -448,7 +448,7 @@ golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; re
 # first. Alone are those that fit what they measure, and MPICH's, whose processes never yield their cores.
 MPI_JOBS ?= 2
 MPI_ALONE := $(patsubst %,tests/mpi/test_%.sh,gpu_suite host_data mpich export_mpich)
-MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults)
+MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults validate)
 MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
 	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_ALONE)
