@@ -328,6 +328,11 @@ $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+# With a clock of the test's own.
+$(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(MPI_LDLIBS))
+
 # These two need MPI's headers only.
 $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
