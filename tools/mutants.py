@@ -316,10 +316,12 @@ def is_data(path, number):
     def indent(line):
         return len(line) - len(line.lstrip())
 
-    at = number
-    while at > 0 and (not text[at].strip() or indent(text[at]) >= indent(text[number])):
-        at -= 1
-    return " = {" in text[at] or "enum {" in text[at]
+    at, outer = number, text[number]
+    while at > 0 and (at == number or outer.strip().startswith(("{", "."))):
+        while at > 0 and (not text[at].strip() or indent(text[at]) >= indent(outer)):
+            at -= 1
+        outer = text[at]
+    return " = {" in outer or "enum {" in outer
 
 
 def passes(test, tree):
