@@ -1,6 +1,9 @@
 /* What portolan-calibrate's benchmarks time, by a device whose every call takes a known time on a clock of
  * the test's own: a trial of n iterations takes n times the calls of one, nothing else, within the memory
- * that it has allocated. Of benchmarks that one process can run. Needs no mpirun. */
+ * that it has allocated.
+ *
+ *   test_benches               those of one process
+ *   mpirun -n 2 test_benches   those of two, with a GPU each */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +26,12 @@ enum {
     LAUNCH = 23,
     GRAPH = 37,
     RECORD = 41,
-    POLL = 67
+    POLL = 67,
+    OPEN = 71,
+    ALLOCATE = 73,
+    EXPORT = 79,
+    STAGE = 83,
+    MOVE = 29
 };
 
 /* --- the clock -------------------------------------------------------------------------------------------
@@ -47,42 +55,66 @@ enum { PIECES_MAX = 64 };
 static struct {
     char *at;
     size_t bytes;
+    bool on_device;
 } pieces[PIECES_MAX];
 static int piece_count;
 static const pto_device_t *host;
 static int polls; /* since an event was recorded */
 
-static pto_status_t take(size_t bytes, void **memory, pto_error_t *err) {
-    (void)err;
+static pto_status_t take(size_t bytes, bool on_device, void **memory, pto_error_t *err) {
     assert_true(piece_count < PIECES_MAX);
-    *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096 + 4096);
-    assert_non_null(*memory);
+    clock_s += on_device ? ALLOCATE : STAGE;
+    pto_status_t status = (on_device ? host->allocate : host->allocate_staging)(bytes, memory, err);
     pieces[piece_count].at = *memory;
+    pieces[piece_count].on_device = on_device;
     pieces[piece_count++].bytes = bytes;
+    return status;
+}
+
+static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
+    return take(bytes, true, memory, err);
+}
+
+static pto_status_t allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
+    return take(bytes, false, memory, err);
+}
+
+static pto_status_t give_back(void *memory, bool on_device, pto_error_t *err) {
+    for (int i = 0; i < piece_count && memory; i++)
+        if (pieces[i].at == memory) {
+            assert_int_equal(pieces[i].on_device, on_device);
+            pieces[i] = pieces[--piece_count];
+            return (on_device ? host->release : host->release_staging)(memory, err);
+        }
+    assert_null(memory); /* nothing else is released */
     return PTO_OK;
 }
 
-static pto_status_t give_back(void *memory, pto_error_t *err) {
-    (void)err;
-    for (int i = 0; i < piece_count; i++)
-        if (pieces[i].at == memory) {
-            free(memory);
-            pieces[i] = pieces[--piece_count];
-            return PTO_OK;
-        }
-    fail_msg("memory is released that was not allocated");
-    return PTO_ERR_IO;
+static pto_status_t release(void *memory, pto_error_t *err) { return give_back(memory, true, err); }
+
+static pto_status_t release_staging(void *memory, pto_error_t *err) { return give_back(memory, false, err); }
+
+static pto_status_t export_memory(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
+    clock_s += EXPORT;
+    return host->export_memory(memory, handle, err);
 }
 
-/* Whether rows are in memory of the device's; pageable memory is not known here. */
-static void must_hold(const char *at, size_t bytes, size_t rows, size_t pitch, bool must) {
+static pto_status_t open_memory(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
+    clock_s += OPEN;
+    return host->open_memory(handle, memory, err);
+}
+
+/* Rows must be within memory of the device's; pageable memory, and others', are not known here. Returns
+ * whether it is the GPU's. */
+static bool must_hold(const char *at, size_t bytes, size_t rows, size_t pitch, bool must) {
     size_t all = (rows - 1) * pitch + bytes;
     for (int i = 0; i < piece_count; i++)
         if (at >= pieces[i].at && at < pieces[i].at + pieces[i].bytes) {
             assert_true(at + all <= pieces[i].at + pieces[i].bytes);
-            return;
+            return pieces[i].on_device;
         }
     assert_false(must);
+    return false;
 }
 
 static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
@@ -92,12 +124,14 @@ static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err)
 }
 
 static size_t moved_bytes;
+static int copies_in; /* from elsewhere to the GPU's memory */
 
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
     (void)stream;
     (void)err;
-    must_hold(move->target, move->bytes, move->rows, move->target_pitch_bytes, false);
-    must_hold(move->source, move->bytes, move->rows, move->source_pitch_bytes, false);
+    bool to = must_hold(move->target, move->bytes, move->rows, move->target_pitch_bytes, false);
+    bool from = must_hold(move->source, move->bytes, move->rows, move->source_pitch_bytes, false);
+    copies_in += to && !from;
     assert_true(move->rows == 1 ||
                 (move->target_pitch_bytes >= move->bytes && move->source_pitch_bytes >= move->bytes));
     assert_ptr_not_equal(move->target, move->source);
@@ -159,6 +193,19 @@ static pto_status_t launch_empty(void *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* One of the two is the other process's. */
+static pto_status_t move_by_kernel(void *target, const void *source, size_t count, int width, int stride,
+                                   int blocks, void *stream, pto_error_t *err) {
+    (void)stream;
+    (void)err;
+    bool to = must_hold(target, count * (size_t)(width * stride), 1, 0, false);
+    bool from = must_hold(source, count * (size_t)width, 1, 0, false);
+    assert_true(to != from && blocks > 0);
+    moved_bytes += count * (size_t)width;
+    clock_s += MOVE;
+    return PTO_OK;
+}
+
 static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
     (void)stream;
     (void)err;
@@ -188,21 +235,30 @@ static pto_status_t event_poll(void *event, bool *finished, pto_error_t *err) {
 static pto_device_t timed;
 static pto_device_bench_t timed_bench;
 
-/* The first of two GPUs of one process. */
+static int rank, size;
+
+/* Each process has a GPU; one process has all. */
 static void make_job(int devices, job_t *job) {
-    static process_t process;
-    process = (process_t){.bus = "0"};
-    *job = (job_t){.world = MPI_COMM_SELF, .size = 1, .process = &process, .node_count = 1};
+    static process_t process[2];
+    *job = (job_t){.world = MPI_COMM_WORLD, .rank = rank, .size = size, .process = process, .node_count = 1};
+    for (int i = 0; i < size; i++) {
+        process[i] = (process_t){.node_rank = i, .device = i};
+        snprintf(process[i].bus, sizeof process[i].bus, "%d", i);
+    }
     job->sockets = 1;
     job->cores = 1;
     job->device_count = devices;
     job->gpu_blocks = 4;
-    job->reach[0][1] = job->reach[1][0] = true;
+    job->reach[0][0] = job->reach[1][1] = job->reach[0][1] = job->reach[1][0] = true;
     assert_int_equal(pto_device_find("host", &host, NULL), PTO_OK);
     timed = *host;
     timed_bench = *host->bench;
-    timed.allocate = timed.allocate_staging = take;
-    timed.release = timed.release_staging = give_back;
+    timed.allocate = allocate;
+    timed.allocate_staging = allocate_staging;
+    timed.release = release;
+    timed.release_staging = release_staging;
+    timed.export_memory = export_memory;
+    timed.open_memory = open_memory;
     timed.copy = copy;
     timed.finish = finish;
     timed.reduce = reduce;
@@ -211,12 +267,13 @@ static void make_job(int devices, job_t *job) {
     timed.event_poll = event_poll;
     timed_bench.fill = fill;
     timed_bench.copy_by = copy_by;
+    timed_bench.move = move_by_kernel;
     timed_bench.launch_empty = launch_empty;
     timed_bench.graph_launch = graph_launch;
     timed.bench = &timed_bench;
     gpu.device = &timed;
     gpu.bench = &timed_bench;
-    gpu_select(0);
+    gpu_select(rank);
 }
 
 /* --- what a trial takes ----------------------------------------------------------------------------------
@@ -228,6 +285,14 @@ static bool begins(const char *text, const char *with) { return strncmp(text, wi
 static double iteration_s(const case_t *what, int64_t bytes) {
     const char *name = what->benchmark;
     bool on_gpu = what->buffers == PTO_SPACE_GPU;
+    if (begins(name, "remote_load") || (begins(name, "remote_store") && !begins(name, "remote_store_all")))
+        return rank == 0 ? MOVE + FINISH : 0;
+    if (begins(name, "memcpy_peer"))
+        return rank == 0 ? COPY + 1 + FINISH : 0;
+    if (strcmp(name, "setup_open") == 0)
+        return rank == 0 ? 0 : OPEN;
+    if (strcmp(name, "setup_allocate") == 0)
+        return on_gpu ? ALLOCATE + EXPORT : STAGE;
     if (begins(name, "memcpy_method_default") || begins(name, "memcpy_method_explicit") ||
         begins(name, "memcpy_method_query"))
         return COPY_BY;
@@ -264,40 +329,68 @@ static double iteration_s(const case_t *what, int64_t bytes) {
 static int64_t iteration_bytes(const case_t *what, int64_t bytes) {
     if (begins(what->benchmark, "memcpy_queued"))
         return bytes * what->messages;
-    return !what->sized || iteration_s(what, bytes) == 0 ? -1 : bytes;
+    bool moves = what->sized && iteration_s(what, bytes) > 0 && !begins(what->benchmark, "setup");
+    return moves ? bytes : -1;
 }
 
-static void check_case(const benchmark_t *benchmark, const job_t *job, const case_t *what) {
-    int64_t bytes = what->least_bytes > 64 ? what->least_bytes : 64;
-    work_t work = {.job = job, .what = what, .comm = MPI_COMM_SELF, .most_bytes = bytes};
-    work.together = together_create(MPI_COMM_SELF);
-    void *state = benchmark->open ? benchmark->open(&work) : &work;
+/* Copies to the GPU in an iteration; below 0: it is not known here. In a duplex, every second process reads.
+ */
+static int iteration_copies_in(const case_t *what) {
+    const char *name = what->benchmark;
+    if (!begins(name, "memcpy_shared") && !begins(name, "memcpy_queued"))
+        return -1;
+    if (begins(name, "memcpy_shared_duplex"))
+        return rank == 0;
+    return strstr(name, "h2d") ? what->messages : 0;
+}
+
+static void check_trials(const benchmark_t *benchmark, const case_t *what, void *state, int64_t bytes) {
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
         moved_bytes = 0;
+        copies_in = 0;
         double got = benchmark->trial(state, bytes, iterations);
         if (fabs(got - expected) > 1e-3)
             fail_msg("%s: %d iterations take %.9g, not %.9g", what->benchmark, iterations, got, expected);
         if (iteration_bytes(what, bytes) >= 0)
             assert_int_equal(moved_bytes, iterations * iteration_bytes(what, bytes));
+        if (iteration_copies_in(what) >= 0)
+            assert_int_equal(copies_in, iterations * iteration_copies_in(what));
     }
+}
+
+/* With this process among its members. */
+static void check_case(const benchmark_t *benchmark, const job_t *job, const case_t *what, int me) {
+    int64_t bytes = what->least_bytes > 64 ? what->least_bytes : 64;
+    MPI_Comm comm;
+    MPI_Comm_split(what->member_count > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF, 0, me, &comm);
+    work_t work = {.job = job, .what = what, .comm = comm, .me = me, .most_bytes = bytes};
+    work.together = together_create(comm);
+    void *state = benchmark->open ? benchmark->open(&work) : &work;
+    check_trials(benchmark, what, state, bytes);
     if (benchmark->close)
         benchmark->close(state);
     together_destroy(work.together);
+    MPI_Comm_free(&comm);
     assert_int_equal(piece_count, 0); /* it leaves nothing */
 }
 
-/* The cases of one process; returns how many. */
-static int check_benchmark(const benchmark_t *benchmark, int devices) {
+/* The cases of all processes; returns how many. */
+static int check_benchmark(const char *name, int devices) {
     job_t job;
     case_list_t list = {0};
+    const benchmark_t *benchmark = NULL;
     int checked = 0;
     make_job(devices, &job);
+    for (int i = 0; i < benchmark_count; i++)
+        if (strcmp(benchmark_registry[i]->name, name) == 0)
+            benchmark = benchmark_registry[i];
+    assert_non_null(benchmark);
     benchmark->list(&job, &list);
     for (int i = 0; i < list.case_count; i++)
-        if (list.cases[i].member_count == 1 && iteration_s(&list.cases[i], 64) >= 0) {
-            assert_int_equal(list.cases[i].member[0], 0);
-            check_case(benchmark, &job, &list.cases[i]);
+        if (list.cases[i].member_count == size && iteration_s(&list.cases[i], 64) >= 0) {
+            assert_int_equal(list.cases[i].member[rank], rank);
+            check_case(benchmark, &job, &list.cases[i], rank);
             checked++;
         }
     case_list_fini(&list);
@@ -317,16 +410,27 @@ static void a_trial_takes_its_iterations_calls(void **state) {
         {"kernel_queued", 1, 1},   {"graph_launch", 1, 1},   {"event", 1, 3},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        for (int i = 0; i < benchmark_count; i++)
-            if (strcmp(benchmark_registry[i]->name, known[k].name) == 0)
-                assert_int_equal(check_benchmark(benchmark_registry[i], known[k].devices), known[k].cases);
+        assert_int_equal(check_benchmark(known[k].name, known[k].devices), known[k].cases);
+}
+
+static void a_trial_of_two_processes_takes_its_calls(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int cases;
+    } known[] = {
+        {"memcpy_peer", 1},
+        {"memcpy_shared", 6},
+        {"remote", 28}, /* 1 block and 4, of 7 kinds, with and without bytes */
+        {"setup", 3},   /* to open, and to allocate in either memory */
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        assert_int_equal(check_benchmark(known[k].name, 2), known[k].cases);
 }
 
 static void reductions_of_many_inputs_take_one_call(void **state) {
     (void)state;
-    for (int i = 0; i < benchmark_count; i++)
-        if (strcmp(benchmark_registry[i]->name, "reduce_many") == 0)
-            assert_true(check_benchmark(benchmark_registry[i], 1) >= 4);
+    assert_true(check_benchmark("reduce_many", 1) >= 4);
 }
 
 /* The counts that are worth a case: powers of two, these times one and a half, and all. */
@@ -341,13 +445,19 @@ static void counts_grow_by_halves_and_thirds(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest one[] = {
         cmocka_unit_test(a_trial_takes_its_iterations_calls),
         cmocka_unit_test(reductions_of_many_inputs_take_one_call),
         cmocka_unit_test(counts_grow_by_halves_and_thirds),
     };
+    const struct CMUnitTest two[] = {cmocka_unit_test(a_trial_of_two_processes_takes_its_calls)};
     MPI_Init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int failed =
+        size == 1 ? cmocka_run_group_tests(one, NULL, NULL) : cmocka_run_group_tests(two, NULL, NULL);
+    if (failed)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();
     return failed;
 }
