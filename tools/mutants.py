@@ -138,7 +138,7 @@ def all_tests(area):
     for at in range(0, len(names), GOLDENS_AT_ONCE):
         group = names[at : at + GOLDENS_AT_ONCE]
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
-    tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 40 1"))
+    tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
         tests += [Test(command, MPI_PROGRAMS, command) for command in MPI_TESTS[area]]
     return tests
