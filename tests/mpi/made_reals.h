@@ -10,16 +10,16 @@
 
 typedef struct {
     pto_datatype_t datatype;
-    int64_t bytes; /* of a component */
     int parts;     /* of an element */
+    int64_t bytes; /* of a component */
     int digits;    /* binary, of a normal number */
     int least;     /* the exponent of the smallest number above 0 */
 } real_t;
 
 static const real_t real_types[] = {
-    {PTO_DATATYPE_HALF, 2, 1, 11, -24},           {PTO_DATATYPE_BFLOAT16, 2, 1, 8, -133},
-    {PTO_DATATYPE_FLOAT, 4, 1, 24, -149},         {PTO_DATATYPE_DOUBLE, 8, 1, 53, -1074},
-    {PTO_DATATYPE_FLOAT_COMPLEX, 4, 2, 24, -149}, {PTO_DATATYPE_DOUBLE_COMPLEX, 8, 2, 53, -1074},
+    {PTO_DATATYPE_HALF, 1, 2, 11, -24},           {PTO_DATATYPE_BFLOAT16, 1, 2, 8, -133},
+    {PTO_DATATYPE_FLOAT, 1, 4, 24, -149},         {PTO_DATATYPE_DOUBLE, 1, 8, 53, -1074},
+    {PTO_DATATYPE_FLOAT_COMPLEX, 2, 4, 24, -149}, {PTO_DATATYPE_DOUBLE_COMPLEX, 2, 8, 53, -1074},
 };
 static const size_t real_type_count = sizeof real_types / sizeof *real_types;
 

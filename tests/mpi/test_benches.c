@@ -285,6 +285,7 @@ static bool begins(const char *text, const char *with) { return strncmp(text, wi
 static double iteration_s(const case_t *what, int64_t bytes) {
     const char *name = what->benchmark;
     bool on_gpu = what->buffers == PTO_SPACE_GPU;
+    int64_t rows = bytes / what->messages; /* of messages bytes */
     if (begins(name, "remote_load") || (begins(name, "remote_store") && !begins(name, "remote_store_all")))
         return rank == 0 ? MOVE + FINISH : 0;
     if (begins(name, "memcpy_peer"))
@@ -299,7 +300,7 @@ static double iteration_s(const case_t *what, int64_t bytes) {
     if (begins(name, "memcpy_method") || begins(name, "memcpy_h2h") || (begins(name, "reduce") && !on_gpu))
         return 0; /* the CPU's */
     if (begins(name, "memcpy_strided"))
-        return COPY + (double)(bytes / what->messages) + FINISH;
+        return COPY + (double)rows + FINISH;
     if (begins(name, "memcpy_shared_strided"))
         return COPY + 8 + FINISH;
     if (begins(name, "memcpy_queued"))
@@ -385,7 +386,10 @@ static int check_benchmark(const char *name, int devices) {
     for (int i = 0; i < benchmark_count; i++)
         if (strcmp(benchmark_registry[i]->name, name) == 0)
             benchmark = benchmark_registry[i];
-    assert_non_null(benchmark);
+    if (!benchmark) {
+        fail_msg("there is no benchmark %s", name);
+        return 0;
+    }
     benchmark->list(&job, &list);
     for (int i = 0; i < list.case_count; i++)
         if (list.cases[i].member_count == size && iteration_s(&list.cases[i], 64) >= 0) {

@@ -347,7 +347,7 @@ static void divide(search_t *search, int first, int pieces, double cost, int *at
 }
 
 static void check_pieces(made_t *made, int most) {
-    size_at_t size[POINTS_MAX];
+    static size_at_t size[POINTS_MAX];
     int sizes = 0, at[8] = {0};
     for (size_t first = 0, past; first < made->count; first = past, sizes++) {
         for (past = first; past < made->count && made->point[past].bytes == made->point[first].bytes;)
