@@ -42,7 +42,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static double middle_of(const double *value, size_t count) {
-    double sorted[POINTS_MAX];
+    double sorted[POINTS_MAX] = {0};
     memcpy(sorted, value, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_value);
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
@@ -68,7 +68,7 @@ static double grain(double seconds) { return seconds > 5e-8 ? seconds : 5e-8; }
 static void take(const made_t *made, bool cleans, data_t *data) {
     *data = (data_t){0};
     for (size_t first = 0, past; first < made->count; first = past, data->rows++) {
-        double time[POINTS_MAX], away[POINTS_MAX];
+        double time[POINTS_MAX] = {0}, away[POINTS_MAX] = {0};
         for (past = first; past < made->count && made->point[past].bytes == made->point[first].bytes; past++)
             time[past - first] = made->point[past].seconds;
         double middle = middle_of(time, past - first);
@@ -182,7 +182,7 @@ static void check_line(made_t *made, bool cleans) {
     fit_points_t points = points_of(made);
     fit_regression_t got;
     line_t wanted = line_of(made, cleans);
-    double miss[POINTS_MAX];
+    double miss[POINTS_MAX] = {0};
     size_t kept = 0;
     assert_int_equal(fit_postal(&points, false, &got, NULL), PTO_OK);
     assert_true(got.has_interval && got.count == made->count);
@@ -249,7 +249,7 @@ typedef struct {
 } size_at_t;
 
 static size_at_t size_of(const fit_point_t *point, size_t count) {
-    double sorted[POINTS_MAX];
+    double sorted[POINTS_MAX] = {0};
     size_at_t made = {
         .bytes = (double)point->bytes, .count = (double)count, .times = count < 16 ? (int)count : 16};
     for (size_t i = 0; i < count; i++)
