@@ -328,6 +328,23 @@ $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
+# With a clock of the test's own.
+$(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lcmocka -lhwloc $(MPI_LDLIBS))
+
+# These two need MPI's headers only.
+$(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
+		$(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
 $(BUILD)/tests/relay: $(call object,tests/cluster/relay.c) $(LINK_STAMP)
@@ -440,7 +457,7 @@ golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; re
 # first. Alone are those that fit what they measure, and MPICH's, whose processes never yield their cores.
 MPI_JOBS ?= 2
 MPI_ALONE := $(patsubst %,tests/mpi/test_%.sh,gpu_suite host_data mpich export_mpich)
-MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults)
+MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults validate)
 MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
 	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_ALONE)

@@ -397,6 +397,34 @@ static void a_price_with_links_needs_no_more_work_for_more_nodes(void **state) {
     pto_topology_destroy(topology);
 }
 
+/* Each of three GPUs exchanges a block with either other in one kernel. Its own link carries two each way;
+ * the one between the switches, of a quarter of the rate, those of GPU 2. */
+static void accesses_of_a_kernel_share_links(void **state) {
+    (void)state;
+    static const char kernels[] = "remote: {load: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}},"
+                                  " store: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}}}\n"
+                                  "signals: {flag_s: 0, device_s: 0}\nlaunch: {kernel_s: 0}\n"
+                                  "topology:\n  devices: {gpus: 3, sockets: 1}\n  links:\n"
+                                  "    - {between: [socket.0, switch.0], s_per_byte: 1e-17}\n"
+                                  "    - {between: [gpu.0, switch.0], s_per_byte: 1e-9}\n"
+                                  "    - {between: [gpu.1, switch.0], s_per_byte: 1e-9}\n"
+                                  "    - {between: [gpu.2, switch.1], s_per_byte: 1e-9}\n"
+                                  "    - {between: [switch.0, switch.1], s_per_byte: %s}\n";
+    static const struct {
+        const char *between;
+        double units;
+    } row[] = {{"2e-9", 4}, {"4e-9", 8}};
+    for (int i = 0; i < 2; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, kernels, row[i].between);
+        pto_machine_t machine = light_machine(1, 3, text);
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", "direct", 1, 3, 1, UNIT_BYTES);
+        request.layout.gpus_per_socket = 3;
+        assert_near(simulated_s(&request, &machine), row[i].units * UNIT_BYTES * 1e-9, 1e-3, "simulate");
+        pto_machine_fini(&machine);
+    }
+}
+
 static void a_layout_must_fit_the_topology(void **state) {
     (void)state;
     pto_machine_t machine = light_machine(1, 6, two_links);
@@ -490,6 +518,7 @@ int main(void) {
         cmocka_unit_test(copies_share_the_links_to_the_host),
         cmocka_unit_test(one_link_a_gpu_changes_no_digit),
         cmocka_unit_test(a_price_with_links_needs_no_more_work_for_more_nodes),
+        cmocka_unit_test(accesses_of_a_kernel_share_links),
         cmocka_unit_test(a_layout_must_fit_the_topology),
     };
     return cmocka_run_group_tests(tests, read_machines, free_machines);

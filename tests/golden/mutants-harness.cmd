@@ -1,0 +1,1 @@
+python3 -B tests/mutants_harness.py
