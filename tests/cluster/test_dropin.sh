@@ -35,6 +35,7 @@ check "random calls on two nodes" runs -- "$program" random 150 "$seed"
 check "only large ones are taken" takes_none_below 65536
 check "of all sizes, by messages" takes 20 runs -x PORTOLAN_AGREE=messages -- "$program" random 150 "$seed"
 check "by the user's promise" takes 20 runs -x PORTOLAN_ASSUME=device -- "$program" random 150 "$seed"
+check "several threads, where each process acts alone" takes 20 runs -x PORTOLAN_STRATEGY=three_step -- "$program" threads 60 "$seed"
 check "a large allreduce" takes 3 runs -- "$program" repeat 3 262144
 check "what must be left to MPI" runs -x PORTOLAN_AGREE=messages -- "$program" special
 
