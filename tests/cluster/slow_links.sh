@@ -2,11 +2,14 @@
 # What rules.sh and dropin.sh share, behind tests/shell.sh: 4 namespace nodes of one process each whose links are slow
 # enough to decide, a machine file that is measured on two of them, and Open MPI's own algorithm, recognized by the
 # messages that it sends (pml_monitoring against `portolan traffic`).
-# Environment: BUILD (default build); OUT, the folder for the results; RATE, Mbit/s (default 10).
+# Environment: BUILD (default build); OUT, the folder for the results; RATE, Mbit/s (default 10); DELAY, the seconds that
+# a link takes besides (default none: the kernel's buckets; with it `cluster up --delay`, processes sleep while they wait,
+# and messages go without a handshake, as in host_nodes.sh, so that exchanges take their bytes once, and not twice by
+# chance); SAMPLES, the sizes that are measured on two nodes (default 8KiB:256KiB:2).
 needs mpirun
 cluster=tests/cluster/cluster
 $cluster check || exit 77
-: "${OUT:?is the folder for the results}" "${RATE:=10}"
+: "${OUT:?is the folder for the results}" "${RATE:=10}" "${DELAY:=}" "${SAMPLES:=8KiB:256KiB:2}"
 portolan=$build/portolan
 program=$build/tests/test_export
 built "$build/portolan-calibrate" "$portolan" "$program"
@@ -18,15 +21,33 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 machine=$OUT/machine.yaml
 
+links=()
+if [ -n "$DELAY" ]; then
+    built "$build/tests/relay" "$build/tests/sleeper.so"
+    longest=$((8 * 1024 * 1024 + 65536))
+    links=(--mca btl_tcp_flags 1 --mca btl_tcp_eager_limit "$longest" --mca btl_tcp_max_send_size "$longest")
+fi
+up_nodes() {
+    if [ -n "$DELAY" ]; then
+        $cluster up $nodes --delay "$DELAY" --rate "${RATE}mbit"
+    else # a small bucket: no message passes faster than the rate
+        $cluster up $nodes --rate "${RATE}mbit" --burst 3200
+    fi
+}
+
+# PRELOAD: what is preloaded into the processes.
 on_cluster() { # PROCESSES [OPTION...] -- PROGRAM...
     local processes=$1
     shift
-    timeout 120 $cluster run -n "$processes" --ppn 1 --gpus-per-node 1 --bind-to none --oversubscribe --mca btl tcp,self "$@"
+    local preload=${PRELOAD:-}
+    [ -z "$DELAY" ] || preload="$build/tests/sleeper.so${preload:+:$preload}"
+    timeout 120 $cluster run -n "$processes" --ppn 1 --gpus-per-node 1 --bind-to none --oversubscribe --mca btl tcp,self \
+        "${links[@]}" ${preload:+-x "LD_PRELOAD=$preload"} "$@"
 }
 
 # The nodes have no GPU: buffers of all kinds are in host memory, and copies among them take microseconds.
 make_machine() {
-    on_cluster 2 -- "$build/portolan-calibrate" --only ping_pong,copies --bytes 8KiB:256KiB:2 --budget 20 \
+    on_cluster 2 -- "$build/portolan-calibrate" --only ping_pong,copies --bytes "$SAMPLES" --budget 20 \
         --repeats 20 --machine netns --force --out "$OUT/samples.csv"
     "$portolan" fit "$OUT/samples.csv" --node gpus=1,sockets=1,cores=1 --breaks cpu=none --name netns --out "$work/cpu.yaml" --force
     {
@@ -51,7 +72,8 @@ recognize() { # CALL BYTES
     mpirun -n $nodes --oversubscribe --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 \
         --mca pml_monitoring_filename "$work/run" "$program" "$1" "$2" 1 >/dev/null
     awk '$1 == "I" { print $2 "," $3 "," $6 "," $4 }' "$work"/run.*.prof | sort >"$work/own"
-    for algorithm in recursive_doubling ring rabenseifner bruck linear pairwise binomial_near_first binomial; do
+    for algorithm in recursive_doubling ring rabenseifner bruck linear pairwise binomial_near_first binomial \
+        scatter_allgather; do
         "$portolan" traffic $(asked "$1" "$2" $algorithm) --datatype byte 2>/dev/null |
             awk -F, '/^[0-9]/ { print $1 "," $2 "," $6 "," $7 }' | sort >"$work/planned"
         if [ -s "$work/planned" ] && cmp -s "$work/own" "$work/planned"; then echo $algorithm && return; fi
