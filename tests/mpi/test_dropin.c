@@ -11,6 +11,7 @@
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
  *   test_dropin load LIBRARY        eight allreduces of host memory; the last process loads it after four
  *   test_dropin alias               allgathers with one buffer for input and output in process 0
+ *   test_dropin spawn               starts two processes more, and sums with them
  *   test_dropin plans COUNT         an allreduce of host memory of each of so many sizes
  *   test_dropin live COUNT          an allreduce of host memory on each of so many communicators, kept till
  *                                   the end
@@ -612,6 +613,10 @@ int main(int argc, char **argv) {
         run_load(argc > 2 ? argv[2] : "");
     else if (strcmp(what, "alias") == 0)
         run_alias();
+    else if (strcmp(what, "spawn") == 0)
+        run_spawn(argv[0]);
+    else if (strcmp(what, "child") == 0)
+        run_child();
     else if (strcmp(what, "plans") == 0)
         run_plans(count);
     else if (strcmp(what, "live") == 0)

@@ -79,6 +79,9 @@ check "and why a call stays with MPI" has "mpi (buffers in host memory)"
 check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"
 check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -l)" = 11 ]
 
+if ! is_mpich; then
+    check "a program that starts processes" takes 20 under 2 PORTOLAN_ASSUME=device "$program" spawn
+fi
 killed_in_time() { ! started 30 3 env LD_PRELOAD="$library" PORTOLAN_DEVICE=host "$program" killed; }
 started_s=$(date +%s)
 check "a process that is killed ends the job" killed_in_time
