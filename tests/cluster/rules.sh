@@ -19,7 +19,7 @@ strategy_of() { case $1 in allreduce | reduce) echo three_step ;; *) echo cuda_a
 place_of() { echo --procs-per-gpu 1 --strategy "$(strategy_of "$1")"; }
 ruled() { # CALL BYTES
     "$portolan" export --for openmpi-4.1 --machine "$machine" --nodes $nodes --collective "$(portolan_name "$1")" --bytes "$2" --check "$rules" |
-        awk '/^[0-9]/ { if ($2 == "KiB" || $2 == "MiB") print $3; else print $2 }' |
+        awk '/^[0-9]/ { print $3 }' |
         sed 's/basic_linear/linear/;s/modified_bruck/bruck/;s/pipeline/chain/;s/scatter_allgather_ring/scatter_allgather/;/^binomial$/{'"$([ "$1" != bcast ] || echo s/.*/binomial_near_first/)"'}'
 }
 up_nodes

@@ -45,10 +45,12 @@ check "with little memory" under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_MEMORY=
 check "on two GPUs for all" under "$last" PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
 check "a strategy that others must know of is none for them" takes_none under 2 PORTOLAN_STRATEGY=gas_read "$program" threads 50 "$seed"
 
-for how in byte skip late; do
+for how in byte skip; do
     check "results that are wrong on purpose are noticed ($how)" exits 1 under "$last" PORTOLAN_WRONG=$how \
         LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
 done
+check "and so are those from a plan's third run on" exits 1 under "$last" PORTOLAN_WRONG=late \
+    LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" repeat 10 4096
 check "and right ones of the same library are not" takes $((calls / 8)) under "$last" \
     LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
 for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_split gas_tree nccl node_aware; do
