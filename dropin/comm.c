@@ -331,11 +331,20 @@ static int by_place(const void *one, const void *other) {
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+/* Most communicators are in order, and looking is much faster than sorting. */
+static void sort_where(where_t *where, int size) {
+    bool sorted = true;
+    for (int i = 1; i < size && sorted; i++)
+        sorted = by_place(&where[i - 1], &where[i]) <= 0;
+    if (!sorted)
+        qsort(where, (size_t)size, sizeof *where, by_place);
+}
+
 /* Sort the processes. GPUs of a node are numbered by their lowest rank, so that processes in order are so in
  * the layout. */
 static void sort_places(where_t *where, int size) {
     int first = 0;
-    qsort(where, (size_t)size, sizeof *where, by_place);
+    sort_where(where, size);
     for (int i = 0; i < size; i++) {
         if (where[i].node != where[first].node || where[i].gpu != where[first].gpu)
             first = i;
@@ -343,7 +352,7 @@ static void sort_places(where_t *where, int size) {
     }
     for (int i = 0; i < size; i++)
         where[i].gpu = (uint64_t)where[i].lowest;
-    qsort(where, (size_t)size, sizeof *where, by_place);
+    sort_where(where, size);
 }
 
 /* All nodes have the same number of GPUs, and those the same number of processes. */

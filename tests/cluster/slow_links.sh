@@ -36,25 +36,33 @@ up_nodes() {
 }
 
 # PRELOAD: what is preloaded into the processes.
-on_cluster() { # PROCESSES [OPTION...] -- PROGRAM...
-    local processes=$1
-    shift
-    local preload=${PRELOAD:-}
+on_cluster() { # PROCESSES PER-NODE [OPTION...] -- PROGRAM...
+    local processes=$1 ppn=$2 preload=${PRELOAD:-} gpus=(--gpus-per-node 1)
+    shift 2
+    [ "$ppn" = 1 ] || gpus=()
     [ -z "$DELAY" ] || preload="$build/tests/sleeper.so${preload:+:$preload}"
-    timeout 120 $cluster run -n "$processes" --ppn 1 --gpus-per-node 1 --bind-to none --oversubscribe --mca btl tcp,self \
-        "${links[@]}" ${preload:+-x "LD_PRELOAD=$preload"} "$@"
+    timeout 120 $cluster run -n "$processes" --ppn "$ppn" "${gpus[@]}" --bind-to none --oversubscribe \
+        --mca btl tcp,self,vader "${links[@]}" ${preload:+-x "LD_PRELOAD=$preload"} "$@"
 }
 
-# The nodes have no GPU: buffers of all kinds are in host memory, and copies among them take microseconds.
+# The nodes have no GPU: buffers of all kinds are in host memory, and copies among them take microseconds. How long each of
+# several messages in flight takes is measured where links have a latency, which these share.
 make_machine() {
-    on_cluster 2 -- "$build/portolan-calibrate" --only ping_pong,copies --bytes "$SAMPLES" --budget 20 \
+    local parts='node|copies|reduce' samples=("$OUT/samples.csv")
+    on_cluster 2 1 -- "$build/portolan-calibrate" --only ping_pong,copies --bytes "$SAMPLES" --budget 20 \
         --repeats 20 --machine netns --force --out "$OUT/samples.csv"
-    "$portolan" fit "$OUT/samples.csv" --node gpus=1,sockets=1,cores=1 --breaks cpu=none --name netns --out "$work/cpu.yaml" --force
+    if [ -n "$DELAY" ]; then
+        parts+='|gap' samples+=("$OUT/samples-messages.csv")
+        on_cluster 8 4 -- "$build/portolan-calibrate" --only multi_message --bytes 64:16KiB:4 --budget 25 \
+            --repeats 20 --machine netns --force --out "$OUT/samples-messages.csv"
+    fi
+    "$portolan" fit "${samples[@]}" --node gpus=1,sockets=1,cores=1 --breaks cpu=none --name netns --out "$work/cpu.yaml" --force
     {
         echo "machine: netns"
-        echo "source: portolan fit of samples.csv beside this file, by $0; GPU messages are the host's"
-        awk '/^[a-z]/ { inside = /^(node|copies|reduce):/ } inside' "$work/cpu.yaml"
-        awk '/^  cpu:/ { inside = 1; next } !/^    / { inside = 0 } inside' "$work/cpu.yaml" >"$work/messages"
+        echo "source: portolan fit of samples*.csv beside this file, by $0; GPU messages are the host's"
+        awk -v parts="^($parts):" '/^[a-z]/ { inside = $0 ~ parts } inside' "$work/cpu.yaml"
+        sed -n '/^messages:/,/^[a-z]/p' "$work/cpu.yaml" |
+            awk '/^  cpu:/ { inside = 1; next } !/^    / { inside = 0 } inside' >"$work/messages"
         echo "messages:" && echo "  cpu:" && cat "$work/messages" && echo "  gpu:" && cat "$work/messages"
     } >"$machine"
 }
@@ -88,7 +96,7 @@ predicted() { # CALL BYTES ALGORITHM [--strategy NAME]
 run() { # CALL BYTES HOW [OPTION...]
     local call=$1 bytes=$2 how=$3
     shift 3
-    on_cluster $nodes "$@" -- "$program" "$call" "$bytes" "$CALLS" times | sed "s/^/$call,$bytes,$how,/" >>"$OUT/runs.csv"
+    on_cluster $nodes 1 "$@" -- "$program" "$call" "$bytes" "$CALLS" times | sed "s/^/$call,$bytes,$how,/" >>"$OUT/runs.csv"
 }
 median() { # CALL,BYTES,HOW
     grep "^$1," "$OUT/runs.csv" | cut -d, -f4 | sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'

@@ -62,7 +62,7 @@ build_mpich() {
 try_mpich() { # HOW
     local name processes rest argument
     grep -v '^#' "$MPICH/test/mpi/coll/testlist" | while read -r name processes rest; do
-        [ -x "$MPICH/test/mpi/coll/$name" ] || continue
+        [ -f "$MPICH/test/mpi/coll/$name" ] || continue
         argument=
         case $rest in *arg=*) argument=${rest#*arg=} && argument=${argument%% *} ;; esac
         # shellcheck disable=SC2086 # none or one
