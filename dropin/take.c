@@ -67,7 +67,7 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     made->used = comm->calls;
     made->next = comm->routes;
     comm->routes = made;
-    while (is_full(comm))
+    while (comm->routes && is_full(comm))
         drop_oldest(comm);
     return made;
 }
