@@ -145,7 +145,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/wrong/libportolan-mpi.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
@@ -364,6 +364,12 @@ $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
+
+# The drop-in, with wrong results on purpose: its tests must notice.
+WRONG := pto_exec_create_on pto_exec_rebind_private pto_exec_run
+$(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c $(PRELOAD_SRC) $(DROPIN_SRC) \
+		$(addprefix model/tool/,find_machine.c machine_folders.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link_in_front,$(addprefix -Wl$(comma)--wrap=,$(WRONG)) $(MPI_LDLIBS))
 
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)

@@ -9,13 +9,13 @@
 /* Size of an element of a datatype without gaps that MPI has named; 0: of any other one. The last one is
  * remembered, as named datatypes are never freed. */
 static int64_t plain_bytes(MPI_Datatype type) {
-    static MPI_Datatype known = MPI_DATATYPE_NULL;
-    static int64_t known_bytes;
+    static _Thread_local MPI_Datatype known;
+    static _Thread_local int64_t known_bytes;
     int integers, addresses, types, combiner, size = 0;
     MPI_Aint first, extent;
     if (type == MPI_DATATYPE_NULL)
         return 0;
-    if (type == known)
+    if (known_bytes > 0 && type == known)
         return known_bytes;
     MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     if (combiner != MPI_COMBINER_NAMED)

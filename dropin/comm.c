@@ -90,7 +90,8 @@ static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
     (void)handle;
     (void)key;
     (void)extra;
-    last = MPI_COMM_NULL; /* MPI may give its handle to another one */
+    if (!drop.by_threads)
+        last = MPI_COMM_NULL; /* MPI may give its handle to another one */
     if (drop.on)
         destroy(attribute);
     return MPI_SUCCESS;
@@ -241,6 +242,35 @@ static drop_comm_t *create(MPI_Comm handle) {
     return made;
 }
 
+/* Without the other processes. One thread at a time uses a communicator for collectives, so that what is
+ * known of it needs no lock. */
+static drop_comm_t *create_alone(MPI_Comm handle) {
+    drop_comm_t *made = calloc(1, sizeof *made);
+    int is_inter = 0;
+    bool inside = true;
+    if (!made)
+        return NULL;
+    made->comm = handle;
+    made->kinds = DROP_KIND_ANY;
+    MPI_Comm_test_inter(handle, &is_inter);
+    if (is_inter)
+        made->why = "an inter-communicator";
+    if (!made->why) {
+        MPI_Comm_size(handle, &made->size);
+        MPI_Comm_rank(handle, &made->rank);
+        if (made->size == 1)
+            made->why = "a single process";
+        else if (!read_members(made, &inside))
+            made->why = "out of memory";
+        else if (!inside)
+            made->why = "processes outside of MPI_COMM_WORLD";
+    }
+    if (MPI_Comm_set_attr(handle, keyval, made) == MPI_SUCCESS)
+        return made;
+    destroy(made);
+    return NULL;
+}
+
 /* --- communicators that are hardly used ----------------------------------------------------------------- */
 
 /* Where no call can be one on GPU buffers, the first calls of a communicator are left to MPI without a word
@@ -267,10 +297,12 @@ static drop_comm_t *describe_young(MPI_Comm handle) {
 drop_comm_t *drop_comm_of(MPI_Comm handle) {
     void *found = NULL;
     int is_set = 0;
-    if (handle == last)
+    if (!drop.by_threads && handle == last)
         return last_found;
     if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
         return NULL;
+    if (drop.by_threads)
+        return is_set ? found : create_alone(handle);
     char *calls = is_set ? found : young_calls;
     if (drop.waits_for_calls && is_young(calls) && calls < young_calls + YOUNG_CALLS) {
         MPI_Comm_set_attr(handle, keyval, calls + 1);
@@ -299,11 +331,20 @@ static int by_place(const void *one, const void *other) {
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+/* Most communicators are in order, and looking is much faster than sorting. */
+static void sort_where(where_t *where, int size) {
+    bool sorted = true;
+    for (int i = 1; i < size && sorted; i++)
+        sorted = by_place(&where[i - 1], &where[i]) <= 0;
+    if (!sorted)
+        qsort(where, (size_t)size, sizeof *where, by_place);
+}
+
 /* Sort the processes. GPUs of a node are numbered by their lowest rank, so that processes in order are so in
  * the layout. */
 static void sort_places(where_t *where, int size) {
     int first = 0;
-    qsort(where, (size_t)size, sizeof *where, by_place);
+    sort_where(where, size);
     for (int i = 0; i < size; i++) {
         if (where[i].node != where[first].node || where[i].gpu != where[first].gpu)
             first = i;
@@ -311,7 +352,7 @@ static void sort_places(where_t *where, int size) {
     }
     for (int i = 0; i < size; i++)
         where[i].gpu = (uint64_t)where[i].lowest;
-    qsort(where, (size_t)size, sizeof *where, by_place);
+    sort_where(where, size);
 }
 
 /* All nodes have the same number of GPUs, and those the same number of processes. */
@@ -381,6 +422,25 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     if (status == PTO_OK)
         finish_draft(comm, &draft, &comm->gpus);
     end_draft(&draft);
+}
+
+bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu) {
+    draft_t draft;
+    double gpus = 1;
+    bool has_room = begin_draft(comm, &comm->gpus, &draft);
+    if (pto_machine_get(drop.machine, "node.gpus", &gpus, NULL) != PTO_OK || gpus < 1)
+        gpus = 1;
+    comm->gpu = gpu;
+    for (int i = 0; i < comm->size && has_room; i++) {
+        int before = 0;
+        for (int j = 0; j < i; j++)
+            before += comm->node[j] == comm->node[i];
+        draft.gpu[i] = (uint64_t)before % (uint64_t)gpus + 1;
+    }
+    if (has_room)
+        finish_draft(comm, &draft, &comm->gpus);
+    end_draft(&draft);
+    return has_room;
 }
 
 bool drop_comm_find_host(drop_comm_t *comm) {

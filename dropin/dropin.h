@@ -35,6 +35,7 @@ typedef struct {
     bool has_foreign;     /* but for a runtime of other GPUs in some process */
     bool assumes_gpu;     /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
     bool assumes_host;    /* PORTOLAN_ASSUME=host: the same */
+    bool by_threads;      /* several threads of some process may call collectives: each process acts alone */
     bool by_messages;     /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
     bool misprices;       /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
     bool explains;        /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
@@ -191,6 +192,9 @@ struct drop_route {
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
  * all processes. */
 drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
+/* The same without the other processes, where this process alone may be in the call: copies in host memory
+ * for MPI, if that is the cheaper way, else DROP_BY_MPI. */
+drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell);
 /* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err);
@@ -228,12 +232,15 @@ struct drop_comm {
     drop_route_t *routes;
 };
 
-/* Collective the first time. NULL: left to MPI. */
+/* Collective the first time, unless processes act alone. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
 /* Collective: make the board on one node. False: it cannot be made, and the communicator is left to MPI. */
 bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
+/* The same without asking: the processes of a node share its GPUs evenly, as far as the machine file's nodes
+ * have so many. Not collective. False: out of memory. */
+bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu);
 /* The layout for buffers in host memory; not collective. False: out of memory. */
 bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {

@@ -1,5 +1,6 @@
 /* The context of a GPU's memory, by CUDA's driver: the executor works on the GPU that the program's buffers
  * are on, and leaves the program's own choice of a GPU as it was. The host device has neither. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,23 +16,25 @@ static int (*push)(void *context);
 static int (*pop)(void **context);
 static int (*get_bus_id)(char *text, int length, int device);
 
-static bool find_driver(void) {
-    static bool looked, found;
-    if (looked)
-        return found;
-    looked = true;
+static bool found;
+
+static void look_for_driver(void) {
     found = preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes) &&
             preload_find_in_driver("cuCtxPushCurrent_v2", &push, sizeof push) &&
             preload_find_in_driver("cuCtxPopCurrent_v2", &pop, sizeof pop) &&
             preload_find_in_driver("cuDeviceGetPCIBusId", &get_bus_id, sizeof get_bus_id);
-    return found;
+}
+
+static bool find_driver(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    return pthread_once(&once, look_for_driver) == 0 && found;
 }
 
 static bool is_host(void) { return strcmp(drop.device->name, "host") == 0; }
 
 /* As bench_host.c counts them; without a number, each process has one of its own. */
 static uint64_t emulated_gpu(void) {
-    static int64_t count = -1;
+    static _Thread_local int64_t count = -1;
     const char *text = count < 0 ? getenv("PORTOLAN_EMULATED_GPUS") : NULL;
     if (count < 0)
         count = text ? strtoll(text, NULL, 10) : 0;
@@ -42,8 +45,8 @@ static uint64_t emulated_gpu(void) {
  */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     static const int attributes[] = {ATTRIBUTE_CONTEXT, ATTRIBUTE_DEVICE_ORDINAL};
-    static int last_device = -1;
-    static uint64_t last_gpu;
+    static _Thread_local int last_device = -1;
+    static _Thread_local uint64_t last_gpu;
     void *context = NULL;
     int device = -1;
     void *data[] = {&context, &device};

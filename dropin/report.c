@@ -1,4 +1,5 @@
 /* What was done with each call: a line for each (PORTOLAN_REPORT), and a summary (PORTOLAN_EXPLAIN). */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static row_t row[ROWS_MAX];
 static int row_count;
 static int64_t calls_lost; /* of kinds without a row */
 static FILE *file;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these */
 
 /* FILE is process 0's; with %r in its name, every process has one, with its rank there. */
 static FILE *open_report(const char *name) {
@@ -122,6 +124,7 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
                   .predicted_s = route ? route->predicted_s : 0,
                   .library_s = route ? route->library_s : 0,
                   .taken = route != NULL};
+    pthread_mutex_lock(&lock);
     row_t *found = drop.explains ? row_for(&like) : NULL;
     if (found) {
         found->calls++;
@@ -130,6 +133,7 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
     calls_lost += drop.explains && !found;
     if (file)
         write_line(taken, bytes, &like, ended_s);
+    pthread_mutex_unlock(&lock);
 }
 
 static void print_us(double seconds) {

@@ -246,6 +246,18 @@ static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_
     return best;
 }
 
+/* What the MPI library and copies in host memory take; false: one has no price, or the copies take longer. */
+static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predictions) {
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);
+        if (prediction->applicable && way_of(predictions->strategy[i], route->cell.collective) == DROP_STAGED)
+            route->predicted_s = prediction->price.seconds;
+    }
+    if (route->predicted_s <= 0)
+        return false;
+    return drop.strategy || (route->library_s > 0 && route->predicted_s < route->library_s);
+}
+
 static void leave_to_mpi(drop_route_t *route) {
     route->way = DROP_BY_MPI;
     route->name = "mpi";
@@ -338,6 +350,56 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
         make_cheapest(comm, call, made, &predictions);
     }
     pto_predictions_fini(&predictions);
+    return made;
+}
+
+static pto_status_t make_staged(const drop_comm_t *comm, drop_route_t *route, pto_error_t *err) {
+    const pto_strategy_t *strategy;
+    int64_t *table = calloc((size_t)comm->size, sizeof *table);
+    pto_price_t price;
+    pto_status_t status = table ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    route->way = DROP_STAGED;
+    if (status == PTO_OK)
+        status = pto_strategy_find("three_step", &strategy, err);
+    if (status == PTO_OK)
+        status =
+            pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
+    if (status == PTO_OK && table) {
+        route->name = strategy->name;
+        route->held_bytes = most_bytes(route->plan, -1);
+        if (route->held_bytes > drop.bytes_max)
+            status =
+                pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
+        drop_comm_table(comm, &comm->gpus, route->cell.root, table);
+    }
+    if (status == PTO_OK && table)
+        status = allocate(route, table[comm->rank], err);
+    free(table);
+    return status;
+}
+
+drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell) {
+    drop_route_t *made = calloc(1, sizeof *made);
+    pto_predictions_t predictions = {0};
+    pto_error_t err;
+    if (!made)
+        return NULL;
+    made->cell = *cell;
+    made->device = drop.device;
+    leave_to_mpi(made);
+    made->predicted_s = 0;
+    pto_scenario_init(&made->scenario);
+    pto_status_t status = drop_fill_scenario(&comm->gpus, cell, &made->scenario, &err);
+    if (status == PTO_OK)
+        status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);
+    if (status == PTO_OK)
+        find_library(made, &predictions);
+    bool stages = status == PTO_OK && prefers_staging(made, &predictions);
+    pto_predictions_fini(&predictions);
+    if (!stages || make_staged(comm, made, &err) != PTO_OK) {
+        release(made);
+        leave_to_mpi(made);
+    }
     return made;
 }
 

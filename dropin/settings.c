@@ -130,14 +130,27 @@ static pto_status_t find_device(bool *has_gpu, pto_error_t *err) {
     return PTO_OK;
 }
 
-static pto_status_t agree_on_threads(pto_error_t *err) {
+static bool has_threads(void) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
-    if (provided != MPI_THREAD_MULTIPLE || is_word("PORTOLAN_THREADS", "serial"))
+    return provided == MPI_THREAD_MULTIPLE && !is_word("PORTOLAN_THREADS", "serial");
+}
+
+/* Processes may have different levels of thread support: where one has several threads, all act alone. */
+static pto_status_t allow_threads(pto_error_t *err) {
+    static const char promise[] = "(PORTOLAN_THREADS=serial promises that one thread at a time calls them)";
+    if (!drop.by_threads)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "the program has MPI_THREAD_MULTIPLE, so all collectives are left to MPI "
-                         "(PORTOLAN_THREADS=serial promises that one thread at a time calls them)");
+    if (!drop.any_gpu)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the program has MPI_THREAD_MULTIPLE, so all collectives are left to MPI %s",
+                             promise);
+    drop.takes_host = false;
+    drop_say(
+        "the program has MPI_THREAD_MULTIPLE, so collectives run by copies in host memory, or are left to "
+        "MPI %s",
+        promise);
+    return PTO_OK;
 }
 
 static void read_numbers(void) {
@@ -166,7 +179,7 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_device_find("host", &drop.host_device, err);
     drop.takes_host = status == PTO_OK && drop_host_begin();
-    return status == PTO_OK ? agree_on_threads(err) : status;
+    return status;
 }
 
 /* Of the machine file's text: the machine's digest leaves out the intervals. */
@@ -231,10 +244,11 @@ static void refuse_mpi(void) {
 /* Collective: what some process has. */
 static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
     const char *foreign = drop.takes_host && !drop.assumes_host ? drop_foreign_runtime() : NULL;
-    int mine[2] = {has_gpu, foreign != NULL}, any[2] = {0, 0};
-    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), err);
+    int mine[3] = {has_gpu, foreign != NULL, has_threads()}, any[3] = {0};
+    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD), err);
     drop.any_gpu = any[0];
     drop.has_foreign = any[1];
+    drop.by_threads = any[2];
     if (drop.has_foreign && drop.explains)
         drop_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
                  foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
@@ -258,6 +272,8 @@ void drop_begin(void) {
     status = pto_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
     if (status == PTO_OK)
         status = share_gpus(has_gpu, &err);
+    if (status == PTO_OK)
+        status = allow_threads(&err);
     if (status == PTO_OK && !drop.any_gpu && !drop.takes_host)
         status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
                                "no process has a GPU, so all collectives are left to MPI");
@@ -265,7 +281,8 @@ void drop_begin(void) {
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
         drop_say("%s", err.message);
-    drop.waits_for_calls = !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
+    drop.waits_for_calls =
+        !drop.by_threads && !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
     if (status == PTO_OK)
         status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
     drop.on = pto_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;

@@ -52,10 +52,12 @@ static bool is_full(const drop_comm_t *comm) {
     return count > 1 && (count > drop.plans_max || bytes > drop.bytes_max);
 }
 
-/* Collective. */
+/* Collective, unless processes act alone. */
 static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
     drop_route_t *made = NULL;
-    if (!cell->in_host || drop_host_may_plan(comm, call))
+    if (drop.by_threads)
+        made = drop_route_create_alone(comm, cell);
+    else if (!cell->in_host || drop_host_may_plan(comm, call))
         made = drop_route_create(comm, call, cell);
     if (!made)
         return NULL;
@@ -65,7 +67,7 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     made->used = comm->calls;
     made->next = comm->routes;
     comm->routes = made;
-    while (is_full(comm))
+    while (comm->routes && is_full(comm))
         drop_oldest(comm);
     return made;
 }
@@ -327,6 +329,50 @@ static bool can_take(drop_taken_t *taken, drop_cell_t *cell) {
     return !taken->why;
 }
 
+/* MPI gets copies in host memory in the place of this process's buffers, and no other process notices. The
+ * output of a reduce_scatter in place has no room for a copy of its input. */
+static bool can_stage_alone(drop_taken_t *taken, drop_cell_t *cell) {
+    const drop_call_t *call = &taken->given;
+    if (!drop_call_cell(taken->comm, call, cell, &taken->why))
+        return false;
+    if (cell->counts != 0)
+        taken->why = "several threads, and counts that differ";
+    else if (cell->collective == PTO_COLLECTIVE_REDUCE_SCATTER && call->in == MPI_IN_PLACE)
+        taken->why = "several threads, and a reduce_scatter in place";
+    return !taken->why;
+}
+
+/* Where several threads of a process call collectives, calls that meet in kernels or shared memory could wait
+ * for each other in a circle. So this process does what no other one need know. */
+static void take_alone(drop_taken_t *taken) {
+    drop_comm_t *comm = taken->comm;
+    drop_cell_t cell;
+    uint64_t gpu = 0;
+    taken->given.why_not_host = "buffers in host memory";
+    if (!can_stage_alone(taken, &cell))
+        return;
+    drop_route_t *route = find_route(comm, &cell);
+    if (route && route->way == DROP_BY_MPI) {
+        taken->route = route;
+        return;
+    }
+    if (!enter_gpu(taken, &gpu)) {
+        taken->why = "memory of another GPU or of none";
+        return;
+    }
+    if (!comm->gpus.found && !drop_comm_guess_gpus(comm, gpu))
+        comm->why = "out of memory";
+    taken->why = comm->gpus.why;
+    if (!taken->why && !route)
+        route = add_route(comm, &taken->given, &cell);
+    if (!taken->why && route) {
+        route->used = comm->calls;
+        taken->route = route;
+        act(taken);
+    }
+    drop_gpu_leave();
+}
+
 void drop_take(drop_taken_t *taken) {
     drop_cell_t cell;
     uint64_t gpu = 0;
@@ -339,6 +385,11 @@ void drop_take(drop_taken_t *taken) {
         return;
     }
     comm->calls++;
+    if (drop.by_threads) {
+        taken->call = taken->given;
+        take_alone(taken);
+        return;
+    }
     /* Every process of the call comes here: nothing above depends on what it passes. */
     taken->given.why_not_host = drop_host_why_not(comm, &taken->given);
     taken->call = taken->given;

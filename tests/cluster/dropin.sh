@@ -4,8 +4,8 @@
 # MPI's own messages say. Each collective and size is timed with the drop-in and without, in turns.
 #
 # Usage: OUT=FOLDER dropin.sh
-# Environment: BUILD (default build); RATE, Mbit/s (default 10); TURNS (default 3); CALLS of each turn (default 5); SIZES
-# (default "16384 65536 262144").
+# Environment: BUILD (default build); RATE, Mbit/s (default 10), and DELAY, seconds (default none): see slow_links.sh; TURNS
+# (default 3); CALLS of each turn (default 5); SIZES (default "16384 65536 262144").
 # Leaves under OUT: samples.csv, machine.yaml, runs.csv (each call), calls.csv (the drop-in's last report of each call),
 # gains.csv (medians beside predictions).
 # Exits 77 where namespaces can't be had.
@@ -36,13 +36,12 @@ taken() { # CALL BYTES COLUMN
     awk -F, -v call="$1" -v bytes="$2" -v column="$3" '$1 == call && $2 == bytes { found = $column } END { print found }' "$OUT/calls.csv"
 }
 run_under() { # CALL BYTES
-    run "$1" "$2" dropin -x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_REPEATS=0 -x PORTOLAN_MACHINE="$(readlink -f "$machine")" -x PORTOLAN_REPORT="$work/report.csv"
+    PRELOAD=$library run "$1" "$2" dropin -x PORTOLAN_HOST=1 -x PORTOLAN_REPEATS=0 -x PORTOLAN_MACHINE="$(readlink -f "$machine")" -x PORTOLAN_REPORT="$work/report.csv"
     awk -F, -v call="$1" -v bytes="$2" 'tolower($4) == "mpi_" call && $9 > 8 { route = $11 "," $12 "," $13 } # not of seconds
         END { print call "," bytes "," route }' "$work/report.csv" >>"$OUT/calls.csv"
 }
 
-# A small bucket: no message passes faster than the rate.
-$cluster up $nodes --rate "${RATE}mbit" --burst 3200
+up_nodes
 make_machine
 add_library >"$work/library"
 cat "$work/library" >>"$machine"
@@ -57,7 +56,7 @@ for ((turn = 0; turn < TURNS; turn++)); do
     done
 done
 {
-    echo "# $nodes nodes of one process, $RATE Mbit/s each; OUT=... RATE=$RATE TURNS=$TURNS CALLS=$CALLS tests/cluster/dropin.sh"
+    echo "# $nodes nodes of one process, $RATE Mbit/s each; OUT=... RATE=$RATE DELAY=$DELAY TURNS=$TURNS CALLS=$CALLS tests/cluster/dropin.sh"
     echo "# date=$(date -u +%Y-%m-%d), $(nproc) cores, load average $(cut -d' ' -f1 /proc/loadavg); gain: 1 - dropin / own"
     echo "call,bytes,own_algorithm,route,own_s,dropin_s,gain_percent,own_predicted_s,dropin_predicted_s,predicted_gain_percent"
     for call in $collectives; do

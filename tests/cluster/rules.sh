@@ -5,8 +5,8 @@
 # the messages that it sends (pml_monitoring against `portolan traffic`), so that the gain can be predicted, too.
 #
 # Usage: OUT=FOLDER rules.sh
-# Environment: BUILD (default build); RATE, Mbit/s (default 10); TURNS (default 3); CALLS of each turn (default 5); SIZES
-# (default "16384 65536 262144").
+# Environment: BUILD (default build); RATE, Mbit/s (default 10), and DELAY, seconds (default none): see slow_links.sh; TURNS
+# (default 3); CALLS of each turn (default 5); SIZES (default "16384 65536 262144").
 # Leaves under OUT: samples.csv, machine.yaml, rules.conf, runs.csv (each call), gains.csv (medians beside predictions).
 # Exits 77 where namespaces can't be had.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -19,11 +19,10 @@ strategy_of() { case $1 in allreduce | reduce) echo three_step ;; *) echo cuda_a
 place_of() { echo --procs-per-gpu 1 --strategy "$(strategy_of "$1")"; }
 ruled() { # CALL BYTES
     "$portolan" export --for openmpi-4.1 --machine "$machine" --nodes $nodes --collective "$(portolan_name "$1")" --bytes "$2" --check "$rules" |
-        awk '!/^#/ { if ($4 == "KiB" || $4 == "MiB") print $5; else print $4 }' |
-        sed 's/basic_linear/linear/;s/modified_bruck/bruck/;/^binomial$/{'"$([ "$1" != bcast ] || echo s/.*/binomial_near_first/)"'}'
+        awk '/^[0-9]/ { print $3 }' |
+        sed 's/basic_linear/linear/;s/modified_bruck/bruck/;s/pipeline/chain/;s/scatter_allgather_ring/scatter_allgather/;/^binomial$/{'"$([ "$1" != bcast ] || echo s/.*/binomial_near_first/)"'}'
 }
-# A small bucket: no message passes faster than the rate.
-$cluster up $nodes --rate "${RATE}mbit" --burst 3200
+up_nodes
 make_machine
 "$portolan" export --for openmpi-4.1 --machine "$machine" --nodes $nodes --bytes 4:4MiB --force --out "$rules"
 echo "call,bytes,how,seconds" >"$OUT/runs.csv"
@@ -36,7 +35,7 @@ for ((turn = 0; turn < TURNS; turn++)); do
     done
 done
 {
-    echo "# $nodes nodes of one process, $RATE Mbit/s each; OUT=... RATE=$RATE TURNS=$TURNS CALLS=$CALLS tests/cluster/rules.sh"
+    echo "# $nodes nodes of one process, $RATE Mbit/s each; OUT=... RATE=$RATE DELAY=$DELAY TURNS=$TURNS CALLS=$CALLS tests/cluster/rules.sh"
     echo "# date=$(date -u +%Y-%m-%d), $(nproc) cores, load average $(cut -d' ' -f1 /proc/loadavg); gain: 1 - rules / own"
     echo "call,bytes,own_algorithm,rules_algorithm,own_s,rules_s,gain_percent,own_predicted_s,rules_predicted_s,predicted_gain_percent"
     for call in allgather allreduce alltoall bcast reduce; do

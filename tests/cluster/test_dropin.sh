@@ -35,11 +35,12 @@ check "random calls on two nodes" runs -- "$program" random 150 "$seed"
 check "only large ones are taken" takes_none_below 65536
 check "of all sizes, by messages" takes 20 runs -x PORTOLAN_AGREE=messages -- "$program" random 150 "$seed"
 check "by the user's promise" takes 20 runs -x PORTOLAN_ASSUME=device -- "$program" random 150 "$seed"
+check "several threads, where each process acts alone" takes 20 runs -x PORTOLAN_STRATEGY=three_step -- "$program" threads 60 "$seed"
 check "a large allreduce" takes 3 runs -- "$program" repeat 3 262144
 check "what must be left to MPI" runs -x PORTOLAN_AGREE=messages -- "$program" special
 
 # Host buffers: agreement between nodes costs a message, whose price an allreduce alone can pay for; or a promise.
-settings=(-x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_REPORT="$work/calls.csv" -x PORTOLAN_MACHINE="$PWD/tests/fixtures/slow-library.yaml")
+settings=(-x LD_PRELOAD="$library" -x PORTOLAN_HOST=1 -x PORTOLAN_REPEATS=0 -x PORTOLAN_REPORT="$work/calls.csv" -x PORTOLAN_MACHINE="$PWD/tests/fixtures/slow-library.yaml")
 routines() { tail -n +2 "$work/calls.csv" | awk -F, '$11 == "own_algorithm" { print $4 }' | sort -u | tr '\n' ' '; }
 check "host buffers on two nodes, whose memory may differ" runs -- "$program" random 150 "$seed"
 check "the same calls each time" runs -- "$program" random 150 1

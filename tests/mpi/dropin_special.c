@@ -217,6 +217,45 @@ void run_load(const char *library) {
     }
 }
 
+/* Between the program and what it has started, and among all of them: none of it is in one MPI_COMM_WORLD. */
+static void sum_with_others(MPI_Comm between, bool first) {
+    MPI_Comm all;
+    int own = 0, others = 0, count, *in = memory_allocate(MEMORY_GPU, 64),
+        *out = memory_allocate(MEMORY_GPU, 64);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &own);
+    MPI_Comm_remote_size(between, &others);
+    MPI_Intercomm_merge(between, !first, &all);
+    MPI_Comm_size(all, &count);
+    expect(count == own + others, "processes that were started");
+    for (int i = 0; i < 20 && in && out; i++) {
+        in[0] = i + 1;
+        MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, between);
+        expect(out[0] == others * (i + 1), "a sum of the other group");
+        MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, all);
+        expect(out[0] == count * (i + 1), "a sum of both groups");
+        MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(out[0] == own * (i + 1), "a sum of the own group");
+    }
+    memory_free(MEMORY_GPU, in);
+    memory_free(MEMORY_GPU, out);
+    MPI_Comm_free(&all);
+    MPI_Comm_disconnect(&between);
+}
+
+void run_spawn(char *program) {
+    MPI_Comm children;
+    char *arguments[] = {"child", NULL};
+    MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    sum_with_others(children, true);
+}
+
+void run_child(void) {
+    MPI_Comm parents;
+    MPI_Comm_get_parent(&parents);
+    sum_with_others(parents, false);
+}
+
 void run_alias(void) {
     int own = 0, all[64];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -20,6 +20,10 @@ void run_load(const char *library);
 /* Allgathers in which process 0 passes one buffer for input and output, which MPI does not allow. */
 void run_alias(void);
 
+/* Two processes more of `program`, which run_child, and sums between them and the others, and of each. */
+void run_spawn(char *program);
+void run_child(void);
+
 /* Sums of so many sizes on one communicator, of all of which the library needs two communicators. */
 void run_plans(int count);
 

@@ -11,10 +11,12 @@
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
  *   test_dropin load LIBRARY        eight allreduces of host memory; the last process loads it after four
  *   test_dropin alias               allgathers with one buffer for input and output in process 0
+ *   test_dropin spawn               starts two processes more, and sums with them
  *   test_dropin plans COUNT         an allreduce of host memory of each of so many sizes
  *   test_dropin live COUNT          an allreduce of host memory on each of so many communicators, kept till
  *                                   the end
- *   test_dropin threads COUNT       MPI_THREAD_MULTIPLE, a communicator for each thread
+ *   test_dropin threads COUNT SEED  MPI_THREAD_MULTIPLE: random calls by several threads at once, each on
+ *                                   communicators of its own
  *   test_dropin killed              process 1 dies between two calls
  *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV
  *
@@ -24,6 +26,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +46,7 @@ enum { MPICH_FAILS = false };
 enum { MPICH_FAILS = true };
 #endif
 
-static int wrong;
+static atomic_int wrong;
 static bool real_gpus;
 static int rank, size;
 
@@ -282,6 +285,20 @@ static bool starts_in_out(const call_t *call) {
                                : call->in_place && (call->kind != REDUCE || call->rank == call->root);
 }
 
+/* Threads get buffers from memory that was allocated before they began: memory is named by one thread at a
+ * time. */
+static _Thread_local char *arena[MEMORY_GPU + 1][2];
+
+static void *buffer(int space, int side, size_t bytes) {
+    char *own = arena[space][side];
+    return own ? own : memory_allocate(space, bytes);
+}
+
+static void buffer_free(int space, int side, void *memory) {
+    if (memory != arena[space][side])
+        memory_free(space, memory);
+}
+
 static void run(const call_t *call) {
     bool gaps = (call->kind == ALLTOALLV && call->seed % 2 && !call->in_place) ||
                 (call->kind == ALLGATHERV && call->seed % 2);
@@ -290,8 +307,8 @@ static void run(const call_t *call) {
     size_t in_bytes = (size_t)(from.total + call->count + 1) * (size_t)call->type.bytes;
     size_t out_bytes = (size_t)(out_total + call->count + 1) * (size_t)call->type.bytes;
     size_t shift = call->number % 5 * (size_t)call->type.bytes; /* programs' buffers begin at any element */
-    char *in_all = memory_allocate(call->in_space, in_bytes + shift);
-    char *out_all = memory_allocate(call->out_space, out_bytes + shift);
+    char *in_all = buffer(call->in_space, 0, in_bytes + shift);
+    char *out_all = buffer(call->out_space, 1, out_bytes + shift);
     char *own_in = malloc(in_bytes), *own_out = malloc(out_bytes);
     if (!in_all || !out_all || !own_in || !own_out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -306,8 +323,8 @@ static void run(const call_t *call) {
     perform(call, in, out, &from, &to);
     memory_copy(own_out, out, out_bytes);
     check(call, &to, own_out);
-    memory_free(call->in_space, in_all);
-    memory_free(call->out_space, out_all);
+    buffer_free(call->in_space, 0, in_all);
+    buffer_free(call->out_space, 1, out_all);
     free(own_in);
     free(own_out);
 }
@@ -366,16 +383,24 @@ static call_t random_call(random_t *random, uint64_t number, const MPI_Comm *com
     return call;
 }
 
-static void run_random(int count, uint64_t seed) {
-    random_t random = {seed};
-    MPI_Comm comms[COMMS] = {MPI_COMM_WORLD};
+static void make_comms(MPI_Comm *comms) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);
+}
+
+static void run_calls(int count, uint64_t seed, const MPI_Comm *comms) {
+    random_t random = {seed};
     for (int i = 0; i < count; i++) {
         call_t call = random_call(&random, (uint64_t)i, comms);
         run(&call);
     }
+}
+
+static void run_random(int count, uint64_t seed) {
+    MPI_Comm comms[COMMS] = {MPI_COMM_WORLD};
+    make_comms(comms);
+    run_calls(count, seed, comms);
     for (int i = 1; i < COMMS; i++)
         MPI_Comm_free(&comms[i]);
 }
@@ -450,38 +475,53 @@ static void run_comms(int count) {
 
 /* --- threads -------------------------------------------------------------------------------------------- */
 
-static int thread_calls;
+/* The largest elements, in blocks with gaps for all processes. */
+enum { ARENA_BYTES = 16 * (COUNT_MAX + 1) * 10 };
 
-static void *use_communicator(void *argument) {
-    const type_t real = {MPI_FLOAT, 4, REAL};
-    call_t call = {.kind = ALLREDUCE,
-                   .comm = *(MPI_Comm *)argument,
-                   .type = real,
-                   .op = MPI_SUM,
-                   .count = 16,
-                   .in_space = MEMORY_CPU,
-                   .out_space = MEMORY_CPU};
-    MPI_Comm_rank(call.comm, &call.rank);
-    MPI_Comm_size(call.comm, &call.size);
-    for (int i = 0; i < thread_calls; i++) {
-        call.number = (uint64_t)i;
-        run(&call);
-    }
+typedef struct {
+    MPI_Comm comms[COMMS];
+    char *arena[MEMORY_GPU + 1][2];
+    int count;
+    uint64_t seed;
+} thread_t;
+
+static void *use_communicators(void *argument) {
+    const thread_t *mine = argument;
+    memcpy(arena, mine->arena, sizeof arena);
+    run_calls(mine->count, mine->seed, mine->comms);
     return NULL;
 }
 
-static void run_threads(int count) {
+static void begin_thread(thread_t *mine, int count, uint64_t seed) {
+    mine->count = count;
+    mine->seed = seed;
+    MPI_Comm_dup(MPI_COMM_WORLD, &mine->comms[0]);
+    make_comms(mine->comms);
+    for (int i = 0; i < 2 * (MEMORY_GPU + 1); i++) {
+        mine->arena[i / 2][i % 2] = memory_allocate(i / 2, ARENA_BYTES);
+        if (!mine->arena[i / 2][i % 2])
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void end_thread(thread_t *mine) {
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_free(&mine->comms[i]);
+    for (int i = 0; i < 2 * (MEMORY_GPU + 1); i++)
+        memory_free(i / 2, mine->arena[i / 2][i % 2]);
+}
+
+static void run_threads(int count, uint64_t seed) {
+    static thread_t of[THREADS];
     pthread_t thread[THREADS];
-    MPI_Comm comm[THREADS];
-    thread_calls = count;
     for (int i = 0; i < THREADS; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+        begin_thread(&of[i], count, seed + (uint64_t)i);
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, use_communicator, &comm[i]);
+        pthread_create(&thread[i], NULL, use_communicators, &of[i]);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++)
-        MPI_Comm_free(&comm[i]);
+        end_thread(&of[i]);
 }
 
 static void run_killed(void) {
@@ -573,19 +613,24 @@ int main(int argc, char **argv) {
         run_load(argc > 2 ? argv[2] : "");
     else if (strcmp(what, "alias") == 0)
         run_alias();
+    else if (strcmp(what, "spawn") == 0)
+        run_spawn(argv[0]);
+    else if (strcmp(what, "child") == 0)
+        run_child();
     else if (strcmp(what, "plans") == 0)
         run_plans(count);
     else if (strcmp(what, "live") == 0)
         run_live(count);
     else if (threads)
-        run_threads(count);
+        run_threads(count, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     else if (strcmp(what, "killed") == 0)
         run_killed();
     else if (strcmp(what, "times") == 0)
         run_times(argc > 2 ? strtoull(argv[2], NULL, 10) : 1 << 20);
     else
         wrong = 1;
-    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    int mine = wrong;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
-    return all != 0;
+    return all != 0 || mine != 0; /* the sum may be wrong, too */
 }

@@ -35,9 +35,24 @@ check "what must be left to MPI" under "$last" "$program" special
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
 check "communicators come and go" takes 100 under 2 "$program" comms 100
-check "MPI_THREAD_MULTIPLE is left to MPI" takes_none under 2 "$program" threads 100
-check "and says so" has "MPI_THREAD_MULTIPLE, so all collectives are left to MPI"
+check "several threads, where each process acts alone" \
+    takes $((calls / 4)) under "$last" PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
+check "and process 0 says so once" [ "$(grep -c 'MPI_THREAD_MULTIPLE, so collectives run by copies in host memory' "$work/stderr")" = 1 ]
+check "by copies where they are the cheapest" takes $((calls / 8)) under "$last" "$program" threads "$calls" "$seed"
+check "and by nothing else" [ "$(tail -n +2 "$report" | cut -d, -f11 | sort -u | tr '\n' ' ')" = "mpi three_step " ]
+check "with few copies kept" takes 10 under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_PLANS=3 "$program" threads "$calls" "$seed"
+check "with little memory" under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_MEMORY=4000 "$program" threads "$calls" "$seed"
+check "on two GPUs for all" under "$last" PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
+check "a strategy that others must know of is none for them" takes_none under 2 PORTOLAN_STRATEGY=gas_read "$program" threads 50 "$seed"
 
+for how in byte skip; do
+    check "results that are wrong on purpose are noticed ($how)" exits 1 under "$last" PORTOLAN_WRONG=$how \
+        LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
+done
+check "and so are those from a plan's third run on" exits 1 under "$last" PORTOLAN_WRONG=late \
+    LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" repeat 10 4096
+check "and right ones of the same library are not" takes $((calls / 8)) under "$last" \
+    LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
 for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_split gas_tree nccl node_aware; do
     check "by $strategy" under "$last" PORTOLAN_STRATEGY=$strategy "$program" random $((calls / 4)) "$seed"
 done
@@ -66,6 +81,9 @@ check "and why a call stays with MPI" has "mpi (buffers in host memory)"
 check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"
 check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -l)" = 11 ]
 
+if ! is_mpich; then
+    check "a program that starts processes" takes 20 under 2 PORTOLAN_ASSUME=device "$program" spawn
+fi
 killed_in_time() { ! started 30 3 env LD_PRELOAD="$library" PORTOLAN_DEVICE=host "$program" killed; }
 started_s=$(date +%s)
 check "a process that is killed ends the job" killed_in_time
