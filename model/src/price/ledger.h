@@ -62,7 +62,8 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known. */
+/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known.
+ */
 static inline void pto_outflow_add_from(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
                                         bool in_one_order, int64_t nodes, double messages,
                                         double bytes_each) {

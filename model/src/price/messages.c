@@ -287,8 +287,8 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
         if (last && (!*last || peer->time.s > (*last)->time.s))
             *last = peer;
         if (outflow && level == PTO_LEVEL_OFF_NODE)
-            pto_outflow_add_from(outflow, messages->space, step->peers.kind, messages->in_one_order, layout->nodes, 1,
-                                 (double)bytes);
+            pto_outflow_add_from(outflow, messages->space, step->peers.kind, messages->in_one_order,
+                                 layout->nodes, 1, (double)bytes);
     }
     enter_all(messages, &explained, charge);
     return PTO_OK;
