@@ -202,18 +202,24 @@ bool drop_comm_needs_board(drop_comm_t *comm) {
     return !comm->why;
 }
 
-/* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
- * leave the communicator to MPI, or none. */
-static const char *why_not(drop_comm_t *comm, pto_status_t status) {
+/* What a communicator is; the reason if it is left to MPI. */
+static const char *look_at(drop_comm_t *comm) {
     int is_inter = 0;
-    bool inside;
     MPI_Comm_test_inter(comm->comm, &is_inter);
     if (is_inter)
         return "an inter-communicator";
     MPI_Comm_size(comm->comm, &comm->size);
     MPI_Comm_rank(comm->comm, &comm->rank);
-    if (comm->size == 1)
-        return "a single process";
+    return comm->size == 1 ? "a single process" : NULL;
+}
+
+/* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
+ * leave the communicator to MPI, or none. */
+static const char *why_not(drop_comm_t *comm, pto_status_t status) {
+    bool inside;
+    const char *why = look_at(comm);
+    if (why)
+        return why;
     bool has_room = read_members(comm, &inside);
     if (!inside)
         return "processes outside of MPI_COMM_WORLD";
@@ -246,25 +252,16 @@ static drop_comm_t *create(MPI_Comm handle) {
  * known of it needs no lock. */
 static drop_comm_t *create_alone(MPI_Comm handle) {
     drop_comm_t *made = calloc(1, sizeof *made);
-    int is_inter = 0;
     bool inside = true;
     if (!made)
         return NULL;
     made->comm = handle;
     made->kinds = DROP_KIND_ANY;
-    MPI_Comm_test_inter(handle, &is_inter);
-    if (is_inter)
-        made->why = "an inter-communicator";
-    if (!made->why) {
-        MPI_Comm_size(handle, &made->size);
-        MPI_Comm_rank(handle, &made->rank);
-        if (made->size == 1)
-            made->why = "a single process";
-        else if (!read_members(made, &inside))
-            made->why = "out of memory";
-        else if (!inside)
-            made->why = "processes outside of MPI_COMM_WORLD";
-    }
+    made->why = look_at(made);
+    if (!made->why && !read_members(made, &inside))
+        made->why = "out of memory";
+    else if (!made->why && !inside)
+        made->why = "processes outside of MPI_COMM_WORLD";
     if (MPI_Comm_set_attr(handle, keyval, made) == MPI_SUCCESS)
         return made;
     destroy(made);

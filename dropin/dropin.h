@@ -238,8 +238,8 @@ drop_comm_t *drop_comm_of(MPI_Comm handle);
 bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective: find out how the processes share GPUs; `gpu` is this process's. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* The same without asking: the processes of a node share its GPUs evenly, as far as the machine file's nodes
- * have so many. Not collective. False: out of memory. */
+/* The same without asking, so not collective: a guess that the processes of a node share its GPUs evenly; how
+ * many it has is in the machine file. False: out of memory. */
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu);
 /* The layout for buffers in host memory; not collective. False: out of memory. */
 bool drop_comm_find_host(drop_comm_t *comm);

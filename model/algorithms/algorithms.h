@@ -10,6 +10,11 @@ void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange)
 /* The same for member 0 alone. */
 void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in);
 
+/* Messages between all members: each sends its blocks to its peers, and receives from those whose peer it is.
+ * Distances to peers (`sign`) are the other way round at the receiver. */
+void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_peers_t peers,
+                             bool send_empty);
+
 /* A temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 

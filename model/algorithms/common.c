@@ -1,6 +1,21 @@
 /* Building blocks of several algorithms. */
 #include "algorithms.h"
 
+void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_peers_t peers,
+                             bool send_empty) {
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = peers;
+    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
+    send.send_empty = send_empty;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.peers = peers;
+    recv.peers.sign = -peers.sign;
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
+    recv.send_empty = send_empty;
+    pto_build_step(builder, recv);
+}
+
 void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
     pto_exchange_t root = *exchange;
     root.n = 1;

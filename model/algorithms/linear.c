@@ -16,17 +16,7 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
                          .stride = pto_constant(stride),
                          .until = pto_constant(exchange->n),
                          .sign = 1};
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = peers;
-    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
-    send.send_empty = send_empty;
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = peers;
-    recv.peers.sign = -1;
-    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    recv.send_empty = send_empty;
-    pto_build_step(builder, recv);
+    pto_build_peer_messages(builder, exchange, peers, send_empty);
 }
 
 /* Reduce all members' `in` into member 0's `sum`, which has its own. It has room for those of all others. */

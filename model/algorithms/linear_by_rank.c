@@ -20,16 +20,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
                       pto_collective_is_by_pair(pto_builder_request(builder)->collective);
     pto_build_own_block(builder, exchange);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = all;
-    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
-    send.send_empty = send_empty;
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = all;
-    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    recv.send_empty = send_empty;
-    pto_build_step(builder, recv);
+    pto_build_peer_messages(builder, exchange, all, send_empty);
 }
 
 const pto_algorithm_t pto_algorithm_linear_by_rank = {

@@ -117,13 +117,18 @@ static void owners_begin_with_parts_of_one_field(void **state) {
     end(&parts);
 }
 
+/* The parts as they are when all steps are done. */
+static void begin_done(parts_t *parts) {
+    begin(parts);
+    for (int step = 0; step < pattern_of(&parts->settings)->steps; step++)
+        step_field(&parts->field);
+    take_parts(parts);
+}
+
 static void a_stencil_over_the_whole_field_is_right(void **state) {
     (void)state;
     static parts_t parts;
-    begin(&parts);
-    for (int step = 0; step < pattern_of(&parts.settings)->steps; step++)
-        step_field(&parts.field);
-    take_parts(&parts);
+    begin_done(&parts);
     for (int owner = 0; owner < OWNERS; owner++) {
         pto_error_t err = {.message = ""};
         if (compare(&parts, owner, &err) != PTO_OK)
@@ -136,10 +141,7 @@ static void a_stencil_over_the_whole_field_is_right(void **state) {
 static void a_wrong_cell_is_named(void **state) {
     (void)state;
     static parts_t parts;
-    begin(&parts);
-    for (int step = 0; step < pattern_of(&parts.settings)->steps; step++)
-        step_field(&parts.field);
-    take_parts(&parts);
+    begin_done(&parts);
     for (int at = 0; at < CELLS; at++) {
         double *cell = &parts.out[4][at], right = *cell;
         char place[40];

@@ -40,6 +40,16 @@ static inline pto_machine_t unlimited(const pto_machine_t *machine) {
     return free_nodes;
 }
 
+/* The same of Summit, with a reduction on the host, which costs what a copy from a GPU does. `row` must live
+ * as long as the machine. */
+static inline pto_machine_t unlimited_reducing(pto_cost_row_t *row) {
+    pto_machine_t machine = unlimited(&summit);
+    *row = (pto_cost_row_t){.below_bytes = INT64_MAX,
+                            .postal = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]};
+    machine.reduce[PTO_SPACE_CPU] = (pto_cost_table_t){.count = 1, .row = row};
+    return machine;
+}
+
 static inline pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
     pto_request_t request = {.layout = {nodes, gpus, 1, cores, 2, false},

@@ -10,14 +10,12 @@
 #include "simulated.h"
 
 static pto_machine_t machine;
-static pto_cost_row_t reduce_row = {.below_bytes = INT64_MAX};
+static pto_cost_row_t reduce_row;
 
 static int read_machine(void **state) {
     if (read_machines(state) != 0)
         return -1;
-    machine = unlimited(&summit);
-    reduce_row.postal = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
-    machine.reduce[PTO_SPACE_CPU] = (pto_cost_table_t){.count = 1, .row = &reduce_row};
+    machine = unlimited_reducing(&reduce_row);
     return 0;
 }
 

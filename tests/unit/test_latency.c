@@ -12,14 +12,12 @@
 
 static const double latency_s = 1e-6;
 static pto_machine_t machine;
-static pto_cost_row_t reduce_row = {.below_bytes = INT64_MAX}, gap_row[PTO_PROTOCOL_COUNT];
+static pto_cost_row_t reduce_row, gap_row[PTO_PROTOCOL_COUNT];
 
 static int read_machine(void **state) {
     if (read_machines(state) != 0)
         return -1;
-    machine = unlimited(&summit);
-    reduce_row.postal = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
-    machine.reduce[PTO_SPACE_CPU] = (pto_cost_table_t){.count = 1, .row = &reduce_row};
+    machine = unlimited_reducing(&reduce_row);
     const pto_cost_table_t *cost = &machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     for (int i = 0; i < cost->count; i++) {
         gap_row[i] = cost->row[i];

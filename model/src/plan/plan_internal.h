@@ -47,6 +47,18 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
     return value;
 }
 
+/* Whether it is the same for all rounds, cores and peers. */
+static inline bool pto_expr_is_constant(const pto_expr_t *expr) {
+    return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
+}
+
+/* Whether a range is always that of all `count` members. */
+static inline bool pto_range_is_all(const pto_expr_t *first, const pto_expr_t *stride,
+                                    const pto_expr_t *until, int64_t count) {
+    return pto_expr_is_constant(first) && pto_expr_is_constant(stride) && pto_expr_is_constant(until) &&
+           first->constant == 0 && stride->constant == 1 && until->constant >= count;
+}
+
 /* Number of values in [first, first + run), [first + stride, first + stride + run), ... below `until`, which
  * is above `first`. */
 static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride, int64_t until) {

@@ -504,16 +504,15 @@ static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *actio
     return piece_of_block(slice, action, held, extent).bytes;
 }
 
-static bool is_constant(const pto_expr_t *expr, int64_t constant) {
-    return expr->constant == constant && !expr->loop && !expr->power && !expr->inverse && !expr->core &&
-           !expr->peer;
+static bool is_always(const pto_expr_t *expr, int64_t constant) {
+    return expr->constant == constant && pto_expr_is_constant(expr);
 }
 
 bool pto_slice_is_peers_block(const pto_slice_t *slice) {
     return slice->anchor == PTO_ANCHOR_PEER && slice->parts == 0 && slice->share == PTO_SHARE_ALL &&
            slice->chunks <= 1 && slice->bundle <= 1 && slice->fold == 0 && slice->reverse_bits == 0 &&
-           is_constant(&slice->offset, 0) && is_constant(&slice->align, 0) && is_constant(&slice->first, 0) &&
-           is_constant(&slice->until, 1) && is_constant(&slice->run, 1);
+           is_always(&slice->offset, 0) && is_always(&slice->align, 0) && is_always(&slice->first, 0) &&
+           is_always(&slice->until, 1) && is_always(&slice->run, 1);
 }
 
 /* The blocks of consecutive indices, which may wrap around. */

@@ -5,13 +5,9 @@
 
 /* --- their kind ----------------------------------------------------------------------------------------- */
 
-static bool is_constant(pto_expr_t expr) {
-    return !expr.loop && !expr.power && !expr.inverse && !expr.core && !expr.peer;
-}
-
 /* Whether the step is that of one member of several, picked by its index. */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
-    return is_constant(step->who_first) && is_constant(step->who_until) &&
+    return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
            pto_plan_group(plan, step->group)->size > 1;
 }
@@ -43,9 +39,7 @@ pto_actors_t pto_actors_of(const pto_plan_t *plan) {
 /* Whether the step is a message between nodes that not all members of its group take part in. */
 static bool is_lopsided(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
-    bool all = is_constant(step->who_first) && is_constant(step->who_until) &&
-               is_constant(step->who_stride) && step->who_first.constant == 0 &&
-               step->who_until.constant == group->size && step->who_stride.constant == 1;
+    bool all = pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
     return pto_step_is_message(step) && !pto_group_is_on_node(group->kind) && (group->fold != 0 || !all);
 }
 

@@ -91,7 +91,7 @@ static void find_members(messages_t *messages, int64_t k, int64_t core) {
     messages->peer_count = pto_step_peer_count(messages->plan, &action);
 }
 
-static bool depends_on_core(const pto_step_t *step) {
+static bool members_depend_on_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     return step->who_first.core || step->who_stride.core || step->who_until.core || peers->first.core ||
            peers->stride.core || peers->until.core;
@@ -104,7 +104,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
                            .step = step,
                            .group = pto_plan_group(plan, step->group),
                            .slice = pto_message_slice(step),
-                           .by_core = depends_on_core(step),
+                           .by_core = members_depend_on_core(step),
                            .in_one_order = pto_step_is_in_one_order(plan, step)};
     find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);

@@ -268,10 +268,9 @@ void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_
 /* Where the latency of messages is known: an actor whose stage has messages between nodes, of which it sends
  * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
  * receives from did. A message then takes its whole cost from when its sender began, and occupies its ends
- * without the latency. Of several that a process sends, the last arrives when all have been paid for, and no
- * receiver knows that it is the last: there the sender stands for it. Call this before the actor follows
- * anyone; and when the stage has been added, let the actor follow itself as it was before, in case the
- * latency is longer. */
+ * without the latency. An actor that sends several does not begin earlier: its last message arrives when it
+ * has paid for all of them. Call this before the actor follows anyone; when the stage has been added, let the
+ * actor follow its own ledger of before, since the latency may be longer than the stage. */
 void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space);
 bool pto_latency_known(const pto_machine_t *machine);
 

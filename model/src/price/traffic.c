@@ -357,18 +357,12 @@ bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k
     return false;
 }
 
-static bool are_all(const pto_expr_t *first, const pto_expr_t *stride, const pto_expr_t *until,
-                    int64_t count) {
-    return pto_expr_at(first, 0, 0, 0) == 0 && pto_expr_at(stride, 0, 0, 0) == 1 &&
-           pto_expr_at(until, 0, 0, 0) == count;
-}
-
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     return peers->kind == PTO_PEERS_INDEX && group->size > 1 && group->fold == 0 &&
-           are_all(&peers->first, &peers->stride, &peers->until, group->size) &&
-           are_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
+           pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size) &&
+           pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
 }
 
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {

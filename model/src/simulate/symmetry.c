@@ -4,17 +4,6 @@
  * node. */
 #include "simulate/simulate_internal.h"
 
-static bool is_constant(const pto_expr_t *expr) {
-    return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
-}
-
-/* Whether all members of the step's groups act. */
-static bool all_act(const pto_step_t *step, const pto_group_t *group) {
-    return is_constant(&step->who_first) && is_constant(&step->who_stride) && is_constant(&step->who_until) &&
-           step->who_first.constant == 0 && step->who_stride.constant == 1 &&
-           step->who_until.constant >= group->size;
-}
-
 /* Whether the step does the same on all nodes. In a group within a node it does: the members of all nodes
  * have the same numbers. In a group that spans nodes, all members must act, with peers at the same distances.
  */
@@ -25,7 +14,8 @@ static bool is_same_on_all_nodes(const pto_plan_t *plan, const pto_step_t *step)
         return false;
     if (pto_group_is_on_node(group->kind))
         return true;
-    return group->fold == 0 && all_act(step, group) &&
+    return group->fold == 0 &&
+           pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size) &&
            (peers == PTO_PEERS_NONE || peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_TORUS);
 }
 
