@@ -85,7 +85,7 @@ CALIBRATE_SRC := $(wildcard calibrate/*.c)
 ROW_FILE_SRC := parallel/row_file.c
 PARALLEL_SRC := $(wildcard parallel/*.c)
 # Kernels' programs do not depend on MPI either.
-PROGRAM_SRC := impl/vector.c impl/lines.c impl/program.c impl/reduce.c
+PROGRAM_SRC := impl/vector.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)

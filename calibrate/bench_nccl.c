@@ -1,8 +1,9 @@
 /* NCCL's own collectives, with one process per GPU, on the GPUs of one node and of several. They are timed
  * the way plans run them: all processes start at a barrier, call NCCL once and synchronize the stream. A
- * call's time ends when the last process of the node has finished. In the samples, `procs` is the number of
- * GPUs on all nodes and `messages` the number of nodes. alltoall is one group of sends and receives that
- * includes the process's own block, and allgatherv one group of broadcasts, one from each process. */
+ * call's time ends when the last process of the node has finished. Calls that are not waited for (--runs)
+ * follow each other. In the samples, `procs` is the number of GPUs on all nodes and `messages` the number of
+ * nodes. alltoall is one group of sends and receives that includes the process's own block, and allgatherv
+ * one group of broadcasts, one from each process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "memory.h"
 #include "nccl_dl.h"
 #include "pairs.h"
+#include "runs.h"
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 
@@ -21,6 +23,7 @@ static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 /* What open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
     const work_t *work;
+    runs_t runs;
     const pto_nccl_library_t *library;
     void *comm;
     void *stream;
@@ -182,9 +185,15 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
+static void enqueue(void *opaque, int64_t bytes) {
+    const state_t *state = opaque;
+    collectives[state->work->what->detail[DETAIL_COLLECTIVE]].call(state, (size_t)bytes);
+}
+
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     *state = (state_t){.work = work};
+    runs_open(&state->runs, work, enqueue, state);
     pto_error_t err;
     if (pto_nccl_library(&state->library, &err) != PTO_OK)
         die("%s", err.message);
@@ -202,22 +211,15 @@ static void *open_case(const work_t *work) {
     return state;
 }
 
-/* Within a node, a shared-memory barrier releases all processes at the same moment. Between nodes,
- * MPI_Barrier is the best there is, so it comes first. */
-static void meet(const work_t *work) {
-    if (work->what->messages > 1)
-        MPI_DO(MPI_Barrier(work->comm));
-    together_wait(work->together);
-}
-
 static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
-    int collective = state->work->what->detail[DETAIL_COLLECTIVE];
+    state_t *state = opaque;
     double seconds = 0.0;
+    if (state->work->job->runs != PTO_RUNS_WAITED)
+        return runs_s(&state->runs, bytes, iterations);
     for (int i = 0; i < iterations; i++) {
-        meet(state->work);
+        runs_meet(state->work);
         seconds -= now_s();
-        collectives[collective].call(state, (size_t)bytes);
+        enqueue(state, bytes);
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         together_wait(state->work->together);
         seconds += now_s();
@@ -227,6 +229,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 
 static void close_case(void *opaque) {
     state_t *state = opaque;
+    runs_close(&state->runs);
     check_nccl(state, state->library->comm_destroy(state->comm), "ncclCommDestroy");
     buffer_free(PTO_SPACE_GPU, state->in);
     buffer_free(PTO_SPACE_GPU, state->out);
@@ -239,6 +242,7 @@ const benchmark_t bench_nccl = {
     .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather, "
             "nccl_reduce_scatter, nccl_allgatherv",
     .summary = "NCCL's own collectives among GPUs of one node and of several",
+    .runs = 1u << PTO_RUNS_WAITED | 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
     .list = list_cases,
     .open = open_case,
     .trial = trial,

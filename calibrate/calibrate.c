@@ -39,6 +39,11 @@ static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t 
            among(options->only, benchmark->group);
 }
 
+static bool is_of_runs(const benchmark_t *benchmark, pto_runs_t runs) {
+    unsigned those = benchmark->runs != 0 ? benchmark->runs : 1u << PTO_RUNS_WAITED;
+    return (those >> runs & 1) != 0;
+}
+
 static pto_status_t check_names(const char *names, pto_error_t *err) {
     for (const char *at = names; at != NULL;) {
         const char *comma = strchr(at, ',');
@@ -124,7 +129,10 @@ static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *
         if (!is_wanted(options, benchmark))
             continue;
         guard_step(0, "listing the cases of %s", benchmark->name);
-        if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
+        if (!is_of_runs(benchmark, job->runs)) {
+            if (options->only != NULL)
+                case_missing(&lists[i], "it is not for such runs (--runs)", "%s", benchmark->name);
+        } else if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
             case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
         else
             benchmark->list(job, &lists[i]);
@@ -179,15 +187,19 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
 
 /* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
 static void compare_options(const pto_calibrate_options_t *options) {
-    setting_t settings[] = {
-        {.name = "--only"}, {.name = "--bytes"}, {.name = "--budget"}, {.name = "--repeats"}};
+    setting_t settings[] = {{.name = "--only"},
+                            {.name = "--bytes"},
+                            {.name = "--budget"},
+                            {.name = "--repeats"},
+                            {.name = "--runs"}};
     pto_error_t err = {0};
     snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
     snprintf(settings[1].value, SETTING_MAX, "%lld:%lld", (long long)options->from_bytes,
              (long long)options->to_bytes);
     snprintf(settings[2].value, SETTING_MAX, "%.15g", options->budget_s);
     snprintf(settings[3].value, SETTING_MAX, "%d", options->repeats);
-    if (agree_on_settings(settings, 4, &err) != PTO_OK && guard_says(err.message))
+    snprintf(settings[4].value, SETTING_MAX, "%s", pto_runs_name(options->runs));
+    if (agree_on_settings(settings, 5, &err) != PTO_OK && guard_says(err.message))
         die("%s", err.message);
     MPI_DO(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -210,6 +222,7 @@ int main(int argc, char **argv) {
         guard_step(0, "finding out who is where");
         job_init(&job);
         compare_options(&options);
+        job.runs = options.runs;
         code = measure(&job, &options, argc, argv);
         job_fini(&job);
     }

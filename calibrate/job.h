@@ -35,6 +35,7 @@ typedef struct {
     bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
     int gpu_blocks;                           /* thread blocks that fill a device */
     pto_mps_t mps;                            /* of a device's pto_gpu_info_t */
+    pto_runs_t runs; /* how what can be enqueued is run; not found out, but asked for */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because the launcher had not */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */

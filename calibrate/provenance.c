@@ -32,6 +32,7 @@ static void write_machine(samples_t *samples, const job_t *job, const pto_calibr
     samples_provenance(samples, "driver", "%s", job->driver[0] != '\0' ? job->driver : "none");
     samples_provenance(samples, "cuda", "%s", job->cuda[0] != '\0' ? job->cuda : "none");
     samples_provenance(samples, "mps", "%s", pto_mps_name(job->mps));
+    samples_provenance(samples, "runs", "%s", pto_runs_name(job->runs));
 }
 
 static void write_layout(samples_t *samples, const job_t *job) {

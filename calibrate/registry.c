@@ -27,6 +27,8 @@
     ROW(graph_launch)                                                                                        \
     ROW(event)                                                                                               \
     ROW(setup)                                                                                               \
+    ROW(run_launch)                                                                                          \
+    ROW(run_lines)                                                                                           \
     ROW(nccl)
 
 #define DECLARE(name) extern const benchmark_t bench_##name;

@@ -198,11 +198,7 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
 
 /* If any rank needs staging copies, no rank can queue. */
 static pto_queue_t queue_of(const pto_exec_t *exec) {
-    if (pto_plan_node_count(exec->plan) == 0) /* a grid without neighbors, as of a single process */
-        return PTO_QUEUE_BY_PROCESSES;
-    const pto_node_t *first = pto_plan_node(exec->plan, 0);
-    if ((first->kind != PTO_NODE_KERNEL && !pto_runs_by_nccl(first)) ||
-        first->span != pto_plan_node_count(exec->plan) - 1)
+    if (!pto_plan_is_one_launch(exec->plan)) /* also a grid without neighbors, as of a single process */
         return PTO_QUEUE_BY_PROCESSES;
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
 }

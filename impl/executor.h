@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "job.h"
-#include "lines.h"
+#include "portolan/lines.h"
 #include "portolan/kernel.h"
 #include "portolan/nccl.h"
 #include "program.h"

@@ -12,7 +12,7 @@
  * Why waiting ends. A block waits for the same block of other GPUs; all blocks go through their slices in an
  * order without deadlock (turns.h); all blocks of a GPU are resident (there are no more than multiprocessors,
  * each with room for one); and `check` proves that a plan's signals and waits are free of deadlock. With
- * lines, what is waited for was stored without waiting, op by op (lines.c), or in an exchange in ascending
+ * lines, what is waited for was stored without waiting, op by op (model/src/plan/lines.c), or in an exchange in ascending
  * order, each unit before the wait for it.
  *
  * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
@@ -30,6 +30,7 @@
 #include "device_cuda.h"
 #include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
+#include "portolan/lines.h"
 
 enum {
     BLOCK_BYTES = 8192,
@@ -37,7 +38,6 @@ enum {
     LINES_THREADS_MIN = 128,
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
-    LINES_BYTES_MAX = 1 << 22,
     EXCHANGE_THREADS_MAX = 1024,
     POLLS_PER_QUERY = 4096,
     POLLS_AT_ONCE = 64
@@ -495,7 +495,7 @@ extern const pto_kernels_t pto_kernels_cuda;
 const pto_kernels_t pto_kernels_cuda = {
     {BLOCK_BYTES, SLICE_BYTES},
     {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
-    LINES_BYTES_MAX,
+    PTO_LINES_BYTES_MAX,
     cuda_blocks_max,
     cuda_kernel_create,
     cuda_kernel_rebind,

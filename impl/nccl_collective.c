@@ -11,8 +11,8 @@ bool pto_runs_by_nccl(const pto_node_t *node) {
 }
 
 bool pto_nccl_does_all(const pto_plan_t *plan) {
-    const pto_node_t *first = pto_plan_node_count(plan) > 0 ? pto_plan_node(plan, 0) : NULL;
-    return first && pto_runs_by_nccl(first) && first->span == pto_plan_node_count(plan) - 1 &&
+    const pto_node_t *first = pto_plan_is_one_launch(plan) ? pto_plan_node(plan, 0) : NULL;
+    return first && pto_runs_by_nccl(first) &&
            pto_plan_group(plan, first->group)->size ==
                pto_layout_owner_count(&pto_plan_request(plan)->layout);
 }

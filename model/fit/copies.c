@@ -147,11 +147,8 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
 }
 
 static pto_mps_t mps_of_file(const pto_samples_t *samples, int file) {
-    const pto_provenance_t *line = samples->provenance;
-    for (int i = 0; i < samples->provenance_count; i++)
-        if (line[i].file == file && strcmp(line[i].key, "mps") == 0)
-            return pto_mps_find(line[i].value);
-    return PTO_MPS_UNKNOWN;
+    const char *said = fit_provenance(samples, file, "mps");
+    return said ? pto_mps_find(said) : PTO_MPS_UNKNOWN;
 }
 
 static bool is_of_sharing(const pto_sample_t *sample) {
@@ -248,15 +245,16 @@ static bool fill_strided(const fit_point_t *point, const void *context, fit_row_
 }
 
 /* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
- * copy costs besides its bytes. One copy or message of n rows, s bytes in all, takes a + (n - 1) q + b s. */
-static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fill_t fill,
+ * copy costs besides its bytes, and each additional kernel, which has none. One copy or message of n rows, s
+ * bytes in all, takes a + (n - 1) q + b s. */
+static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fill_t fill, int columns,
                                    pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     fit_regression_t result;
     pto_status_t status = fit_select(work, &filter, &points);
     if (points.count > 0) {
-        status = fit_regress(&points, COLUMN_COUNT, fill, NULL, work->options->minima, &result, work->err);
+        status = fit_regress(&points, columns, fill, NULL, work->options->minima, &result, work->err);
         if (status == PTO_OK)
             *param = fit_param(&result, COLUMN_ADDITIONAL);
         if (status == PTO_OK)
@@ -287,15 +285,19 @@ pto_status_t fit_times(fit_work_t *work) {
     for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
         fit_filter_t filter = {(pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind), PTO_IN_COUNT,
                                PTO_AT_COUNT, 0, 0};
-        status = fit_additional(work, filter, fill_queued, &machine->queued_copy_s[kind]);
+        status = fit_additional(work, filter, fill_queued, COLUMN_COUNT, &machine->queued_copy_s[kind]);
         filter.benchmark = (pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind);
         if (status == PTO_OK)
-            status = fit_additional(work, filter, fill_strided, &machine->strided_row_s[kind]);
+            status = fit_additional(work, filter, fill_strided, COLUMN_COUNT, &machine->strided_row_s[kind]);
     }
     for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++)
         status = fit_additional(work,
                                 (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED,
                                                (pto_sample_space_t)(PTO_IN_CPU + space), PTO_AT_COUNT, 0, 0},
-                                fill_strided, &machine->message_row_s[space]);
+                                fill_strided, COLUMN_COUNT, &machine->message_row_s[space]);
+    if (status == PTO_OK)
+        status =
+            fit_additional(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0},
+                           fill_queued, COLUMN_BYTES, &machine->run_launch_s);
     return status;
 }

@@ -89,9 +89,10 @@ static pto_status_t note_unknown(fit_work_t *work) {
 /* In this order: some build on what those before them have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
     static pto_status_t (*const parts[])(fit_work_t *) = {
-        set_node,           fit_skip_slow_jobs, fit_all_messages,   fit_copies,      fit_shared_copies,
-        fit_all_reductions, fit_remote,         fit_times,          fit_host_memory, fit_staged_messages,
-        fit_setup,          fit_nccl,           fit_nccl_structure, note_unknown};
+        set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
+        fit_all_reductions, fit_remote,         fit_times,        fit_host_memory, fit_staged_messages,
+        fit_setup,          fit_runs,           fit_run_lines,    fit_nccl,        fit_nccl_structure,
+        note_unknown};
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
         status = parts[i](work);
@@ -127,10 +128,12 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
                          "nothing can be predicted (--partial does not change that)");
 }
 
-static bool name_machine(pto_machine_t *machine, const char *name, const char *source) {
+static bool name_machine(pto_machine_t *machine, const char *name, const char *source, const char *inherits) {
     machine->name = pto_text_copy(name);
     machine->source = source != NULL ? pto_text_copy(source) : NULL;
-    return machine->name != NULL && (source == NULL || machine->source != NULL);
+    machine->inherits = inherits != NULL ? pto_text_copy(inherits) : NULL;
+    return machine->name != NULL && (source == NULL || machine->source != NULL) &&
+           (inherits == NULL || machine->inherits != NULL);
 }
 
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
@@ -140,11 +143,12 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
     work.skip = calloc(samples->count + 1, 1);
     made.machine = calloc(1, sizeof *made.machine);
     pto_status_t status = PTO_ERR_MEMORY;
-    if (work.skip != NULL && made.machine != NULL && name_machine(made.machine, name, source))
+    if (work.skip != NULL && made.machine != NULL &&
+        name_machine(made.machine, name, source, options->inherits))
         status = fit_all(&work);
     else
         pto_error_set(err, status, "out of memory for a fit");
-    if (status == PTO_OK && !fitted_messages(&made))
+    if (status == PTO_OK && !options->inherits && !fitted_messages(&made))
         status = without_messages(&made, err);
     free(work.skip);
     if (status != PTO_OK) {

@@ -27,9 +27,8 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
 }
 
 /* Fits all pieces of one number of GPUs and nodes, or none. */
-static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
+static pto_status_t fit_job(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
     const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
-    pto_cost_table_t *cost = &work->fit->machine->nccl[kind];
     char key[PTO_PARAM_KEY_MAX];
     fit_breaks_t breaks;
     if (like.gpus < 2 || like.gpus % like.nodes != 0)
@@ -39,7 +38,7 @@ static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
     return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_row, cost) : status;
 }
 
-static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, pto_nccl_kind_t kind) {
+pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost) {
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
@@ -47,7 +46,7 @@ static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, 
         qsort(points.point, points.count, sizeof *points.point, by_row);
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {
         fit_points_t own = {run_of_job(&points, first), points.point + first};
-        status = fit_job(work, kind, &own);
+        status = fit_job(work, &own, cost);
     }
     free(points.point);
     return status;
@@ -55,9 +54,8 @@ static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, 
 
 pto_status_t fit_nccl(fit_work_t *work) {
     pto_status_t status = PTO_OK;
-    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
-        status = fit_collective(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind),
-                                (pto_nccl_kind_t)kind);
-    }
+    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++)
+        status = fit_by_gpus(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind),
+                             &work->fit->machine->nccl[kind]);
     return status;
 }

@@ -23,8 +23,13 @@ pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space);
 pto_status_t fit_staged_messages(fit_work_t *work);
 pto_status_t fit_setup(fit_work_t *work);
 
+pto_status_t fit_runs(fit_work_t *work);
+pto_status_t fit_run_lines(fit_work_t *work);
 pto_status_t fit_nccl(fit_work_t *work);
 pto_status_t fit_nccl_structure(fit_work_t *work);
+
+/* Fit a table by numbers of GPUs and nodes, each in pieces by size. */
+pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
 
 /* Append a row like `row` to `cost`, with the cost fitted to the points in its range. A row that cannot be
  * fitted stays unknown. */

@@ -3,6 +3,7 @@
  * in the cells (processes, messages, size) that they share. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -214,4 +215,12 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
     free(scratch);
     free(skip);
     return sizes;
+}
+
+const char *fit_provenance(const pto_samples_t *samples, int file, const char *key) {
+    const pto_provenance_t *line = samples->provenance;
+    for (int i = 0; i < samples->provenance_count; i++)
+        if (line[i].file == file && strcmp(line[i].key, key) == 0)
+            return line[i].value;
+    return NULL;
 }

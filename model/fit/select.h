@@ -25,6 +25,9 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
+/* What a file says of itself; NULL: it does not. */
+const char *fit_provenance(const pto_samples_t *samples, int file, const char *key);
+
 /* Mark the samples of slow jobs and report these jobs; not in minima mode, in which they do no harm. Errors:
  * PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);

@@ -73,13 +73,14 @@ static void build_level(const up_t *up, pto_expr_t distance, bool last) {
     build_reduce(up, distance, last);
 }
 
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+                  pto_run_order_t runs) {
     up_t up = {.builder = builder, .who = who, .into = into, .rounds = pto_log2_ceil(who->n)};
     up.tree = pto_intranode_buffer(builder, who, source, "tree", 2, 2);
     if (into < 0)
         up.into = pto_intranode_buffer(builder, who, source, "passed", 1, 2);
     pto_expr_t one = pto_constant(1);
-    if (runs == PTO_RUNS_LOOSE)
+    if (runs == PTO_RUN_LOOSE)
         pto_intranode_flag(builder, "tree free", upper(who, one), lower(who, one));
     build_entry(&up, source);
     if (up.rounds > 2) {
@@ -138,11 +139,11 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int pa
 }
 
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
-                      pto_runs_t runs) {
+                      pto_run_order_t runs) {
     const pto_buffer_t *held = pto_builder_buffer(builder, source);
-    bool in_tree = runs == PTO_RUNS_ORDERED && held->role == PTO_ROLE_TEMPORARY && held->held_stride == 2 &&
+    bool in_tree = runs == PTO_RUN_ORDERED && held->role == PTO_ROLE_TEMPORARY && held->held_stride == 2 &&
                    held->group == pto_builder_group(builder, who->group)->kind;
-    if (runs == PTO_RUNS_LOOSE)
+    if (runs == PTO_RUN_LOOSE)
         build_release(builder, who);
     int passed = source;
     if (!in_tree) {

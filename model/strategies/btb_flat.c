@@ -7,7 +7,8 @@
 #include "intranode.h"
 
 /* Only the root holds the result. */
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+                  pto_run_order_t runs) {
     if (into < 0)
         into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     return pto_intranode_btb.reduce(builder, who, source, into, runs);

@@ -34,10 +34,10 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int sour
 }
 
 /* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
-static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
+static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_run_order_t runs) {
     int gathered =
         pto_intranode_buffer(builder, who, source, "gathered", who->n * blocks_of(builder, source), who->n);
-    if (runs == PTO_RUNS_LOOSE)
+    if (runs == PTO_RUN_LOOSE)
         pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                            pto_step_of_others(PTO_STEP_WAIT, who));
     pto_gsb_copy_in(builder, who, source, gathered);
@@ -57,7 +57,8 @@ int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int sourc
     return into;
 }
 
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+                  pto_run_order_t runs) {
     return pto_gsb_combine(builder, who, source, gather(builder, who, source, runs), into);
 }
 
@@ -85,11 +86,11 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int sou
 /* A result that is already in the root's shared memory is read there. It is copied there first if it is in
  * the user's buffer, or if the next run may overwrite it before all have read it. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
-                      pto_runs_t runs) {
-    if (runs == PTO_RUNS_LOOSE)
+                      pto_run_order_t runs) {
+    if (runs == PTO_RUN_LOOSE)
         pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                            pto_step_of_root(PTO_STEP_WAIT, who));
-    if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
+    if (runs == PTO_RUN_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
         pto_step_t share = pto_step_of_root(PTO_STEP_COPY, who);
         share.peers.kind = PTO_PEERS_NONE;
         share.source = pto_slice_all(builder, source);
@@ -105,8 +106,8 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
     pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                        pto_step_of_root(PTO_STEP_WAIT, who));
-    int gathered = gather(builder, who, source, PTO_RUNS_LOOSE);
-    broadcast(builder, who, gathered, target, PTO_RUNS_ORDERED);
+    int gathered = gather(builder, who, source, PTO_RUN_LOOSE);
+    broadcast(builder, who, gathered, target, PTO_RUN_ORDERED);
 }
 
 /* The root's output is the buffer that they share. */

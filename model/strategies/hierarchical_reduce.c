@@ -18,7 +18,7 @@ typedef struct {
     pto_exchange_t gpu;
     pto_exchange_t node;
     pto_exchange_t leaders;
-    pto_runs_t runs;
+    pto_run_order_t runs;
 } levels_t;
 
 static bool is_level(const pto_exchange_t *who) { return who->n > 1; }
@@ -38,7 +38,7 @@ static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request
                       .leaders = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                   .n = layout->nodes,
                                   .core_count = 1},
-                      .runs = ordered ? PTO_RUNS_ORDERED : PTO_RUNS_LOOSE};
+                      .runs = ordered ? PTO_RUN_ORDERED : PTO_RUN_LOOSE};
 }
 
 /* A copy by the leaders whose index is below `n`. */

@@ -29,16 +29,16 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                           .n = pto_layout_owner_count(&request->layout),
                           .core_count = request->layout.owners_per_gpu};
     if (request->collective == PTO_COLLECTIVE_REDUCE) {
-        inside->reduce(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+        inside->reduce(builder, &who, user.in, user.out, PTO_RUN_LOOSE);
     } else if (pto_collective_is_from_root(request->collective)) {
-        inside->broadcast(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+        inside->broadcast(builder, &who, user.in, user.out, PTO_RUN_LOOSE);
     } else if (request->collective == PTO_COLLECTIVE_GATHER) {
         inside->gather(builder, &who, user.in, user.out);
     } else if (pto_collective_is_allgather(request->collective)) {
         inside->allgather(builder, &who, user.in, user.out);
     } else {
-        int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUNS_ORDERED);
-        inside->broadcast(builder, &who, reduced, user.out, PTO_RUNS_ORDERED);
+        int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUN_ORDERED);
+        inside->broadcast(builder, &who, reduced, user.out, PTO_RUN_ORDERED);
     }
 }
 

@@ -8,17 +8,18 @@
 /* LOOSE: a process may begin a run while others are still in the previous one. Nothing else in the plan
  * orders the runs, so processes first signal when their buffers may be written again. ORDERED: no signal is
  * needed. In an allreduce every process's data reaches every other in each run, which orders the runs. */
-typedef enum { PTO_RUNS_ORDERED, PTO_RUNS_LOOSE } pto_runs_t;
+typedef enum { PTO_RUN_ORDERED, PTO_RUN_LOOSE } pto_run_order_t;
 
 /* Operations among the members of `who` (at least two; its group, n and cores are used). */
 typedef struct {
     /* Reduce all members' vector `source` to member 0, into `into` or, if that is -1, into a temporary.
      * Returns the buffer of the result. */
-    int (*reduce)(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs);
+    int (*reduce)(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+                  pto_run_order_t runs);
     /* Broadcast member 0's `source` to all members' `target`; if the source has a block for each, scatter it.
      */
     void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
-                      pto_runs_t runs);
+                      pto_run_order_t runs);
     /* Gather all members' `source` in all members' `target`, in order; NULL if there is no such operation. */
     void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
     /* Gather them in member 0's `target`; NULL likewise. */

@@ -131,7 +131,8 @@ static pto_staged_t staged_members(const pto_builder_t *builder) {
 
 /* --- the operations ------------------------------------------------------------------------------------- */
 
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+                  pto_run_order_t runs) {
     int64_t staged = staged_members(builder).in;
     if (staged == 0)
         return pto_intranode_gsb.reduce(builder, who, source, into, runs);
@@ -142,7 +143,7 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
 
 /* In an allreduce the result is a temporary of the root. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
-                      pto_runs_t runs) {
+                      pto_run_order_t runs) {
     int64_t staged = staged_members(builder).out;
     if (staged == 0)
         pto_intranode_gsb.broadcast(builder, who, source, target, runs);

@@ -54,6 +54,17 @@ static pto_status_t apply_budget(void *target, const char *text, pto_error_t *er
     return status;
 }
 
+static const char *runs_at(int i) { return i < PTO_RUNS_COUNT ? pto_runs_name((pto_runs_t)i) : NULL; }
+
+static pto_status_t apply_runs(void *target, const char *text, pto_error_t *err) {
+    pto_calibrate_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "kind of runs", runs_at, &found, err);
+    if (status == PTO_OK)
+        options->runs = (pto_runs_t)found;
+    return status;
+}
+
 static const pto_option_t options[] = {
     {"out", "FILE", "write the samples there; - is standard output", STORE(TEXT, out), .standard = "-"},
     {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
@@ -69,6 +80,11 @@ static const pto_option_t options[] = {
      STORE(INT, repeats), .most = 1000000, .standard = "50"},
     {"timeout", "SECONDS", "end the job where a process makes no progress for so long",
      STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
+    {"runs", "HOW",
+     "of launches and NCCL's calls: waited for one by one, enqueued behind each other, or captured in a "
+     "graph "
+     "of up to 100; the latter two leave out what the host has to wait for",
+     .apply = apply_runs, .standard = "waited"},
     {"machine", "NAME", "what to call the machine in the file (default: its processor and GPU)",
      STORE(TEXT, machine)},
     {"progress", NULL, "draw the progress bar even where standard error is no terminal",

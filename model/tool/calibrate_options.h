@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "arguments.h"
+#include "portolan/machine.h"
 
 typedef struct {
     bool version;
@@ -18,6 +19,7 @@ typedef struct {
     const char *only; /* names with commas between them; NULL: all */
     const char *out;  /* "-": standard output */
     const char *machine;
+    pto_runs_t runs; /* how what can be enqueued is run */
     int64_t from_bytes;
     int64_t to_bytes;
     int64_t factor; /* from one size to the next; a power of two */

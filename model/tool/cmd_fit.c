@@ -93,6 +93,8 @@ static const pto_option_t fit_options[] = {
      "leave out parameters with too few samples, instead of failing; the cost of messages (ping_pong) is "
      "needed all the same",
      STORE(FLAG, fit.partial)},
+    {"inherits", "MACHINE", "write only what these samples give; the rest is this machine file's",
+     STORE(TEXT, fit.inherits)},
     {"breaks", "LIMITS",
      "force protocol limits, for example cpu.off_node=256,16384 or gpu=none (repeatable; later ones "
      "override)",
@@ -126,6 +128,8 @@ static int check_arguments(const arguments_t *arguments) {
         return pto_usage_error(&syntax, "no samples given");
     if (arguments->out == NULL && arguments->plot == NULL && !arguments->report)
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
+    if (arguments->fit.inherits != NULL && (arguments->collectives_count > 0 || arguments->borrow != NULL))
+        return pto_usage_error(&syntax, "--inherits goes without --collectives and --borrow");
     if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
     return arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : -1;

@@ -30,9 +30,10 @@ typedef struct {
  * fitted. */
 typedef struct {
     pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
-    bool minima;  /* ordinary least squares on the minima over runs and pairs, as in the paper */
-    bool partial; /* omit what cannot be fitted instead of failing */
-    struct {      /* 0: from the samples' provenance */
+    bool minima;          /* ordinary least squares on the minima over runs and pairs, as in the paper */
+    bool partial;         /* omit what cannot be fitted instead of failing */
+    const char *inherits; /* the machine file that has what these samples lack; NULL: messages are required */
+    struct {              /* 0: from the samples' provenance */
         int64_t sockets;
         int64_t gpus;
         int64_t cores;

@@ -48,14 +48,19 @@ typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_
 /* Whether the processes of a GPU use it through MPS, and not in time slices. */
 typedef enum { PTO_MPS_UNKNOWN, PTO_MPS_NO, PTO_MPS_YES, PTO_MPS_COUNT } pto_mps_t;
 
+/* How a program begins runs and learns that they have ended: it waits for each, or enqueues them one by one
+ * behind each other in a stream, or many of them as one CUDA graph. Costs that contain the launch differ. */
+typedef enum { PTO_RUNS_WAITED, PTO_RUNS_ENQUEUED, PTO_RUNS_GRAPH, PTO_RUNS_COUNT } pto_runs_t;
+
 const char *pto_level_name(pto_level_t value);
 const char *pto_space_name(pto_space_t value);
 const char *pto_protocol_name(pto_protocol_t value);
 const char *pto_copy_kind_name(pto_copy_kind_t value);
 const char *pto_reach_name(pto_reach_t value);
 const char *pto_remote_name(pto_remote_t value);
-const char *pto_mps_name(pto_mps_t value); /* unknown, no, yes */
-pto_mps_t pto_mps_find(const char *name);  /* _UNKNOWN for any other name */
+const char *pto_mps_name(pto_mps_t value);   /* unknown, no, yes */
+pto_mps_t pto_mps_find(const char *name);    /* _UNKNOWN for any other name */
+const char *pto_runs_name(pto_runs_t value); /* waited, enqueued, graph */
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */
@@ -181,6 +186,9 @@ const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one p
 
 /* The state for which the file's copies.shared hold; _UNKNOWN: the file does not say. */
 pto_mps_t pto_machine_mps(const pto_machine_t *machine);
+
+/* The runs for which its launches, nccl and remote.lines hold. */
+pto_runs_t pto_machine_runs(const pto_machine_t *machine);
 
 /* Where the file's model error comes from; NULL: it has none, and intervals are those of parameters alone. */
 const char *pto_machine_error_source(const pto_machine_t *machine);

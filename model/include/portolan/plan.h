@@ -584,6 +584,9 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
  * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
+/* Whether a run is one kernel on each GPU or one call of NCCL, and nothing else. */
+bool pto_plan_is_one_launch(const pto_plan_t *plan);
+
 /* The maximum bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */
 void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes);
 

@@ -112,12 +112,14 @@ static const struct {
                   {"peer", "memcpy_peer"},
                   {"reduce", "reduce"},
                   {"remote.all_s_per_byte", "remote_store_all"},
+                  {"remote.lines", "run_lines"},
                   {"remote", "remote_%s_16"},
                   {"signals.flag_s", "signal_flag"},
                   {"signals.event_s", "signal_event"},
                   {"signals.device_s", "signal_device"},
                   {"launch.kernel_s", "kernel_launch"},
                   {"launch.graph_s", "graph_launch"},
+                  {"launch.run_s", "run_launch"},
                   {"nccl", "nccl_%s"}};
 
 /* "messages.gpu" is below "messages", but "messages_setup" is not. */

@@ -122,9 +122,9 @@ static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
 /* All that needs no other node, except NCCL's own times, which are of its structure within and between nodes.
  */
 static void keep_node(pto_yaml_node_t *root) {
-    static const char *const whole[] = {"node",   "mps",   "messages", "gap",      "copies",
-                                        "reduce", "peer",  "remote",   "signals",  "launch",
-                                        "memory", "setup", "energy",   "topology", NULL};
+    static const char *const whole[] = {"node",   "mps",    "runs",     "messages", "gap",    "copies",
+                                        "reduce", "peer",   "remote",   "signals",  "launch", "memory",
+                                        "setup",  "energy", "topology", NULL};
     static const char *const between[] = {"cpu", "gpu", NULL};
     pto_yaml_node_t *messages = child_of(root, "messages");
     drop(root, has_key_not_among, whole);

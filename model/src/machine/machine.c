@@ -58,9 +58,8 @@ const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t
     return pto_cost_at(&machine->reduce[space], bytes);
 }
 
-const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
-                                       int64_t nodes, int64_t bytes) {
-    const pto_cost_table_t *cost = &machine->nccl[kind];
+static const pto_cost_row_t *row_by_gpus(const pto_cost_table_t *cost, int64_t gpus, int64_t nodes,
+                                         int64_t bytes) {
     for (int i = 0; i < cost->count; i++) {
         const pto_cost_row_t *row = &cost->row[i];
         bool last = row->below_bytes == INT64_MAX;
@@ -68,6 +67,15 @@ const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_ki
             return row;
     }
     return NULL;
+}
+
+const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
+                                       int64_t nodes, int64_t bytes) {
+    return row_by_gpus(&machine->nccl[kind], gpus, nodes, bytes);
+}
+
+const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes) {
+    return row_by_gpus(&machine->remote_lines, gpus, 1, bytes);
 }
 
 static const pto_library_table_t *find_table(const pto_library_table_t *table, int count,
@@ -114,6 +122,7 @@ const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
+    free(machine->inherits);
     pto_machine_files_fini(&machine->files);
     free(machine->model);
     free(machine->what_if);
@@ -186,6 +195,7 @@ int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, cons
 }
 
 pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
+pto_runs_t pto_machine_runs(const pto_machine_t *machine) { return machine->runs; }
 
 static bool copy_text(const char *from, char **to) {
     *to = from ? pto_text_copy(from) : NULL;
@@ -217,13 +227,14 @@ static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
     pto_machine_t made = {0};
     if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
-        copy_files(&machine->files, &made.files) && copy_text(machine->model, &made.model) &&
-        copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
-        copy_topology(machine->topology, &made.topology) &&
+        copy_text(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
+        copy_text(machine->model, &made.model) && copy_text(machine->what_if, &made.what_if) &&
+        copy_cells(machine, &made) && copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.path = made.files.path[0];
         made.library_count = machine->library_count;
         made.mps = machine->mps;
+        made.runs = machine->runs;
         made.fabric = machine->fabric;
         made.tuning_count = machine->tuning_count;
         made.fitted_to_count = machine->fitted_to_count;

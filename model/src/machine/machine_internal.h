@@ -83,6 +83,7 @@ typedef struct {
 struct pto_machine {
     char *name;
     char *source;
+    char *inherits;            /* to be written; a file that is read holds what it inherits. NULL: nothing */
     const char *path;          /* the file it was read from: the first of */
     pto_machine_files_t files; /* this and those that it inherits */
     char *model;               /* the argument of pto_machine_restrict; NULL: full */
@@ -98,6 +99,7 @@ struct pto_machine {
 #undef PTO_DECLARE
 #undef PTO_SKIP
     pto_mps_t mps;
+    pto_runs_t runs;
     int library_count;
     int tuning_count;
     int fitted_to_count;
@@ -152,6 +154,9 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 /* The row of NCCL's own collective; NULL if these numbers of GPUs and nodes were not measured. */
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
+
+/* The row of a run by lines; NULL if this number of GPUs of a node was not measured. */
+const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes);
 
 /* The row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the machine has
  * none. */

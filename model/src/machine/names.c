@@ -43,6 +43,10 @@ PTO_NAME_FUNCTION(pto_nccl_protocol_name, pto_nccl_protocol_t, PTO_NCCL_PROTOCOL
 PTO_NAME_FUNCTION(pto_mps_name, pto_mps_t, PTO_MPS_COUNT, "unknown",
                   {[PTO_MPS_UNKNOWN] = "unknown", [PTO_MPS_NO] = "no", [PTO_MPS_YES] = "yes"});
 
+PTO_NAME_FUNCTION(
+    pto_runs_name, pto_runs_t, PTO_RUNS_COUNT, "?",
+    {[PTO_RUNS_WAITED] = "waited", [PTO_RUNS_ENQUEUED] = "enqueued", [PTO_RUNS_GRAPH] = "graph"});
+
 pto_mps_t pto_mps_find(const char *name) {
     pto_mps_t found = PTO_MPS_UNKNOWN;
     for (pto_mps_t mps = PTO_MPS_NO; mps < PTO_MPS_COUNT; mps++)

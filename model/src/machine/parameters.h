@@ -99,6 +99,10 @@
            .key = "remote.all_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .positive = true, .term = "remote",  \
            .power = PTO_POWER_GPU_KERNEL,                                                                    \
            .what = "bytes that leave one GPU while each stores to all others of the node")                   \
+    MEMBER(COST, remote_lines, ,                                                                             \
+           .key = "remote.lines", .by = PTO_ROWS_BY_GPUS, .term = "remote.lines",                            \
+           .power = PTO_POWER_GPU_KERNEL,                                                                    \
+           .what = "a run of one kernel whose data carry their flags, with its launch, by bytes to each peer") \
     MEMBER(VALUE, signal_s, ,                                                                                \
            .key = "signals.flag_s", .unit = PTO_UNIT_S, .term = "signals",                                   \
            .what = "a flag set by one process and seen by another")                                          \
@@ -114,6 +118,9 @@
     MEMBER(VALUE, graph_launch_s, ,                                                                          \
            .key = "launch.graph_s", .unit = PTO_UNIT_S, .term = "launch",                                    \
            .what = "the same for a captured graph of one kernel")                                            \
+    MEMBER(VALUE, run_launch_s, ,                                                                            \
+           .key = "launch.run_s", .unit = PTO_UNIT_S, .term = "launch",                                      \
+           .what = "the same behind other kernels, of runs that the host does not wait for; used in place of both") \
     MEMBER(VALUE, queued_launch_s, ,                                                                         \
            .key = "launch.queued_s", .unit = PTO_UNIT_S, .term = "launch", .measured_only = true,            \
            .what = "each additional kernel that is queued behind others")                                    \

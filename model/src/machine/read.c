@@ -202,6 +202,17 @@ static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *
     return status;
 }
 
+static const char *runs_at(int index) { return pto_runs_name((pto_runs_t)index); }
+
+static pto_status_t read_runs(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              pto_machine_t *machine) {
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, runs_at, PTO_RUNS_COUNT, &index);
+    if (status == PTO_OK)
+        machine->runs = (pto_runs_t)index;
+    return status;
+}
+
 static pto_status_t read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               pto_machine_t *machine) {
     return pto_read_text(reader, node, &machine->name, 0);
@@ -250,7 +261,8 @@ static const struct {
            {"fitted_to", false, read_fitted_to},
            {"model_error", false, read_model_error},
            {"fabric", false, read_fabric},
-           {"mps", false, read_mps}};
+           {"mps", false, read_mps},
+           {"runs", false, read_runs}};
 
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {

@@ -30,6 +30,7 @@ static const pto_model_term_t terms[] = {
     {extra_input_term, "the cost of additional inputs of one reduction, with 'reduce'"},
     {"peer", "copies from GPU to GPU of a node"},
     {"remote", "kernels that load from and store to another GPU's memory"},
+    {"remote.lines", "whole runs of kernels whose data carry their flags"},
     {"signals", "flags between processes, events of a GPU, flags between kernels"},
     {"launch", "starting a kernel, a graph, a kernel behind others"},
     {"library", "the MPI library's own choice of algorithms"},

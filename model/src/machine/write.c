@@ -470,8 +470,14 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
     put(&writer, "\nsource: ");
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
+    if (machine->inherits != NULL) {
+        put(&writer, "\ninherits: ");
+        put_quoted(&writer, machine->inherits);
+    }
     if (machine->mps != PTO_MPS_UNKNOWN)
         pto_text_add(&writer, "\nmps: %s", pto_mps_name(machine->mps));
+    if (machine->runs != PTO_RUNS_WAITED)
+        pto_text_add(&writer, "\nruns: %s", pto_runs_name(machine->runs));
     put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
     if (machine->topology != NULL) {

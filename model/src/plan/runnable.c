@@ -62,3 +62,10 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     }
     return PTO_OK;
 }
+
+bool pto_plan_is_one_launch(const pto_plan_t *plan) {
+    const pto_node_t *first = pto_plan_node_count(plan) > 0 ? pto_plan_node(plan, 0) : NULL;
+    bool launches = first && (first->kind == PTO_NODE_KERNEL ||
+                              (first->kind == PTO_NODE_COLLECTIVE && first->by == PTO_DONE_BY_NCCL));
+    return launches && first->span == pto_plan_node_count(plan) - 1;
+}

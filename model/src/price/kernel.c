@@ -5,10 +5,14 @@
 
 /* --- addends -------------------------------------------------------------------------------------------- */
 
-/* The executor launches a plan's kernel as a graph of one node. */
+/* Where the host waits, the executor launches a plan's kernel as a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
-    bool graph = pto_param_known(&machine->graph_launch_s);
-    pto_charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s, PTO_SPACE_GPU, 1);
+    const pto_param_t *known[] = {&machine->run_launch_s, &machine->graph_launch_s,
+                                  &machine->kernel_launch_s};
+    int first = 0;
+    while (first < 2 && !pto_param_known(known[first]))
+        first++;
+    pto_charge_param(charge, known[first], PTO_SPACE_GPU, 1);
 }
 
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {

@@ -458,6 +458,9 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
         } else if (node->by == PTO_DONE_BY_NCCL) {
             status = pto_price_nccl(pricing, node);
             i += node->span;
+        } else if (node->kind == PTO_NODE_KERNEL && pricing->lines) {
+            status = pto_price_run_by_lines(pricing, i);
+            i += node->span;
         }
     }
     return status;
@@ -544,11 +547,14 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
     pto_pricing_t pricing = {.plan = plan,
                              .machine = machine,
                              .kind = kind,
+                             .lines = pto_runs_by_lines(plan, machine),
                              .explain = explanation != NULL,
                              .library_end = -1,
                              .err = err};
     pto_links_t links = pto_links_of(machine, &plan->request.layout);
     pto_status_t status = pto_links_check(&links, err);
+    if (status == PTO_OK)
+        status = pto_runs_check(plan, machine, err);
     if (status != PTO_OK)
         return status;
     pricing.out_of_memory = !allocate(&pricing);

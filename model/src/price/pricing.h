@@ -7,6 +7,7 @@
 #include "plan/plan_internal.h"
 #include "price/copies.h"
 #include "price/paths.h"
+#include "price/runs.h"
 #include "price/traffic.h"
 
 /* What an actor represents. */
@@ -86,6 +87,7 @@ typedef struct {
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
+    const pto_cost_row_t *lines; /* of pto_runs_by_lines */
     bool explain;
     pto_ledger_t terms[4]; /* of an actor's stage, and of one step in a lane, while they are charged */
     pto_actors_t kind;
@@ -326,6 +328,11 @@ void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_
 
 /* A collective of NCCL's own. Errors: those of pto_charge_nccl. */
 pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node);
+
+/* --- runs.c --------------------------------------------------------------------------------------------- */
+
+/* A kernel by lines, the node of this index. */
+pto_status_t pto_price_run_by_lines(pto_pricing_t *pricing, int kernel);
 
 /* --- messages.c ---------------------------------------------------------------------------------------- */
 

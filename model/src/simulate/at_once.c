@@ -18,6 +18,7 @@ pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const
     return (pto_sim_t){.plan = plan,
                        .machine = machine,
                        .layout = job,
+                       .lines = pto_runs_by_lines(plan, machine),
                        .options = options ? options : &no_options,
                        .shared_links = pto_links_of(machine, job),
                        .nodes = job->nodes,
@@ -146,7 +147,9 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
             sim->follows = call[c].repeats;
             if (sim->follows)
                 (sim - call[c].communicators)->next = sim;
-            status = enter(&made, sim, number++, procs, made.gpu + gpus, err);
+            status = pto_runs_check(sim->plan, machine, err);
+            if (status == PTO_OK)
+                status = enter(&made, sim, number++, procs, made.gpu + gpus, err);
             procs += sim->ranks * sim->lanes;
             gpus += sim->ranks / job->procs_per_gpu;
         }

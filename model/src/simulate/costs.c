@@ -230,11 +230,16 @@ double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
 double pto_sim_launch_s(const pto_sim_t *sim) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
-    pto_charge_launch(&charge, sim->machine);
+    if (sim->lines)
+        pto_charge_run_by_lines(&charge, sim->machine, sim->lines, sim->plan->request.bytes);
+    else
+        pto_charge_launch(&charge, sim->machine);
     return charge.other.s;
 }
 
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
+    if (sim->lines) /* the data carry the flags */
+        return 0;
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_wait(&charge, sim->machine, step);

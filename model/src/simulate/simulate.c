@@ -117,6 +117,8 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     int64_t bytes;
     if (!streams)
         local->streams = false;
+    if (sim->lines && step->in_kernel && pto_step_is_local(step)) /* the launch takes the whole run's time */
+        return false;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -479,6 +481,8 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
     pto_status_t status = pto_simulate_check_size(plan, machine, sim.options, NULL, err);
     if (status == PTO_OK)
         status = pto_links_check(&sim.shared_links, err);
+    if (status == PTO_OK)
+        status = pto_runs_check(plan, machine, err);
     if (status != PTO_OK)
         return status;
     sim.nodes = layout->nodes / pto_simulate_nodes_of_one(plan, machine, sim.options);

@@ -82,6 +82,7 @@ typedef struct pto_sim {
     const int64_t *place; /* the job's rank of each rank; NULL: the same */
     struct pto_sim *next; /* each rank begins it when it has ended this one; NULL: none */
     bool follows;         /* another: its ranks do not begin by themselves */
+    const pto_cost_row_t *lines; /* of pto_runs_by_lines */
     const pto_simulate_options_t *options;
     double now_s;
     int64_t nodes;  /* that are simulated: all, or one that stands for all */

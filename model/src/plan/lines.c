@@ -1,4 +1,4 @@
-/* Which buffers can use the line format (kernel.h).
+/* Which buffers can use the line format.
  *
  * A flag orders all stores before it. So the memory system must have confirmed every store to another GPU
  * before the flag may follow: a round trip. Data that carry their own flags need only one way. But they
@@ -13,11 +13,9 @@
  * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
  * lines from the owners of that memory, just as it would have received their flags. What the owners still
  * read is the other copy. */
-#include "lines.h"
+#include "portolan/lines.h"
 
 #include <stdlib.h>
-
-#include "portolan/kernel.h"
 
 /* What is known about a rank as a peer. */
 enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, ALL = 7 };
@@ -167,4 +165,15 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
         !look.refused &&
         (look.buffer == PTO_LINES_ANY ? allows_any_lines(&look) : plan_allows_lines(plan, rank, look.buffer));
     return allows ? look.buffer : PTO_LINES_NONE;
+}
+
+int pto_plan_lines(const pto_plan_t *plan, int64_t bytes_max) {
+    int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
+    int lines = PTO_LINES_ANY;
+    for (int64_t rank = 0; rank < ranks && lines != PTO_LINES_NONE; rank++) {
+        int own = pto_lines(plan, rank, bytes_max);
+        bool differs = own != PTO_LINES_ANY && lines != PTO_LINES_ANY && own != lines;
+        lines = differs ? PTO_LINES_NONE : own < lines ? own : lines;
+    }
+    return lines == PTO_LINES_ANY ? PTO_LINES_NONE : lines;
 }

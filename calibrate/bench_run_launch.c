@@ -1,0 +1,98 @@
+/* The launch of kernels that the host does not wait for: one that keeps the GPU at work for longer than the
+ * CPU takes for all launches, and behind it 0 to 4 of the executor's kernels, which copy a few bytes.
+ * `messages` counts the kernels, the seconds are of all of them: what each additional one takes is its
+ * launch. */
+#include <stdlib.h>
+
+#include "fatal.h"
+#include "memory.h"
+#include "portolan/kernel.h"
+#include "runs.h"
+
+enum { COPIED_BYTES = 16, BUSY_WIDTH = 16, BEHIND_MOST = 4 };
+
+/* By one block of threads some tens of microseconds. */
+static const int64_t busy_bytes = INT64_C(1) << 20;
+
+typedef struct {
+    int kernels;
+    runs_t runs;
+    char *from;
+    char *to;
+    pto_kernel_op_t copy; /* the kernel borrows its program */
+    pto_operand_t operand[2];
+    void *kernel;
+} state_t;
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    (void)job;
+    for (int behind = 0; behind <= BEHIND_MOST; behind += behind == 0 ? 1 : behind) {
+        case_t *added = case_add(list, "run_launch", 1);
+        added->space = pto_space_name(PTO_SPACE_GPU);
+        added->sized = false;
+        added->messages = 1 + behind;
+        added->member[0] = 0;
+    }
+}
+
+static void enqueue(void *opaque, int64_t bytes) {
+    const state_t *state = opaque;
+    (void)bytes;
+    GPU_DO(gpu.bench->move(state->to, state->from, (size_t)(busy_bytes / BUSY_WIDTH), BUSY_WIDTH, 1, 1,
+                           gpu.stream, &gpu_error));
+    for (int i = 1; i < state->kernels; i++)
+        GPU_DO(gpu.device->kernels->enqueue(state->kernel, gpu.stream, &gpu_error));
+}
+
+static void make_kernel(state_t *state) {
+    const pto_rows_t rows = pto_rows_of(COPIED_BYTES);
+    state->operand[0] = (pto_operand_t){.spot = {.at = state->from}, .bytes = COPIED_BYTES, .rows = rows};
+    state->operand[1] = (pto_operand_t){.spot = {.at = state->to}, .bytes = COPIED_BYTES, .rows = rows};
+    state->copy = (pto_kernel_op_t){.kind = PTO_KERNEL_MOVE, .count = 2};
+    const pto_kernel_program_t program = {.ops = &state->copy,
+                                          .op_count = 1,
+                                          .operands = state->operand,
+                                          .operand_count = 2,
+                                          .blocks = 1,
+                                          .slices = 1,
+                                          .datatype = PTO_DATATYPE_BYTE,
+                                          .op = PTO_OP_SUM};
+    GPU_DO(gpu.device->kernels->create(&program, &state->kernel, &gpu_error));
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->from = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
+    state->to = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
+    make_kernel(state);
+    state->kernels = work->what->messages;
+    runs_open(&state->runs, work, enqueue, state);
+    return state;
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    state_t *state = opaque;
+    return runs_s(&state->runs, bytes, iterations);
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    runs_close(&state->runs);
+    gpu.device->kernels->destroy(state->kernel);
+    buffer_free(PTO_SPACE_GPU, state->from);
+    buffer_free(PTO_SPACE_GPU, state->to);
+    free(state);
+}
+
+const benchmark_t bench_run_launch = {
+    .name = "run_launch",
+    .group = "signals",
+    .rows = "run_launch",
+    .summary = "kernels behind one that keeps the GPU at work: their launches",
+    .gpu_only = "run_launch",
+    .runs = 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

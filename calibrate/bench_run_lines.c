@@ -1,0 +1,112 @@
+/* Runs of a kernel whose data carry their flags (docs/executing.md, 'Lines'), behind each other: an allgather
+ * of all GPUs of a node by the executor's own plan. They leave nothing to take apart, so a whole run is
+ * measured, with its launch. `procs` counts the GPUs, `bytes` are those that each stores to every other. */
+#include <stdlib.h>
+
+#include "fatal.h"
+#include "memory.h"
+#include "pairs.h"
+#include "portolan/exec.h"
+#include "portolan/lines.h"
+#include "portolan/strategy.h"
+#include "runs.h"
+
+typedef struct {
+    const work_t *work;
+    runs_t runs;
+    void *in;
+    void *out;
+    int64_t bytes; /* of the plan; -1: there is none */
+    pto_plan_t *plan;
+    pto_exec_t *exec;
+} state_t;
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    int most = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
+    if (most < 2)
+        case_missing(list, "no two GPUs of the node have a process each", "run_lines");
+    for (int gpus = 2; gpus != 0 && gpus <= most; gpus = next_count(gpus, most)) {
+        case_t *added = case_add(list, "run_lines", gpus);
+        added->space = pto_space_name(PTO_SPACE_GPU);
+        added->buffers = PTO_SPACE_GPU;
+        added->procs = gpus;
+        added->most_bytes = PTO_LINES_BYTES_MAX;
+        for (int i = 0; i < gpus; i++)
+            added->member[i] = ranks[i];
+    }
+    free(ranks);
+}
+
+static void enqueue(void *opaque, int64_t bytes) {
+    const state_t *state = opaque;
+    (void)bytes;
+    GPU_DO(pto_exec_enqueue(state->exec, gpu.stream, &gpu_error));
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    *state = (state_t){.work = work, .bytes = -1};
+    state->in = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
+    state->out = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->member_count);
+    runs_open(&state->runs, work, enqueue, state);
+    return state;
+}
+
+static void forget_plan(state_t *state) {
+    runs_close(&state->runs);
+    pto_exec_destroy(state->exec);
+    pto_plan_destroy(state->plan);
+    state->exec = NULL;
+    state->plan = NULL;
+}
+
+static void make_plan(state_t *state, int64_t bytes) {
+    int gpus = state->work->what->member_count;
+    pto_request_t request = {
+        .layout = {.nodes = 1,
+                   .gpus_per_node = gpus,
+                   .owners_per_gpu = 1,
+                   .procs_per_gpu = 1,
+                   .gpus_per_socket = gpus},
+        .collective = PTO_COLLECTIVE_ALLGATHER,
+        .datatype = PTO_DATATYPE_BYTE,
+        .bytes = bytes,
+    };
+    GPU_DO(pto_strategy_find("gas_allgather", &request.strategy, &gpu_error));
+    GPU_DO(pto_algorithm_find("direct", request.collective, &request.algorithm, &gpu_error));
+    GPU_DO(pto_plan_create(&request, &state->plan, &gpu_error));
+    GPU_DO(pto_exec_create(state->plan, state->work->comm, gpu.device, state->in, state->out, PTO_OP_SUM,
+                           NULL, &state->exec, &gpu_error));
+    state->bytes = bytes;
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    state_t *state = opaque;
+    if (state->bytes != bytes) {
+        forget_plan(state);
+        make_plan(state, bytes);
+    }
+    return runs_s(&state->runs, bytes, iterations);
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    forget_plan(state);
+    buffer_free(PTO_SPACE_GPU, state->in);
+    buffer_free(PTO_SPACE_GPU, state->out);
+    free(state);
+}
+
+const benchmark_t bench_run_lines = {
+    .name = "run_lines",
+    .group = "remote",
+    .rows = "run_lines",
+    .summary = "whole runs of a kernel whose data carry their flags",
+    .gpu_only = "run_lines",
+    .runs = 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

@@ -1,0 +1,65 @@
+#include "runs.h"
+
+#include "fatal.h"
+
+/* As many runs as take a while, but no more than a program would capture. */
+enum { RUNS_LEAST = 5, RUNS_MOST = 100 };
+static const int64_t runs_bytes = INT64_C(1) << 26;
+
+static int runs_of(int64_t bytes) {
+    int64_t runs = bytes > 0 ? runs_bytes / bytes : RUNS_MOST;
+    return runs < RUNS_LEAST ? RUNS_LEAST : runs > RUNS_MOST ? RUNS_MOST : (int)runs;
+}
+
+void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(void *what, int64_t bytes), void *what) {
+    *runs = (runs_t){.work = work, .enqueue = enqueue, .what = what, .bytes = -1};
+}
+
+static void enqueue_each(const runs_t *runs) {
+    for (int i = 0; i < runs->each; i++)
+        runs->enqueue(runs->what, runs->bytes);
+}
+
+static void prepare(runs_t *runs, int64_t bytes) {
+    runs_close(runs);
+    runs->bytes = bytes;
+    runs->each = runs_of(bytes);
+    runs->enqueue(runs->what, bytes);
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    if (runs->work->job->runs != PTO_RUNS_GRAPH)
+        return;
+    GPU_DO(gpu.bench->graph_begin(gpu.stream, &gpu_error));
+    enqueue_each(runs);
+    GPU_DO(gpu.bench->graph_end(gpu.stream, &runs->graph, &gpu_error));
+}
+
+void runs_meet(const work_t *work) {
+    const int *member = work->what->member;
+    const process_t *process = work->job->process;
+    if (process[member[0]].node != process[member[work->what->member_count - 1]].node)
+        MPI_DO(MPI_Barrier(work->comm));
+    together_wait(work->together);
+}
+
+double runs_s(runs_t *runs, int64_t bytes, int iterations) {
+    if (runs->bytes != bytes)
+        prepare(runs, bytes);
+    int launches = (iterations + runs->each - 1) / runs->each;
+    runs_meet(runs->work);
+    double start = now_s();
+    for (int i = 0; i < launches; i++) {
+        if (runs->graph != NULL)
+            GPU_DO(gpu.bench->graph_launch(runs->graph, gpu.stream, &gpu_error));
+        else
+            enqueue_each(runs);
+    }
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    return (now_s() - start) / launches / runs->each * iterations;
+}
+
+void runs_close(runs_t *runs) {
+    if (runs->graph != NULL)
+        GPU_DO(gpu.bench->graph_destroy(runs->graph, &gpu_error));
+    runs->graph = NULL;
+    runs->bytes = -1;
+}

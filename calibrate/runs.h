@@ -1,0 +1,30 @@
+/* Runs that the host does not wait for one by one: many behind each other in the GPU's stream, enqueued or as
+ * a captured graph (--runs). A run's time is the mean of all. */
+#ifndef PORTOLAN_CALIBRATE_RUNS_H
+#define PORTOLAN_CALIBRATE_RUNS_H
+
+#include "benchmark.h"
+
+typedef struct {
+    const work_t *work;
+    void (*enqueue)(void *what, int64_t bytes); /* one run, into gpu.stream */
+    void *what;
+    int64_t bytes; /* of the runs that are prepared; -1: none are */
+    int each;      /* runs of a graph; fewer are not timed */
+    void *graph;   /* NULL: they are enqueued one by one */
+} runs_t;
+
+void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(void *what, int64_t bytes), void *what);
+
+/* All members of the case: the seconds of `iterations` runs of `bytes`. The first call with other bytes makes
+ * a run that is not timed, in which NCCL connects its members, and the graph. */
+double runs_s(runs_t *runs, int64_t bytes, int iterations);
+
+/* Before what is enqueued is freed: NCCL keeps its communicator as long as a graph uses it. */
+void runs_close(runs_t *runs);
+
+/* All members at one moment: within a node, by shared memory; between nodes, MPI_Barrier is the best there
+ * is, so it comes first. */
+void runs_meet(const work_t *work);
+
+#endif

@@ -1,0 +1,49 @@
+/* How the runs began whose launches and collectives were sampled (--runs of portolan-calibrate), and what
+ * whole runs take that the host does not wait for. */
+#include <string.h>
+
+#include "parts.h"
+#include "select.h"
+
+static bool depends_on_runs(const pto_sample_t *sample) {
+    return sample->benchmark == PTO_BENCHMARK_RUN_LAUNCH || sample->benchmark == PTO_BENCHMARK_RUN_LINES ||
+           (sample->benchmark >= PTO_BENCHMARK_NCCL_ALLREDUCE && sample->benchmark < PTO_BENCHMARK_OTHER);
+}
+
+/* Files older than the line have runs that were waited for. */
+static pto_status_t runs_of_file(const fit_work_t *work, int file, pto_runs_t *runs) {
+    const char *said = fit_provenance(work->samples, file, "runs");
+    *runs = PTO_RUNS_WAITED;
+    while (said && *runs < PTO_RUNS_COUNT && strcmp(said, pto_runs_name(*runs)) != 0)
+        (*runs)++;
+    return *runs < PTO_RUNS_COUNT ? PTO_OK
+                                  : pto_error_set_at(work->err, PTO_ERR_TYPE, work->samples->path[file], 0, 0,
+                                                     "runs=%s is none of waited, enqueued and graph", said);
+}
+
+pto_status_t fit_runs(fit_work_t *work) {
+    const pto_samples_t *samples = work->samples;
+    int first = -1, file = -1;
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < samples->count && status == PTO_OK; i++) {
+        pto_runs_t own;
+        if (!depends_on_runs(&samples->sample[i]) || samples->sample[i].file == file)
+            continue;
+        file = samples->sample[i].file;
+        status = runs_of_file(work, file, &own);
+        if (status == PTO_OK && first >= 0 && own != work->fit->machine->runs)
+            return pto_error_set(
+                work->err, PTO_ERR_NOT_APPLICABLE,
+                "the runs of %s are %s, those of %s %s: each kind needs a machine file of its "
+                "own (--inherits)",
+                samples->path[first], pto_runs_name(work->fit->machine->runs), samples->path[file],
+                pto_runs_name(own));
+        work->fit->machine->runs = own;
+        first = file;
+    }
+    return status;
+}
+
+pto_status_t fit_run_lines(fit_work_t *work) {
+    return fit_by_gpus(work, PTO_BENCHMARK_RUN_LINES, &work->fit->machine->remote_lines);
+}

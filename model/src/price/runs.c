@@ -1,0 +1,52 @@
+/* What depends on how runs begin and end (docs/model.md, 'Runs in streams and graphs'): which plans have a
+ * price where the host does not wait for each, and the runs of kernels by lines, which are charged as a
+ * whole. */
+#include "portolan/lines.h"
+#include "portolan/strategy.h"
+#include "price/pricing.h"
+
+pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
+    if (machine->runs == PTO_RUNS_WAITED || pto_plan_is_one_launch(plan))
+        return PTO_OK;
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "%s is more than one kernel or one call of NCCL on each GPU, and machine %s has "
+                            "the costs of runs that are %s",
+                            plan->request.strategy->name, machine->name,
+                            machine->runs == PTO_RUNS_GRAPH ? "captured in graphs" : "enqueued in a stream");
+}
+
+const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {
+    const pto_request_t *request = &plan->request;
+    const pto_layout_t *layout = &request->layout;
+    if (machine->remote_lines.count == 0 || layout->nodes > 1 || layout->procs_per_gpu > 1)
+        return NULL;
+    const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, request->bytes);
+    bool by_lines =
+        row && pto_plan_is_one_launch(plan) && pto_plan_lines(plan, PTO_LINES_BYTES_MAX) != PTO_LINES_NONE;
+    return by_lines ? row : NULL;
+}
+
+void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_cost_row_t *row,
+                             int64_t bytes) {
+    pto_charge_postal(charge, &machine->remote_lines, &row->postal, PTO_SPACE_GPU, 1, (double)bytes);
+}
+
+/* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
+ */
+pto_status_t pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
+    const pto_plan_t *plan = pricing->plan;
+    const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
+    const pto_step_t *launch = pto_plan_step(plan, first->step_first);
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        pto_action_t action;
+        pto_charge_t charge;
+        if (!pto_actor_acts(pricing, launch, actor, 0, &action))
+            continue;
+        pto_charge_begin(&charge, first->name, pricing->explain ? &pricing->terms[0] : NULL);
+        pto_charge_run_by_lines(&charge, pricing->machine, pricing->lines, plan->request.bytes);
+        pto_occupied_step(pricing, &action, charge.other.s);
+        if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other))
+            pricing->out_of_memory = true;
+    }
+    return PTO_OK;
+}
