@@ -1,5 +1,5 @@
 /* The launch of kernels that the host does not wait for: one that keeps the GPU at work for longer than the
- * CPU takes for all launches, and behind it 0 to 4 of the executor's kernels, which copy a few bytes.
+ * CPU takes for all launches, and behind it 1 to 4 of the executor's kernels, which copy a few bytes.
  * `messages` counts the kernels, the seconds are of all of them: what each additional one takes is its
  * launch. */
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     (void)job;
-    for (int behind = 0; behind <= BEHIND_MOST; behind += behind == 0 ? 1 : behind) {
+    for (int behind = 1; behind <= BEHIND_MOST; behind *= 2) {
         case_t *added = case_add(list, "run_launch", 1);
         added->space = pto_space_name(PTO_SPACE_GPU);
         added->sized = false;

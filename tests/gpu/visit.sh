@@ -39,6 +39,8 @@
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
 #                          each plan in graphs, then the kernels beside NCCL in graphs of 100 and of 5 runs and
 #                          enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
+#            runs          samples of runs that are captured in graphs, and of enqueued ones, fitted; then the
+#                          kernels' and NCCL's collectives run so, to score the fits on (RUNS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
@@ -57,7 +59,7 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# GRAPHS_LIMIT (default 75) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# RUNS_LIMIT (default 240); GRAPHS_LIMIT (default 75) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
@@ -71,7 +73,7 @@ start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
+: "${RUNS_LIMIT:=240}" "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
@@ -318,6 +320,13 @@ graphs_row() {
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
 }
 
+runs_samples() { # KIND
+    host_run "$GPUS" "$calibrate" --force --repeats 20 --budget 15 --bytes 8:16MiB:2 --runs "$1" \
+        --machine "h200-x$GPUS" --out "$OUT/samples-runs-$1.csv" || return
+    "$BUILD/portolan" fit "$OUT/samples-runs-$1.csv" --name "h200-x$GPUS-$1" --inherits "$KERNELS_MACHINE" --partial \
+        --out "$OUT/h200-x$GPUS-$1.yaml" --force --report
+}
+
 torch_peer() { python3 tests/bench/peer_torch.py 100 >"$OUT/torch.csv"; }
 
 # The best kernel and NCCL, by collective, size and runs in a graph: median and quartiles of a run, and what the call
@@ -483,7 +492,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        chunks | profile | dropin | types | tuner | tree) ;;
+        runs | chunks | profile | dropin | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -689,6 +698,30 @@ part_graphs() {
     step 10 graphs_summary
 }
 
+# runs_rows KIND RUNS-IN-A-GRAPH KERNELS: of every collective, into one file
+runs_rows() {
+    local kernels=$3 collective
+    KERNELS_MACHINE=$OUT/h200-x$GPUS-$1.yaml
+    rm -f "$BUILD"/rows/graphs-*
+    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,"$kernels",nccl 100 "$2" 11
+    for collective in alltoall allgather; do
+        graphs_rows $collective 1KiB:4MiB:4 gas_allgather,gas_split,gas_read,nccl 100 "$2" 11
+    done
+    graphs_rows reduce_scatter 1KiB:4MiB:4 gas_split,gas_read,nccl 100 "$2" 11
+    graphs_rows reduce 1KiB:4MiB:16 gas_split,"$kernels",nccl 100 "$2" 11
+    graphs_rows broadcast 1KiB:4MiB:16 gas_tree,nccl 100 "$2" 11
+    step 10 merge graphs- "collectives-runs-$1.csv"
+}
+
+part_runs() {
+    local ends=$((SECONDS + RUNS_LIMIT)) kind
+    on_all_gpus
+    [ "$DEVICE" = cuda ] || KERNELS_MACHINE=$PWD/$KERNELS_MACHINE
+    for kind in graph enqueued; do step 70 runs_samples $kind; done
+    runs_rows graph 100 gas_gather,gas_read,gas_tree
+    runs_rows enqueued 0 gas_read
+}
+
 part_kernels() {
     local own
     on_all_gpus
@@ -746,6 +779,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     graphs) part_graphs ;;
+    runs) part_runs ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
     dropin) part_dropin ;;
