@@ -131,7 +131,10 @@ static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *
         guard_step(0, "listing the cases of %s", benchmark->name);
         if (!is_of_runs(benchmark, job->runs)) {
             if (options->only != NULL)
-                case_missing(&lists[i], "it is not for such runs (--runs)", "%s", benchmark->name);
+                case_missing(&lists[i],
+                             job->runs == PTO_RUNS_WAITED ? "its runs are not waited for (--runs)"
+                                                          : "its runs are waited for (--runs)",
+                             "%s", benchmark->name);
         } else if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
             case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
         else

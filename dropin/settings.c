@@ -105,6 +105,13 @@ static pto_status_t read_machine(pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_machine_open(path, &drop.machine, err);
     free(path);
+    pto_runs_t runs = status == PTO_OK ? pto_machine_runs(drop.machine) : PTO_RUNS_WAITED;
+    if (runs != PTO_RUNS_WAITED)
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "the costs of machine %s are those of runs that are %s, and MPI's are waited for, "
+            "so all collectives are left to MPI",
+            pto_machine_name(drop.machine), pto_runs_text(runs));
     return status;
 }
 

@@ -34,6 +34,21 @@ static bool is_enqueued(const settings_t *settings) {
     return settings->options.enqueue || settings->options.graph > 0;
 }
 
+/* Runs that are queued behind each other are begun like enqueued ones. */
+void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
+    bool behind = settings->options.enqueue || settings->options.queued > 0;
+    pto_runs_t here = settings->options.graph > 0 ? PTO_RUNS_GRAPH
+                      : behind                    ? PTO_RUNS_ENQUEUED
+                                                  : PTO_RUNS_WAITED;
+    pto_runs_t priced = pto_machine_runs(options->machine);
+    if (here != priced)
+        fprintf(
+            stderr,
+            "portolan-validate: warning: runs are %s here, and the costs of %s are those of runs that are "
+            "%s\n",
+            pto_runs_text(here), pto_machine_path(options->machine), pto_runs_text(priced));
+}
+
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;

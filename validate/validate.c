@@ -309,6 +309,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
         warn_of_mps(options, settings);
+        warn_of_runs(options, settings);
         csv = open_csv(settings, options, argc, argv);
         report_header(stdout, options, settings);
         flush_table();

@@ -81,6 +81,8 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
 /* report.c, on rank 0. */
 /* Warn where processes share GPUs in another way than the machine's costs hold for. */
 void warn_of_mps(const pto_options_t *options, const settings_t *settings);
+/* The same where they begin and end in another way. */
+void warn_of_runs(const pto_options_t *options, const settings_t *settings);
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
                   int count);

@@ -145,6 +145,8 @@ void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
     const char *name = pto_machine_name(machine), *path = pto_machine_path(machine);
     bool fits = (int)(strlen("# machine     ()") + strlen(name) + strlen(path)) <= pto_terminal_width(stream);
     fprintf(stream, "# machine    %s%s(%s)\n", name, fits ? " " : "\n#            ", path);
+    if (pto_machine_runs(machine) != PTO_RUNS_WAITED)
+        pto_print_head(stream, "runs", "%s", pto_runs_text(pto_machine_runs(machine)));
 }
 
 void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions) {

@@ -61,6 +61,7 @@ const char *pto_remote_name(pto_remote_t value);
 const char *pto_mps_name(pto_mps_t value);   /* unknown, no, yes */
 pto_mps_t pto_mps_find(const char *name);    /* _UNKNOWN for any other name */
 const char *pto_runs_name(pto_runs_t value); /* waited, enqueued, graph */
+const char *pto_runs_text(pto_runs_t value); /* what they are: "waited for", ... */
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */

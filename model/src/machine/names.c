@@ -47,6 +47,11 @@ PTO_NAME_FUNCTION(
     pto_runs_name, pto_runs_t, PTO_RUNS_COUNT, "?",
     {[PTO_RUNS_WAITED] = "waited", [PTO_RUNS_ENQUEUED] = "enqueued", [PTO_RUNS_GRAPH] = "graph"});
 
+PTO_NAME_FUNCTION(pto_runs_text, pto_runs_t, PTO_RUNS_COUNT, "?",
+                  {[PTO_RUNS_WAITED] = "waited for one by one",
+                   [PTO_RUNS_ENQUEUED] = "enqueued in a stream",
+                   [PTO_RUNS_GRAPH] = "captured in graphs"});
+
 pto_mps_t pto_mps_find(const char *name) {
     pto_mps_t found = PTO_MPS_UNKNOWN;
     for (pto_mps_t mps = PTO_MPS_NO; mps < PTO_MPS_COUNT; mps++)

@@ -11,8 +11,7 @@ pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine
     return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                             "%s is more than one kernel or one call of NCCL on each GPU, and machine %s has "
                             "the costs of runs that are %s",
-                            plan->request.strategy->name, machine->name,
-                            machine->runs == PTO_RUNS_GRAPH ? "captured in graphs" : "enqueued in a stream");
+                            plan->request.strategy->name, machine->name, pto_runs_text(machine->runs));
 }
 
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {
