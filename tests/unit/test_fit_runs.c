@@ -1,0 +1,143 @@
+/* Fits of runs that the host does not wait for: launches behind launches, whole runs by lines, how the runs
+ * of the files began, and machine files of these alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "machine/machine_internal.h"
+#include "made_samples.h"
+#include "portolan/machine_write.h"
+
+enum { REPEATS = 12, LIMIT_BYTES = 65536 };
+
+static const double noise = 0.01;
+
+static double lines_s(int32_t gpus, int64_t bytes) {
+    double few = 1.5e-6 + 2e-11 * (double)bytes, many = 2e-6 + 4e-12 * (double)bytes;
+    return (gpus - 1) * (bytes < LIMIT_BYTES ? few : many);
+}
+
+static void add_runs(pto_samples_t *samples) {
+    uint64_t state = 5;
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
+    for (sample.messages = 2; sample.messages <= 5; sample.messages += sample.messages - 1)
+        for (int i = 0; i < REPEATS; i++) {
+            sample.seconds = (24e-6 + 1.8e-6 * (sample.messages - 1)) * (1 + 0.1 * noise * shake(&state));
+            add(samples, sample);
+        }
+    sample = (pto_sample_t){.benchmark = PTO_BENCHMARK_RUN_LINES, .where = PTO_IN_GPU, .messages = 1};
+    for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
+        for (sample.bytes = 8; sample.bytes <= 1 << 22; sample.bytes *= 4)
+            for (int i = 0; i < REPEATS; i++) {
+                sample.seconds = lines_s(sample.procs, sample.bytes) * (1 + noise * shake(&state));
+                add(samples, sample);
+            }
+}
+
+static void launches_and_lines_are_recovered(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    add_runs(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->run_launch_s.value, 1.8e-6, 0.03);
+    assert_true(fit.machine->run_launch_s.has_interval);
+    for (int32_t gpus = 2; gpus <= 4; gpus += 2)
+        for (int64_t bytes = 8; bytes <= 1 << 22; bytes *= 4) {
+            const pto_cost_row_t *row = pto_machine_lines(fit.machine, gpus, bytes);
+            assert_non_null(row);
+            assert_within(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes,
+                          lines_s(gpus, bytes), 0.03);
+        }
+    assert_null(pto_machine_lines(fit.machine, 3, 64));
+    release(&fit, &samples);
+}
+
+/* Of one benchmark, five rows of one size. */
+static void parse_file(const char *path, const char *provenance, const char *benchmark,
+                       pto_samples_t *samples) {
+    char text[4096];
+    int length = snprintf(text, sizeof text,
+                          "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
+    for (int bytes = 8; bytes <= 8192; bytes *= 4)
+        for (int run = 1; run <= 5; run++)
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s,gpu,-,-,2,1,%d,%d,%g\n",
+                               benchmark, bytes, run, 2e-6 + 1e-10 * bytes);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, path, samples, NULL), PTO_OK);
+}
+
+static pto_status_t runs_of(const char *first, const char *of_first, const char *second,
+                            const char *of_second, pto_runs_t *runs, pto_error_t *err) {
+    pto_samples_t samples = new_samples();
+    pto_fit_t fit;
+    parse_file("first.csv", first, of_first, &samples);
+    parse_file("second.csv", second, of_second, &samples);
+    pto_status_t status = pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, err);
+    if (status == PTO_OK) {
+        *runs = pto_machine_runs(fit.machine);
+        pto_fit_fini(&fit);
+    }
+    pto_samples_fini(&samples);
+    return status;
+}
+
+static void runs_are_those_of_the_files_with_launches_and_collectives(void **unused) {
+    (void)unused;
+    pto_runs_t runs;
+    pto_error_t err;
+    static const char *const dependent[] = {"run_lines", "nccl_allreduce", "nccl_allgatherv"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            runs_of("# runs=graph\n", dependent[i], "# runs=waited\n", "remote_load_16", &runs, &err),
+            PTO_OK);
+        assert_int_equal(runs, PTO_RUNS_GRAPH);
+        assert_int_equal(runs_of("", dependent[i], "# runs=waited\n", dependent[(i + 1) % 3], &runs, &err),
+                         PTO_OK);
+        assert_int_equal(runs, PTO_RUNS_WAITED);
+        assert_int_equal(runs_of("", dependent[i], "# runs=enqueued\n", dependent[(i + 1) % 3], &runs, &err),
+                         PTO_ERR_NOT_APPLICABLE);
+        assert_string_equal(err.message,
+                            "the runs of first.csv are waited, those of second.csv enqueued: each "
+                            "kind needs a machine file of its own (--inherits)");
+    }
+    assert_int_equal(runs_of("# runs=graph\n", "run_lines", "# runs=later\n", "nccl_reduce", &runs, &err),
+                     PTO_ERR_TYPE);
+    assert_non_null(strstr(err.message, "runs=later is none of waited, enqueued and graph"));
+}
+
+static void a_file_that_inherits_needs_no_messages(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_fit_options_t options = any_node;
+    pto_fit_t fit;
+    char *text = NULL;
+    add_runs(&samples);
+    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &options, &fit, NULL), PTO_ERR_NOT_FOUND);
+    options.inherits = "a base";
+    fit = must_fit(&samples, &options);
+    assert_int_equal(pto_machine_format(fit.machine, NULL, &text, NULL), PTO_OK);
+    assert_non_null(strstr(text, "\ninherits: \"a base\"\n"));
+    assert_null(strstr(text, "messages"));
+    pto_machine_t *copy = NULL;
+    char *again = NULL;
+    assert_int_equal(pto_machine_duplicate(fit.machine, &copy, NULL), PTO_OK);
+    assert_int_equal(pto_machine_format(copy, NULL, &again, NULL), PTO_OK);
+    assert_string_equal(again, text);
+    pto_machine_destroy(copy);
+    free(again);
+    free(text);
+    release(&fit, &samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_and_lines_are_recovered),
+        cmocka_unit_test(runs_are_those_of_the_files_with_launches_and_collectives),
+        cmocka_unit_test(a_file_that_inherits_needs_no_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

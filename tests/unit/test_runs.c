@@ -1,0 +1,237 @@
+/* Runs that the host does not wait for: machine files of them, which plans they have a price for, and the
+ * runs of kernels by lines, which are charged as a whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "inside_plan.h"
+#include "machine/machine_internal.h"
+#include "portolan/lines.h"
+#include "portolan/machine_write.h"
+#include "portolan/price.h"
+#include "portolan/simulate.h"
+
+#define BODY                                                                                                 \
+    "machine: m\nsource: s\nnode: {sockets: 1, gpus: 4, cores: 4}\n"                                         \
+    "messages: {gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"             \
+    "reduce: {gpu: {alpha_s: 9e-6, beta_s_per_byte: 1e-12}}\n"                                               \
+    "remote:\n"                                                                                              \
+    "  load: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-12}}\n"                                            \
+    "  store: {on_socket: {alpha_s: 0, beta_s_per_byte: 3e-12}}\n"
+#define SIGNALS "signals: {device_s: 2e-6}\n"
+#define LAUNCH "launch: {kernel_s: 9e-6, graph_s: 7e-6}\n"
+#define LINES                                                                                                \
+    "  lines:\n"                                                                                             \
+    "    - {gpus: 2, below_bytes: 4KiB, alpha_s: 1e-6, beta_s_per_byte: 2e-10}\n"                            \
+    "    - {gpus: 2, alpha_s: 5e-6, beta_s_per_byte: 4e-11}\n"
+#define GRAPH "runs: graph\n" BODY LINES SIGNALS "launch: {kernel_s: 9e-6, graph_s: 7e-6, run_s: 1.5e-6}\n"
+
+static const pto_layout_t two = {1, 2, 1, 1, 2, false}, four = {1, 4, 1, 1, 4, false},
+                          two_each = {1, 2, 1, 2, 2, false}, two_nodes = {2, 1, 1, 1, 1, false};
+
+static pto_machine_t machine_of(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+static pto_plan_t *plan_by(pto_collective_t collective, const char *strategy, pto_layout_t layout,
+                           int64_t bytes) {
+    pto_request_t request = ask(collective, strategy, layout);
+    request.bytes = bytes;
+    return plan_of(request);
+}
+
+/* The price, which the simulation confirms; destroys the plan. */
+static double seconds_of(pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_price_t price;
+    pto_simulation_t simulation;
+    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
+    assert_close(simulation.seconds, price.seconds);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static void a_run_by_lines_is_charged_as_a_whole(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(GRAPH);
+    static const struct {
+        pto_collective_t collective;
+        const char *strategy;
+    } by_lines[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"},
+                    {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
+                    {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
+                    {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
+    for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++) {
+        assert_close(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
+                     1e-6 + 1024 * 2e-10);
+        assert_close(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
+                     5e-6 + 4096 * 4e-11);
+    }
+    pto_machine_fini(&machine);
+}
+
+static void its_explanation_names_the_row(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(GRAPH);
+    pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024);
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
+    assert_int_equal(explanation.count, 2);
+    assert_string_equal(explanation.term[0].key, "remote.lines.2.from_0.alpha_s");
+    assert_string_equal(explanation.term[1].key, "remote.lines.2.from_0.beta_s_per_byte");
+    assert_close(explanation.term[1].count, 1024);
+    assert_close(explanation.occupied_s[PTO_OCCUPIED_GPU], price.seconds);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&machine);
+}
+
+/* Launch, stores, flags and reductions one by one. */
+static void other_runs_are_charged_by_their_steps(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
+    static const struct {
+        const char *strategy;
+        pto_layout_t layout;
+        int64_t bytes;
+    } steps[] = {{"gas_allgather", {1, 2, 1, 1, 2, false}, (1 << 22) + 4},
+                 {"gas_allgather", {1, 4, 1, 1, 4, false}, 1024},
+                 {"gas_allgather", {1, 2, 1, 2, 2, false}, 1024},
+                 {"gas_split", {1, 2, 1, 1, 2, false}, 1024},
+                 {"gas_read", {1, 2, 1, 1, 2, false}, 1024},
+                 {"gas_tree", {1, 4, 1, 1, 4, false}, 1024}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        pto_plan_t *plan =
+            plan_by(PTO_COLLECTIVE_ALLREDUCE, steps[i].strategy, steps[i].layout, steps[i].bytes);
+        pto_price_t price;
+        assert_int_equal(pto_price(plan, &waited, &price, NULL, NULL), PTO_OK);
+        assert_close(seconds_of(plan, &machine), price.seconds - 7e-6 + 1.5e-6);
+    }
+    pto_machine_fini(&machine);
+    pto_machine_fini(&waited);
+}
+
+static void lines_count_whatever_begins_the_runs(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH);
+    assert_int_equal(machine.runs, PTO_RUNS_WAITED);
+    assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
+                 1e-6 + 1024 * 2e-10);
+    pto_machine_fini(&machine);
+}
+
+static void runs_that_need_the_host_have_no_price(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two);
+    pto_plan_t *plan = plan_of(request);
+    pto_price_t price;
+    pto_simulation_t simulation;
+    pto_error_t err;
+    assert_int_equal(pto_price(plan, &waited, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message,
+                        "cuda_aware is more than one kernel or one call of NCCL on each GPU, and "
+                        "machine m has the costs of runs that are captured in graphs");
+    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
+    int64_t rank[] = {0, 1};
+    const pto_simulate_call_t call = {.plan = plan, .communicators = 1, .rank = rank};
+    assert_int_equal(pto_simulate_at_once(&two, &call, 1, &waited, NULL, &simulation, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_simulate_at_once(&two, &call, 1, &machine, NULL, &simulation, NULL, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&machine);
+    pto_machine_fini(&waited);
+}
+
+static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy;
+        bool is;
+    } plans[] = {{"gas_split", true}, {"nccl", true}, {"cuda_aware", false}, {"three_step", false}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", two);
+        assert_int_equal(pto_strategy_find(plans[i].strategy, &request.strategy, NULL), PTO_OK);
+        const char *with = pto_strategy_only_with(request.strategy);
+        assert_int_equal(
+            pto_algorithm_find(with ? with : "ring", request.collective, &request.algorithm, NULL), PTO_OK);
+        pto_plan_t *plan = plan_of(request);
+        assert_int_equal(pto_plan_is_one_launch(plan), plans[i].is);
+        pto_plan_destroy(plan);
+    }
+}
+
+static void all_ranks_agree_on_lines(void **state) {
+    (void)state;
+    pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
+    assert_int_equal(pto_plan_lines(plan, 64), buffer_named(plan, "gathered"));
+    assert_int_equal(pto_plan_lines(plan, 63), PTO_LINES_NONE);
+    pto_plan_destroy(plan);
+    plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four, 64);
+    assert_int_equal(pto_plan_lines(plan, 64), PTO_LINES_NONE);
+    pto_plan_destroy(plan);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two_nodes);
+    plan = plan_of(request);
+    assert_int_equal(pto_plan_lines(plan, INT64_MAX), PTO_LINES_NONE);
+    pto_plan_destroy(plan);
+}
+
+/* --- machine files -------------------------------------------------------------------------------------- */
+
+static void a_file_says_how_its_runs_begin(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        pto_runs_t runs;
+    } said[] = {{"", PTO_RUNS_WAITED},
+                {"runs: waited\n", PTO_RUNS_WAITED},
+                {"runs: enqueued\n", PTO_RUNS_ENQUEUED},
+                {"runs: graph\n", PTO_RUNS_GRAPH}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        char text[2048], *written = NULL;
+        snprintf(text, sizeof text, "%s" BODY, said[i].line);
+        pto_machine_t machine = machine_of(text), clone, again;
+        assert_int_equal(pto_machine_runs(&machine), said[i].runs);
+        assert_int_equal(pto_machine_clone(&machine, &clone, NULL), PTO_OK);
+        assert_int_equal(clone.runs, said[i].runs);
+        assert_int_equal(pto_machine_format(&machine, "", &written, NULL), PTO_OK);
+        again = machine_of(written);
+        assert_int_equal(again.runs, said[i].runs);
+        assert_int_equal(strstr(written, "runs:") != NULL, said[i].runs != PTO_RUNS_WAITED);
+        free(written);
+        pto_machine_fini(&again);
+        pto_machine_fini(&clone);
+        pto_machine_fini(&machine);
+    }
+    pto_machine_t machine;
+    pto_error_t err;
+    static const char wrong[] = "runs: graphs\n" BODY;
+    assert_int_equal(pto_machine_parse(wrong, strlen(wrong), "m.yaml", &machine, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(err.line, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_by_lines_is_charged_as_a_whole),
+        cmocka_unit_test(its_explanation_names_the_row),
+        cmocka_unit_test(other_runs_are_charged_by_their_steps),
+        cmocka_unit_test(lines_count_whatever_begins_the_runs),
+        cmocka_unit_test(runs_that_need_the_host_have_no_price),
+        cmocka_unit_test(one_launch_is_one_kernel_or_one_call_of_nccl),
+        cmocka_unit_test(all_ranks_agree_on_lines),
+        cmocka_unit_test(a_file_says_how_its_runs_begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
