@@ -9,7 +9,7 @@ declare -A room=(
     [status]=base [progress]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
     [machine]=machine [machine_write]=machine [topology]=machine
     [scenario]=scenario [workload]=scenario [recording]=decide [what_if]=scenario [layout]=scenario
-    [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan
+    [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan [lines]=plan
     [check]=check [print]=print
     [price]=price [energy]=price [setup]=price
     [traffic]=traffic

@@ -38,3 +38,6 @@ try few.csv --partial --breaks cpu.off_node=600,700
 echo 'mine' >"$dir/m.yaml"
 try good.csv
 cat "$dir/m.yaml"
+# A file of what differs takes no collectives, and needs no messages.
+try good.csv --inherits h200-x2 --collectives good.csv
+(cd "$dir" && portolan fit few.csv --partial --breaks cpu.off_node=600,700 --name m --inherits h200-x2 --out - | grep -c '^inherits: "h200-x2"$')

@@ -31,7 +31,7 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 # --- command line
 
 for name in ping_pong ping_pong_strided exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
-    signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
+    signal_flag signal_device kernel_launch kernel_queued graph_launch run_launch run_lines event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 quietly "$calibrate" --help
@@ -39,7 +39,7 @@ for asked in --help --list --version; do
     check "$asked exits 1 where it cannot be written" exits 1 sh -c '"$1" "$2" >/dev/full 2>/dev/null' sh "$calibrate" $asked
 done
 for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--bytes 1:8:3" "--bytes 1:8:2:2" "--budget -1" "--repeats 0" \
-    "--out" "--only="; do
+    "--out" "--only=" "--runs later"; do
     # shellcheck disable=SC2086
     check "'$wrong' is wrong usage" exits 2 quietly "$calibrate" $wrong
     check "'$wrong' is explained" has "^portolan-calibrate: " "$work/stderr"
@@ -49,7 +49,7 @@ done
 
 check "a run on two processes ends well" run 2 --bytes 1:64KiB --budget 30 --repeats 20 --out "$work/two.csv"
 check "its file is readable" readable "$work/two.csv"
-for key in date machine node cpu gpu driver cuda mps hosts layout binding mpi cuda_aware nccl clock portolan command; do
+for key in date machine node cpu gpu driver cuda mps runs hosts layout binding mpi cuda_aware nccl clock portolan command; do
     check "provenance tells $key" has "^# $key=." "$work/two.csv"
 done
 check "it tells the hosts" has "^# hosts=1$" "$work/two.csv"
@@ -118,6 +118,29 @@ check "every GPU stores to all others" has "^remote_store_all,-,on_socket,-,4,1,
 check "no GPU memory is left over" test "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" = 0
 check "no GPUs are emulated unless some are asked for" \
     has "^# skipped_memcpy=PORTOLAN_EMULATED_GPUS is not a number" <(PORTOLAN_EMULATED_GPUS=0 run 1 --only memcpy)
+
+# --- runs that are not waited for
+
+for runs in graph enqueued; do
+    check "runs that are $runs are measured" env PORTOLAN_EMULATED_GPUS=3 timeout 120 mpirun -n 3 --oversubscribe \
+        --mca mpi_yield_when_idle 1 "$calibrate" --runs $runs --bytes 1:4KiB:16 --budget 30 --repeats 2 --force \
+        --out "$work/runs.csv"
+    check "their file is readable" readable "$work/runs.csv"
+    check "it tells how they began" has "^# runs=$runs$" "$work/runs.csv"
+    check "two and three GPUs, and each size, have whole runs" test "$(awk -F, '$1 == "run_lines" { print $5 "," $7 }' "$work/runs.csv" |
+        sort -u | tr '\n' ' ')" = "2,1 2,16 2,256 2,4096 3,1 3,16 3,256 3,4096 "
+    check "one, two and four launches follow another" test "$(awk -F, '$1 == "run_launch" { print $6 }' "$work/runs.csv" |
+        sort -u | tr '\n' ' ')" = "2 3 5 "
+    check "NCCL, which knows no emulated GPUs, is skipped" has "^# skipped_nccl=." "$work/runs.csv"
+    check "nothing else is measured" test "$(awk -F, '/^#/ { next } head++ { print $1 }' "$work/runs.csv" | sort -u | tr '\n' ' ')" = \
+        "run_launch run_lines "
+done
+check "what is waited for is left out if asked for" has "^# skipped_memcpy_queued=its runs are waited for (--runs)$" <(
+    PORTOLAN_EMULATED_GPUS=1 run 1 --runs graph --only memcpy_queued)
+check "and whole runs where all is waited for" has "^# skipped_run_lines=its runs are not waited for (--runs)$" <(
+    PORTOLAN_EMULATED_GPUS=2 run 2 --only run_lines)
+check "processes with other runs are refused" fails env PORTOLAN_EMULATED_GPUS=2 timeout 120 mpirun --oversubscribe -n 1 "$calibrate" \
+    --only run_lines --runs graph : -n 1 "$calibrate" --only run_lines --runs enqueued
 
 # --- copies of processes that share a GPU
 

@@ -62,6 +62,8 @@ check "PORTOLAN_DROPIN=0 is off" takes_none under 2 PORTOLAN_DROPIN=0 "$program"
 check "without a word" lacks portolan
 check "without a machine file MPI does all" takes_none under 2 PORTOLAN_MACHINE= "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'names no machine file' "$work/stderr")" = 1 ]
+check "with the costs of runs in graphs MPI does all" takes_none under 2 PORTOLAN_MACHINE=h200-x2-graph "$program" random 50 "$seed"
+check "and process 0 says so once" [ "$(grep -c 'captured in graphs, and MPI.s are waited for' "$work/stderr")" = 1 ]
 check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$library" "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 

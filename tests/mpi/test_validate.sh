@@ -56,6 +56,22 @@ check "its table tells what a call takes" awk '$2 == "gas_read" && $1 == 4096 { 
 check "validate times graphs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4KiB --repeats 5 --queued 20 --graph 7 --out "$work/graph.csv"
 check "its file says so" has "^# graph=7$" "$work/graph.csv"
+runs_here() { # MACHINE OPTION...
+    run 2 "$validate" --machine "$1" --collective allreduce --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 64 \
+        --strategy gas_split --repeats 2 "${@:2}"
+}
+check "runs that are waited for" runs_here h200-x2-graph
+check "are warned of where the machine's are not" has \
+    "warning: runs are waited for one by one here, and the costs of .*h200-x2-graph.yaml are those of runs that are captured in graphs" \
+    "$work/stderr"
+check "so are graphs" runs_here h200-x2 --graph 5
+check "where the machine's runs are waited for" has "captured in graphs here, and .*h200-x2.yaml .* waited for one by one" \
+    "$work/stderr"
+for agrees in "h200-x2-graph --graph 5" "h200-x2-enqueued --enqueue" "h200-x2-enqueued --queued 3" h200-x2; do
+    # shellcheck disable=SC2086
+    check "where both agree ($agrees)" runs_here $agrees
+    check "nothing is warned of" lacks "warning" "$work/stderr"
+done
 check "and tells what each launch takes" awk -F'[=,]' '/^# call_s=/ { n++; if (!($4 > 0)) bad = 1 } END { exit n != 5 || bad }' \
     "$work/graph.csv"
 check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \

@@ -57,6 +57,10 @@ static inline void fill_cost(pto_cost_table_t *cost, const pto_family_t *family)
         add_made_row(cost, family, (pto_cost_row_t){.gpus = 4, .nodes = 1});
         add_made_row(cost, family, (pto_cost_row_t){.gpus = 8, .nodes = 4});
         break;
+    case PTO_ROWS_BY_NODE_GPUS:
+        add_made_row(cost, family, (pto_cost_row_t){.gpus = 4, .nodes = 1, .below_bytes = 4096});
+        add_made_row(cost, family, (pto_cost_row_t){.gpus = 4, .nodes = 1});
+        break;
     case PTO_ROWS_COUNT:
         break;
     }

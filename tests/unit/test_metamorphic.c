@@ -55,6 +55,10 @@ static int list_params(case_t *made, pto_machine_param_t **param) {
     return count;
 }
 
+static bool is_of_shared_copies(const pto_machine_param_t *param) {
+    return strncmp(param->key, "copies.shared.", 14) == 0;
+}
+
 static void open_machine(case_t *made) {
     static const char *const path[] = {"scenarios/machines/h200-x4.yaml",
                                        "scenarios/machines/h200-x2-mps.yaml",
@@ -68,9 +72,10 @@ static void open_machine(case_t *made) {
         fail_msg("%s", err.message);
     pto_machine_param_t *param;
     int count = list_params(made, &param);
+    double shared = factor(made); /* rows that cross make a later copy a cheaper one (docs/model.md) */
     for (int i = 0; i < count; i++)
         if (is_time(&param[i]))
-            scale(param[i].param, factor(made));
+            scale(param[i].param, is_of_shared_copies(&param[i]) ? shared : factor(made));
     free(param);
 }
 
@@ -241,7 +246,7 @@ static void rises_with_parameters(case_t *made) {
         int64_t i = below(made, count);
         pto_predictions_t now;
         bool applies;
-        if (!is_time(&param[i]) || strncmp(param[i].key, "copies.shared.", 14) == 0)
+        if (!is_time(&param[i]) || is_of_shared_copies(&param[i]))
             continue;
         scale(param[i].param, 1.5);
         ask(made, &made->scenario, &now, &applies);

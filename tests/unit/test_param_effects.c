@@ -133,11 +133,11 @@ static bool has_effect(pto_param_t *param) {
     return changes;
 }
 
-/* A plain launch replaces an unknown graph launch, no pipeline copies within a GPU, and no plan copies
- * strided data within one GPU from several processes. */
+/* A graph's launch replaces that of an unknown run, a plain launch that of an unknown graph, no pipeline
+ * copies within a GPU, and no plan copies strided data within one GPU from several processes. */
 static bool is_excepted(const char *key) {
-    return strcmp(key, "launch.kernel_s") == 0 || strcmp(key, "copies.queued.d2d") == 0 ||
-           strncmp(key, "copies.shared.d2d.2.strided.", 28) == 0;
+    return strcmp(key, "launch.kernel_s") == 0 || strcmp(key, "launch.graph_s") == 0 ||
+           strcmp(key, "copies.queued.d2d") == 0 || strncmp(key, "copies.shared.d2d.2.strided.", 28) == 0;
 }
 
 static void check_effects(bool marked, const char *only) {
@@ -169,20 +169,26 @@ static void parameters_that_are_measured_only_have_no_effect(void **state) {
     check_effects(true, NULL);
 }
 
-/* Kernels are launched as graphs; a plain launch is priced where graphs were not measured. */
-static void a_plain_launch_replaces_an_unknown_graph_launch(void **state) {
-    (void)state;
-    machine.graph_launch_s = (pto_param_t){0};
+static void check_effect_without(pto_param_t *launch, const char *other) {
+    *launch = (pto_param_t){0};
     drop_requests();
     add_requests();
-    check_effects(false, "launch.kernel_s");
+    check_effects(false, other);
+}
+
+/* Where the host waits, kernels are launched as graphs; a plain launch is priced where these were not
+ * measured. */
+static void a_known_launch_replaces_unknown_ones(void **state) {
+    (void)state;
+    check_effect_without(&machine.run_launch_s, "launch.graph_s");
+    check_effect_without(&machine.graph_launch_s, "launch.kernel_s");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_parameter_has_an_effect),
         cmocka_unit_test(parameters_that_are_measured_only_have_no_effect),
-        cmocka_unit_test(a_plain_launch_replaces_an_unknown_graph_launch),
+        cmocka_unit_test(a_known_launch_replaces_unknown_ones),
     };
     return cmocka_run_group_tests(tests, make_machine, free_machine);
 }

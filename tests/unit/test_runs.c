@@ -190,6 +190,18 @@ static void all_ranks_agree_on_lines(void **state) {
 
 /* --- machine files -------------------------------------------------------------------------------------- */
 
+static void the_digest_tells_runs_apart(void **state) {
+    (void)state;
+    pto_machine_t graph = machine_of(GRAPH), enqueued = machine_of(GRAPH);
+    char one[PTO_MACHINE_DIGEST_MAX], other[PTO_MACHINE_DIGEST_MAX];
+    enqueued.runs = PTO_RUNS_ENQUEUED;
+    assert_string_not_equal(pto_machine_digest(&graph, one), pto_machine_digest(&enqueued, other));
+    enqueued.runs = PTO_RUNS_GRAPH;
+    assert_string_equal(pto_machine_digest(&graph, one), pto_machine_digest(&enqueued, other));
+    pto_machine_fini(&graph);
+    pto_machine_fini(&enqueued);
+}
+
 static void a_file_says_how_its_runs_begin(void **state) {
     (void)state;
     static const struct {
@@ -231,6 +243,7 @@ int main(void) {
         cmocka_unit_test(runs_that_need_the_host_have_no_price),
         cmocka_unit_test(one_launch_is_one_kernel_or_one_call_of_nccl),
         cmocka_unit_test(all_ranks_agree_on_lines),
+        cmocka_unit_test(the_digest_tells_runs_apart),
         cmocka_unit_test(a_file_says_how_its_runs_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

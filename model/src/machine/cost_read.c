@@ -131,7 +131,7 @@ static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t
 }
 
 /* Layouts have as many GPUs on every node. */
-static pto_status_t finish_nccl_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+static pto_status_t finish_gpus_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_cost_row_t *row = target;
     if (!pto_yaml_find(node, "nodes"))
         row->nodes = 1;
@@ -160,6 +160,8 @@ static const pto_yaml_field_t procs_fields[] = {
 static const pto_yaml_field_t gpus_fields[] = {
     {.key = "gpus", .read = pto_read_count, AT(gpus), .argument = 2, .required = true},
     {.key = "nodes", .read = pto_read_count, AT(nodes), .argument = 1}, ROW_FIELDS};
+static const pto_yaml_field_t node_gpus_fields[] = {
+    {.key = "gpus", .read = pto_read_count, AT(gpus), .argument = 2, .required = true}, ROW_FIELDS};
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 static const struct {
@@ -171,7 +173,8 @@ static const struct {
     [PTO_ROWS_BY_BYTES] = {{"a row of costs", FIELDS(bytes_fields), .finish = finish_row},
                            PTO_COST_RANGE_MAX},
     [PTO_ROWS_BY_PROCS] = {{"a row of shared copies", FIELDS(procs_fields), .finish = finish_row}, 256},
-    [PTO_ROWS_BY_GPUS] = {{"a row of 'nccl'", FIELDS(gpus_fields), .finish = finish_nccl_row}, 1024},
+    [PTO_ROWS_BY_GPUS] = {{"a row of 'nccl'", FIELDS(gpus_fields), .finish = finish_gpus_row}, 1024},
+    [PTO_ROWS_BY_NODE_GPUS] = {{"a row of GPUs of a node", FIELDS(node_gpus_fields), .finish = finish_gpus_row}, 1024},
 };
 /* clang-format on */
 
@@ -183,7 +186,7 @@ static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
     if (by == PTO_ROWS_BY_PROCS)
         snprintf(text, WORD_MAX, " of {procs: %lld%s}", (long long)row->procs,
                  row->strided ? ", strided: true" : "");
-    if (by == PTO_ROWS_BY_GPUS)
+    if (pto_rows_have_gpus(by))
         snprintf(text, WORD_MAX, " of {gpus: %lld, nodes: %lld}", (long long)row->gpus,
                  (long long)row->nodes);
 }
@@ -209,7 +212,7 @@ static pto_status_t check_order(const pto_reader_t *reader, const pto_yaml_node_
     if (by == PTO_ROWS_BY_PROCS && before->strided == row->strided && row->procs < before->procs)
         return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
                              "procs must rise above the %lld of the row before", (long long)before->procs);
-    if (by == PTO_ROWS_BY_GPUS &&
+    if (pto_rows_have_gpus(by) &&
         (row->nodes < before->nodes || (row->nodes == before->nodes && row->gpus < before->gpus)))
         return pto_read_fail(reader, pto_yaml_find(node, "gpus"), PTO_ERR_RANGE,
                              "rows rise in nodes, then in gpus: {gpus: %lld, nodes: %lld} comes before "

@@ -72,6 +72,7 @@ static void add_links(uint64_t *hash, const pto_machine_t *machine) {
 const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]) {
     uint64_t hash = PTO_HASH_START;
     add_parameters(&hash, machine);
+    add_number(&hash, machine->runs);
     add_tables(&hash, machine->library, machine->library_count);
     add_tables(&hash, machine->tuning, machine->tuning_count);
     add_links(&hash, machine);

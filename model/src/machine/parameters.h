@@ -100,7 +100,7 @@
            .power = PTO_POWER_GPU_KERNEL,                                                                    \
            .what = "bytes that leave one GPU while each stores to all others of the node")                   \
     MEMBER(COST, remote_lines, ,                                                                             \
-           .key = "remote.lines", .by = PTO_ROWS_BY_GPUS, .term = "remote.lines",                            \
+           .key = "remote.lines", .by = PTO_ROWS_BY_NODE_GPUS, .term = "remote.lines",                            \
            .power = PTO_POWER_GPU_KERNEL,                                                                    \
            .what = "a run of one kernel whose data carry their flags, with its launch, by bytes to each peer") \
     MEMBER(VALUE, signal_s, ,                                                                                \

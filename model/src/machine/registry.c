@@ -109,7 +109,8 @@ static const char *unit_text(const pto_family_t *family) {
     static const char *const rows[] = {[PTO_ROWS_BY_PROTOCOL] = "rows by protocol",
                                        [PTO_ROWS_BY_BYTES] = "postal, or rows by bytes",
                                        [PTO_ROWS_BY_PROCS] = "rows by procs, bytes",
-                                       [PTO_ROWS_BY_GPUS] = "rows by gpus, nodes, bytes"};
+                                       [PTO_ROWS_BY_GPUS] = "rows by gpus, nodes, bytes",
+                                       [PTO_ROWS_BY_NODE_GPUS] = "rows by gpus, bytes"};
     if (family->form == PTO_FORM_COST)
         return rows[family->by];
     return family->form == PTO_FORM_POSTAL ? "postal" : unit[family->unit];
@@ -382,7 +383,7 @@ void pto_cost_row_name(const pto_cost_row_t *row, char *text) {
 bool pto_row_continues(pto_rows_by_t by, const pto_cost_row_t *before, const pto_cost_row_t *row) {
     if (by == PTO_ROWS_BY_PROCS)
         return before->procs == row->procs && before->strided == row->strided;
-    if (by == PTO_ROWS_BY_GPUS)
+    if (pto_rows_have_gpus(by))
         return before->gpus == row->gpus && before->nodes == row->nodes;
     return true;
 }

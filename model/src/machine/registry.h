@@ -12,12 +12,17 @@ typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } 
 
 /* What tells the rows of a cost apart, besides ranges of bytes. */
 typedef enum {
-    PTO_ROWS_BY_PROTOCOL, /* and their order is the order of the ranges */
-    PTO_ROWS_BY_BYTES,    /* nothing; a single row is written as a mapping */
-    PTO_ROWS_BY_PROCS,    /* strided, then procs */
-    PTO_ROWS_BY_GPUS,     /* nodes, then gpus */
+    PTO_ROWS_BY_PROTOCOL,  /* and their order is the order of the ranges */
+    PTO_ROWS_BY_BYTES,     /* nothing; a single row is written as a mapping */
+    PTO_ROWS_BY_PROCS,     /* strided, then procs */
+    PTO_ROWS_BY_GPUS,      /* nodes, then gpus */
+    PTO_ROWS_BY_NODE_GPUS, /* gpus, of one node */
     PTO_ROWS_COUNT
 } pto_rows_by_t;
+
+static inline bool pto_rows_have_gpus(pto_rows_by_t by) {
+    return by == PTO_ROWS_BY_GPUS || by == PTO_ROWS_BY_NODE_GPUS;
+}
 
 typedef enum {
     PTO_DIM_NONE,

@@ -108,7 +108,7 @@ static void put_row_key(pto_text_t *writer, pto_rows_by_t by, const pto_cost_row
         pto_text_add(writer, "protocol: %s, ", pto_protocol_name(row->protocol));
     } else if (by == PTO_ROWS_BY_PROCS) {
         pto_text_add(writer, "procs: %" PRId64 ", %s", row->procs, row->strided ? "strided: true, " : "");
-    } else if (by == PTO_ROWS_BY_GPUS) {
+    } else if (pto_rows_have_gpus(by)) {
         pto_text_add(writer, "gpus: %" PRId64 ", ", row->gpus);
         if (row->nodes > 1)
             pto_text_add(writer, "nodes: %" PRId64 ", ", row->nodes);
