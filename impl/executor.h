@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 
 #include "job.h"
-#include "portolan/lines.h"
 #include "portolan/kernel.h"
+#include "portolan/lines.h"
 #include "portolan/nccl.h"
 #include "program.h"
 #include "shm.h"

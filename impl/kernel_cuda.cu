@@ -12,8 +12,8 @@
  * Why waiting ends. A block waits for the same block of other GPUs; all blocks go through their slices in an
  * order without deadlock (turns.h); all blocks of a GPU are resident (there are no more than multiprocessors,
  * each with room for one); and `check` proves that a plan's signals and waits are free of deadlock. With
- * lines, what is waited for was stored without waiting, op by op (model/src/plan/lines.c), or in an exchange in ascending
- * order, each unit before the wait for it.
+ * lines, what is waited for was stored without waiting, op by op (model/src/plan/lines.c), or in an exchange
+ * in ascending order, each unit before the wait for it.
  *
  * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
  * or not they overlap. What other GPUs may still read or write of an earlier run, the plan orders by flags or

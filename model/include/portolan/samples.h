@@ -60,7 +60,7 @@ typedef enum {
     PTO_BENCHMARK_GRAPH_LAUNCH,
     PTO_BENCHMARK_KERNEL_QUEUED,
     PTO_BENCHMARK_RUN_LAUNCH, /* of all kernels together; messages: kernels */
-    PTO_BENCHMARK_RUN_LINES, /* procs: GPUs of the node; bytes: to each of the others */
+    PTO_BENCHMARK_RUN_LINES,  /* procs: GPUs of the node; bytes: to each of the others */
     PTO_BENCHMARK_SETUP_OPEN,
     PTO_BENCHMARK_SETUP_ALLOCATE,
     PTO_BENCHMARK_SETUP_SEGMENT,

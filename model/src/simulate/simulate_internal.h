@@ -78,10 +78,10 @@ typedef struct pto_sim {
     const pto_layout_t *layout; /* of the job, as are nodes and GPUs below; the ranks are the plan's */
     pto_sims_t *all;
     int call;
-    uint32_t first_proc;  /* its first process's number among all */
-    const int64_t *place; /* the job's rank of each rank; NULL: the same */
-    struct pto_sim *next; /* each rank begins it when it has ended this one; NULL: none */
-    bool follows;         /* another: its ranks do not begin by themselves */
+    uint32_t first_proc;         /* its first process's number among all */
+    const int64_t *place;        /* the job's rank of each rank; NULL: the same */
+    struct pto_sim *next;        /* each rank begins it when it has ended this one; NULL: none */
+    bool follows;                /* another: its ranks do not begin by themselves */
     const pto_cost_row_t *lines; /* of pto_runs_by_lines */
     const pto_simulate_options_t *options;
     double now_s;
