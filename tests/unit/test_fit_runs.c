@@ -57,6 +57,20 @@ static void launches_and_lines_are_recovered(void **unused) {
     release(&fit, &samples);
 }
 
+/* Three numbers of launches leave one to doubt the line by. */
+static void launches_off_the_line_widen_its_interval(void **unused) {
+    (void)unused;
+    static const double seconds[] = {[2] = 27.2e-6, [3] = 29.7e-6, [5] = 34.1e-6};
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
+    for (sample.messages = 2; sample.messages <= 5; sample.messages += sample.messages - 1)
+        add_equal(&samples, sample, seconds[sample.messages], REPEATS);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->run_launch_s.value, 2.3e-6, 0.03);
+    assert_true(fit.machine->run_launch_s.low < 2.2e-6 && fit.machine->run_launch_s.high > 2.5e-6);
+    release(&fit, &samples);
+}
+
 /* Of one benchmark, five rows of one size. */
 static void parse_file(const char *path, const char *provenance, const char *benchmark,
                        pto_samples_t *samples) {
@@ -136,6 +150,7 @@ static void a_file_that_inherits_needs_no_messages(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_and_lines_are_recovered),
+        cmocka_unit_test(launches_off_the_line_widen_its_interval),
         cmocka_unit_test(runs_are_those_of_the_files_with_launches_and_collectives),
         cmocka_unit_test(a_file_that_inherits_needs_no_messages),
     };

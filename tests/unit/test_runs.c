@@ -171,6 +171,17 @@ static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
         assert_int_equal(pto_plan_is_one_launch(plan), plans[i].is);
         pto_plan_destroy(plan);
     }
+    pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 64);
+    ((pto_node_t *)plan->nodes.item)->span--; /* something follows */
+    pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH), graph = machine_of(GRAPH);
+    pto_price_t price;
+    assert_false(pto_plan_is_one_launch(plan));
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_true(price.seconds > 7e-6);
+    assert_int_equal(pto_price(plan, &graph, &price, NULL, NULL), PTO_ERR_NOT_APPLICABLE);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&machine);
+    pto_machine_fini(&graph);
 }
 
 static void all_ranks_agree_on_lines(void **state) {
