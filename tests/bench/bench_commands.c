@@ -1,7 +1,7 @@
 /* CPU time and memory of whole commands whose work grows fast: predictions of a million GPUs, of tables of
- * byte counts and of many GPUs in a node, proofs, and a fit to collectives (its samples are in ../shared, or
- * in the folder PORTOLAN_SHARED). Each is beside its aim, which not all of them reach. Exits 1 if a command
- * fails. */
+ * byte counts and of many GPUs in a node, proofs, a simulation, and a fit to collectives (its samples are in
+ * ../shared, or in the folder PORTOLAN_SHARED). Each is beside its aim, which not all of them reach. Exits 1
+ * if a command fails. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +38,13 @@ static const command_t commands[] = {
      "check " SUMMIT "1KiB --collective alltoall --strategy dup_devptr --nodes 32", "2"},
     {"check alltoall of extra_message, 32 nodes", 1.25,
      "check " SUMMIT "1KiB --collective alltoall --strategy extra_message --nodes 32", "2"},
+    {"check alltoall of all plans, 64 nodes", 5,
+     "check " SUMMIT "1KiB --collective alltoall --nodes 64 --limit 10000000000", "2"},
+    {"simulate pairwise alltoall, 1024 ranks", 0.105, /* 10 million messages a second */
+     "simulate " SUMMIT
+     "1KiB --collective alltoall --gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware "
+     "--library pairwise --limit 10000000 --nodes 1024",
+     "4"},
     {"fit to Summit's collectives", 1,
      "fit " SAMPLES "samples.csv --node cores=40 --name s --out /dev/null --force --collectives " SAMPLES
      "collectives.csv",

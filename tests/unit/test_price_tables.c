@@ -101,7 +101,8 @@ static void sums_of_messages_are_those_of_messages_one_by_one(void **state) {
     const pto_layout_t layouts[] = {
         {.nodes = 4, .gpus_per_node = 3, .owners_per_gpu = 1, .procs_per_gpu = 4, .gpus_per_socket = 2},
         {.nodes = 3, .gpus_per_node = 2, .owners_per_gpu = 2, .procs_per_gpu = 3, .gpus_per_socket = 1},
-        {.nodes = 2, .gpus_per_node = 6, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 3}};
+        {.nodes = 2, .gpus_per_node = 6, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 3},
+        {.nodes = 5, .gpus_per_node = 1, .owners_per_gpu = 1, .procs_per_gpu = 3, .gpus_per_socket = 1}};
     const int64_t sizes_bytes[] = {1, 3000, 300000};
     pto_machine_t machine = completed(&summit);
     int compared = 0;

@@ -194,9 +194,9 @@ static void a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked(v
     assert_true(refused > 30);
 }
 
-/* The plans of a request at several sizes, by all strategies and algorithms. */
+/* The plans of a request at several sizes, by all strategies and algorithms. `counts`: NULL, or a table. */
 static int64_t visit_sizes(pto_collective_t collective, const pto_layout_t *layout,
-                           void (*visit)(const pto_plan_t *plan, bool first)) {
+                           const pto_counts_t *counts, void (*visit)(const pto_plan_t *plan, bool first)) {
     static const int64_t bytes[] = {4, 4096, 1000, 100000, 16 << 20};
     int64_t plans = 0;
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -208,6 +208,7 @@ static int64_t visit_sizes(pto_collective_t collective, const pto_layout_t *layo
                                          .datatype = PTO_DATATYPE_FLOAT,
                                          .bytes = bytes[i],
                                          .messages = 4,
+                                         .counts = counts,
                                          .chunks = i % 2 ? 8 : 0,
                                          .strategy = pto_strategy_at(s),
                                          .algorithm = pto_algorithm_at(a),
@@ -225,17 +226,35 @@ static int64_t visit_sizes(pto_collective_t collective, const pto_layout_t *layo
     return plans;
 }
 
-static int64_t visit_layouts(void (*visit)(const pto_plan_t *plan, bool first)) {
+static int64_t visit_tables(pto_collective_t collective, void (*visit)(const pto_plan_t *plan, bool first)) {
+    const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
     int64_t plans = 0;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+    for (int i = 0; i < 4; i++) {
+        const pto_layout_t layout = {.nodes = 1 + i / 2 * 2,
+                                     .gpus_per_node = 4,
+                                     .owners_per_gpu = 1,
+                                     .procs_per_gpu = 1 + i % 2,
+                                     .gpus_per_socket = 2};
+        plans += visit_sizes(collective, &layout, &skewed, visit);
+    }
+    return plans;
+}
+
+static int64_t visit_layouts(void (*visit)(const pto_plan_t *plan, bool first)) {
+    int64_t plans = 0, of_tables = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
         for (int i = 0; i < 6 && c != PTO_COLLECTIVE_HALO; i++) {
             const pto_layout_t layout = {.nodes = 1 + 2 * (i / 2),
                                          .gpus_per_node = 4,
                                          .owners_per_gpu = 1 + i % 2,
                                          .procs_per_gpu = 2 + i % 2,
                                          .gpus_per_socket = 2};
-            plans += visit_sizes((pto_collective_t)c, &layout, visit);
+            plans += visit_sizes((pto_collective_t)c, &layout, NULL, visit);
         }
+        if (pto_collective_is_by_pair((pto_collective_t)c) || pto_collective_is_by_owner((pto_collective_t)c))
+            of_tables += visit_tables((pto_collective_t)c, visit);
+    }
+    assert_true(of_tables > 500);
     return plans;
 }
 

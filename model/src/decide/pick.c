@@ -119,7 +119,8 @@ static bool same_winners(const pto_predictions_t *predictions, int64_t a, int64_
 }
 
 int pto_pick_at(const pto_predictions_t *predictions, int64_t point) {
-    return place_at(predictions, point).winner;
+    pto_cost_t best;
+    return cheapest_above(predictions, point, -1, &best);
 }
 
 /* A copy within one memory (copies.d2d, copies.h2h), such as a process's copy of its own block. */

@@ -162,7 +162,7 @@ int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
 /* What the plan's buffers cannot exceed on a GPU, and in a node's memory: pto_plan_memory without a look at
- * the ranks. INFINITY where only that tells. */
+ * the ranks. */
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes);
 
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no

@@ -1,7 +1,6 @@
 /* The amount of work in a plan, counted without walking its ranks, so that oversized work is refused before
  * it starts. */
 #include <limits.h>
-#include <math.h>
 
 #include "base/checked.h"
 #include "plan/plan_internal.h"
@@ -162,19 +161,18 @@ static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int
 
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
+    int64_t largest = pto_request_largest_bytes(&plan->request); /* block of a table */
     double gpu = 0, host = 0;
-    bool known = !pto_plan_has_tables(plan);
-    for (int b = 0; b < plan->buffers.count && known; b++) {
+    for (int b = 0; b < plan->buffers.count; b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
-        int64_t block_bytes = buffer->chunks > 0
-                                  ? buffer->slots * pto_chunk_bytes(buffer->block_bytes, buffer->chunks)
-                                  : buffer->block_bytes;
-        known = buffer->blocks == PTO_BLOCKS_EQUAL || buffer->blocks == PTO_BLOCKS_SHARE;
+        int64_t block_bytes = pto_blocks_are_table(buffer) ? largest : buffer->block_bytes;
+        if (buffer->chunks > 0)
+            block_bytes = buffer->slots * pto_chunk_bytes(block_bytes, buffer->chunks);
         *(buffer->space == PTO_SPACE_GPU ? &gpu : &host) +=
             (buffer->double_buffered ? 2.0 : 1.0) * (double)buffer->block_count * (double)block_bytes;
     }
-    *gpu_bytes = known ? gpu * (double)layout->procs_per_gpu : INFINITY;
-    *host_bytes = known ? host * (double)(layout->procs_per_gpu * layout->gpus_per_node) : INFINITY;
+    *gpu_bytes = gpu * (double)layout->procs_per_gpu;
+    *host_bytes = host * (double)(layout->procs_per_gpu * layout->gpus_per_node);
 }
 
 /* With tables every GPU may differ; otherwise the first one represents all. */

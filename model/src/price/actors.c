@@ -156,7 +156,9 @@ static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int
 }
 
 /* Asked for each stage that an actor walks, so it is found out beforehand. */
-static bool find_parts(pto_pricing_t *pricing) {
+bool pto_actors_find_parts(pto_pricing_t *pricing) {
+    if (pricing->kind == PTO_ACTORS_RANKS)
+        return true;
     int steps = pricing->plan->steps.count;
     pricing->takes_part = malloc((size_t)steps * (size_t)pricing->actor_count + 1);
     for (int i = 0; i < steps && pricing->takes_part; i++) {
@@ -172,7 +174,7 @@ static bool find_parts(pto_pricing_t *pricing) {
 bool pto_actors_find(pto_pricing_t *pricing) {
     bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
     pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
-    return found && (pricing->kind == PTO_ACTORS_RANKS || find_parts(pricing));
+    return found;
 }
 
 bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,

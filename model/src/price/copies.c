@@ -59,6 +59,8 @@ static void count_one(const pto_plan_t *plan, const pto_action_t *action, pto_co
 }
 
 void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine) {
+    if (pto_step_copy_kind(plan, action->step) == PTO_COPY_H2H) /* no engine carries it */
+        return;
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
         count_one(plan, action, engine);
 }

@@ -2,6 +2,7 @@
  * have a message for each pair of processes. Each message is looked at twice, once at either end, with
  * nothing in between but its bytes and its cost. The sums are those of price.c, in the same order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "price/pricing.h"
 #include "scenario/skew.h"
@@ -58,8 +59,9 @@ typedef struct {
     bool in_one_order;                        /* all processes send to one after the other, at once */
     int64_t who_first, who_stride, who_until; /* in this round; not by core */
     int64_t peer_first, peer_stride, peer_count;
-    bool of_pairs;  /* the bytes are a pair's in the table, or a share of them */
-    bool is_skewed; /* that table is random */
+    int64_t dealt_to; /* the one core whose blocks the peers of this round have; -1: any may */
+    bool of_pairs;    /* the bytes are a pair's in the table, or a share of them */
+    bool is_skewed;   /* that table is random */
     pto_skew_t skew;
     const pto_cost_table_t *cost[PTO_LEVEL_COUNT];
     const pto_cost_table_t *gap[PTO_LEVEL_COUNT];   /* NULL: none */
@@ -97,6 +99,18 @@ static bool members_depend_on_core(const pto_step_t *step) {
            peers->stride.core || peers->until.core;
 }
 
+/* Blocks that are dealt out by distance are those of one core in a round of shifts. */
+static int64_t find_dealt_to(const messages_t *messages) {
+    const pto_buffer_t *buffer = messages->buffer;
+    const pto_peers_t *peers = &messages->step->peers;
+    bool forward = buffer->cyclic == PTO_CYCLIC_FORWARD;
+    if ((!forward && buffer->cyclic != PTO_CYCLIC_BACKWARD) || peers->kind != PTO_PEERS_SHIFT ||
+        messages->peer_count != 1 || messages->by_core)
+        return -1;
+    int64_t ahead = peers->sign * messages->peer_first;
+    return pto_floor_mod(forward ? ahead : -ahead, messages->group->size) % buffer->cyclic_count;
+}
+
 static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     const pto_request_t *request = pto_plan_request(plan);
@@ -109,6 +123,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
     find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);
     messages.space = messages.buffer->space;
+    messages.dealt_to = find_dealt_to(&messages);
     messages.per_index = rank_stride(&request->layout, messages.group);
     pto_blocks_t blocks = messages.buffer->blocks;
     messages.of_pairs =
@@ -137,7 +152,10 @@ static int64_t wrap(int64_t value, int64_t size) {
 static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action) {
     const pto_buffer_t *buffer = messages->buffer;
     bool row = buffer->blocks == PTO_BLOCKS_ROW;
-    if (buffer->cyclic != PTO_CYCLIC_NONE) {
+    if (messages->dealt_to >= 0) {
+        if (messages->dealt_to != action->core)
+            return 0;
+    } else if (buffer->cyclic != PTO_CYCLIC_NONE) {
         int64_t ahead = action->peer - action->me;
         int64_t distance =
             buffer->cyclic == PTO_CYCLIC_ORDINAL
@@ -290,11 +308,18 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *mes
             pto_outflow_add_from(outflow, messages->space, step->peers.kind, messages->in_one_order,
                                  layout->nodes, 1, (double)bytes);
     }
-    enter_all(messages, &explained, charge);
+    if (charge->terms)
+        enter_all(messages, &explained, charge);
     return PTO_OK;
 }
 
 /* --- the stage ------------------------------------------------------------------------------------------ */
+
+/* What one process sends and receives. */
+typedef struct {
+    pto_charge_t out;
+    pto_charge_t in;
+} ends_t;
 
 typedef struct {
     messages_t *messages; /* of each step */
@@ -304,7 +329,8 @@ typedef struct {
     int64_t core_first; /* the cores that act */
     int64_t core_until;
     const char *name;
-    pto_charge_t *out; /* of each process */
+    int64_t per_node; /* processes */
+    ends_t *ends;     /* of each process of the current node */
 } stage_t;
 
 /* pto_step_acts for a process whose place is known. */
@@ -344,16 +370,18 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
 }
 
 static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
-    pto_charge_begin(&stage->out[actor], stage->name, NULL);
-    return charge_steps(pricing, stage, actor, PTO_STEP_SEND, &stage->out[actor], outflow, NULL);
+    pto_charge_t *out = &stage->ends[actor % stage->per_node].out;
+    out->stage = stage->name;
+    return charge_steps(pricing, stage, actor, PTO_STEP_SEND, out,
+                        &pricing->outflow[pricing->actor[actor].place.node], NULL);
 }
 
-/* Once it is known what each node sends, which may limit all of its messages. An explanation keeps none of
+/* Once it is known what its node sends, which may limit all of its messages. An explanation keeps none of
  * the sends, so it takes them again. */
 static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
-    pto_charge_t in, *out = &stage->out[actor];
+    pto_charge_t *out = &stage->ends[actor % stage->per_node].out;
+    pto_charge_t *in = &stage->ends[actor % stage->per_node].in;
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_ledger_t *before = &pricing->before[actor], *last = NULL;
     pto_status_t status = PTO_OK;
@@ -361,18 +389,20 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
         pto_charge_begin(out, stage->name, &pricing->terms[0]);
         status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL, NULL);
     }
-    pto_charge_begin(&in, stage->name, pricing->explain ? &pricing->terms[1] : NULL);
+    in->stage = stage->name;
+    in->terms = pricing->explain ? &pricing->terms[1] : NULL;
+    pricing->terms[1].entry_count = 0;
     if (status == PTO_OK)
-        status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, &in, NULL, &last);
-    bool early = out->off_node_count < 2 && out->off_node_count + in.off_node_count > 0 &&
+        status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, in, NULL, &last);
+    bool early = out->off_node_count < 2 && out->off_node_count + in->off_node_count > 0 &&
                  pto_latency_known(pricing->machine);
     if (early)
         pto_pricing_begin_early(pricing, actor, stage->space);
     if (last)
         pto_pricing_follow(pricing, mine, last);
     pto_time_t out_time = pto_charge_time(out, pricing->machine, outflow);
-    pto_time_t in_time = pto_charge_time(&in, pricing->machine, outflow);
-    pto_charge_t *longer = in_time.s > out_time.s ? &in : out;
+    pto_time_t in_time = pto_charge_time(in, pricing->machine, outflow);
+    pto_charge_t *longer = in_time.s > out_time.s ? in : out;
     pto_charge_settle(longer, pricing->machine, outflow);
     pto_occupied_messages(pricing, actor, out_time, in_time);
     if (!pto_ledger_add(mine, longer, pto_time_max(out_time, in_time)))
@@ -382,13 +412,21 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
     return status;
 }
 
-static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage,
+static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage, int64_t node,
                                  pto_status_t (*act)(pto_pricing_t *, const stage_t *, int64_t)) {
     pto_status_t status = PTO_OK;
-    for (int64_t gpu = 0; gpu < pricing->gpu_count && status == PTO_OK; gpu++)
+    int64_t first = node * stage->per_node, until = first + stage->per_node;
+    for (int64_t gpu = first; gpu < until && status == PTO_OK; gpu += pricing->actors_per_gpu)
         for (int64_t core = stage->core_first; core < stage->core_until && status == PTO_OK; core++)
-            status = act(pricing, stage, gpu * pricing->actors_per_gpu + core);
+            status = act(pricing, stage, gpu + core);
     return status;
+}
+
+static pto_status_t price_node(pto_pricing_t *pricing, const stage_t *stage, int64_t node) {
+    pricing->outflow[node] = (pto_outflow_t){0};
+    memset(stage->ends, 0, (size_t)stage->per_node * sizeof *stage->ends);
+    pto_status_t status = each_process(pricing, stage, node, count_sends);
+    return status == PTO_OK ? each_process(pricing, stage, node, price_process) : status;
 }
 
 pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_stage, int64_t k) {
@@ -398,12 +436,11 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
                      .k = k,
                      .core_first = pricing->actors_per_gpu,
                      .name = plan_stage->name,
-                     .out = calloc((size_t)pricing->actor_count, sizeof *stage.out)};
+                     .per_node = pricing->actor_count / pricing->node_count};
     pto_status_t status = PTO_OK;
     pto_pricing_remember(pricing, pricing->before);
-    for (int64_t node = 0; node < pricing->node_count; node++)
-        pricing->outflow[node] = (pto_outflow_t){0};
-    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.out;
+    stage.ends = malloc((size_t)stage.per_node * sizeof *stage.ends);
+    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.ends;
     for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
@@ -412,13 +449,11 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
     }
-    if (!pricing->out_of_memory)
-        status = each_process(pricing, &stage, count_sends);
-    if (!pricing->out_of_memory)
-        pto_occupied_stage(pricing);
+    for (int64_t node = 0; node < pricing->node_count && status == PTO_OK && !pricing->out_of_memory; node++)
+        status = price_node(pricing, &stage, node);
     if (!pricing->out_of_memory && status == PTO_OK)
-        status = each_process(pricing, &stage, price_process);
+        pto_occupied_stage(pricing);
     free(messages);
-    free(stage.out);
+    free(stage.ends);
     return status;
 }

@@ -475,7 +475,7 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing))
+    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -557,9 +557,11 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         status = pto_runs_check(plan, machine, err);
     if (status != PTO_OK)
         return status;
-    pricing.out_of_memory = !allocate(&pricing);
+    pricing.out_of_memory = !pto_actors_find(&pricing);
     if (!pricing.out_of_memory)
         status = pto_pricing_check_costs(&pricing);
+    if (!pricing.out_of_memory && status == PTO_OK)
+        pricing.out_of_memory = !allocate(&pricing);
     if (!pricing.out_of_memory && status == PTO_OK)
         status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
     if (pricing.out_of_memory)

@@ -254,6 +254,8 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fill in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
+/* Then, in which steps they take part. Returns false when out of memory. */
+bool pto_actors_find_parts(pto_pricing_t *pricing);
 
 /* Whether the actors are all members of the step's groups, so that each is priced with the peers that it has.
  */

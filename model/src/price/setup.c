@@ -316,6 +316,8 @@ static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t 
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
         openings.process = rank + 1;
         status = find_openings(survey, rank, &openings, err);
+        if (openings.count == 0)
+            continue;
         bill_t own = price_openings(machine, &openings);
         keep_costlier(&own, &opened);
     }

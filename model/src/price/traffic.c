@@ -9,9 +9,7 @@
 
 enum { COUNT_ALL_MAX = 256 };
 
-static pto_level_t position_level(const pto_layout_t *layout, const pto_group_t *group, int64_t a,
-                                  int64_t b) {
-    int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
+static pto_level_t position_level(const pto_layout_t *layout, int64_t per_gpu, int64_t a, int64_t b) {
     int64_t gpu_a = a / per_gpu;
     int64_t gpu_b = b / per_gpu;
     if (gpu_a == gpu_b)
@@ -185,6 +183,7 @@ typedef struct {
 static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     const pto_group_t *group = scan->group;
     int64_t per_node = group->members_per_node;
+    int64_t per_gpu = pto_group_members_per_gpu(scan->layout, group->kind);
     int64_t acting = set_size(scan->who);
     int64_t node_end = 0;
     int64_t leaving = 0;
@@ -205,7 +204,7 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
             scan->off_per_node = leaving > scan->off_per_node ? leaving : scan->off_per_node;
         } else if (peer != me) {
             int64_t node_start = node_end - per_node;
-            scan->met[position_level(scan->layout, group, place - node_start, peer_place - node_start)] =
+            scan->met[position_level(scan->layout, per_gpu, place - node_start, peer_place - node_start)] =
                 true;
         }
     }
@@ -297,11 +296,11 @@ static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, i
  * busiest: those between are full. */
 static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
                          pto_traffic_t *traffic) {
-    int64_t per_node = group->members_per_node;
-    int64_t home = target / per_node;
+    int64_t per_node = group->members_per_node, home = target / per_node;
+    int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
     for (int64_t me = home * per_node; me < (home + 1) * per_node; me++)
         if (me != target && in_set(who, me))
-            add_one_message(traffic, position_level(layout, group, me % per_node, target % per_node));
+            add_one_message(traffic, position_level(layout, per_gpu, me % per_node, target % per_node));
     int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
     for (int64_t i = 0; i < 6; i++) {
         int64_t node = i < 3 ? first + i : last - (i - 3);
