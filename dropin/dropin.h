@@ -187,6 +187,7 @@ struct drop_route {
     bool direct[2]; /* the executor can use the program's buffer itself: no other process accesses it */
     const pto_device_t *device;
     void *stream;
+    void *context; /* in which all of this was made, and ends; NULL: none */
 };
 
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
@@ -291,6 +292,10 @@ const char *drop_foreign_runtime(void);
 /* Make the memory's context the current one, until drop_gpu_leave; `*gpu` identifies the GPU on its node. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu);
 void drop_gpu_leave(void);
+/* The current context; NULL: none, or the device is the host. */
+void *drop_gpu_context(void);
+/* Make it the current one, until drop_gpu_leave. False: there is none. */
+bool drop_gpu_enter_again(void *context);
 
 /* --- take.c --------------------------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@
  *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV
  *
  * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r (random, repeat,
- * comms, killed, times). */
+ * comms, threads, killed, times). */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -487,6 +487,7 @@ typedef struct {
 
 static void *use_communicators(void *argument) {
     const thread_t *mine = argument;
+    expect(!real_gpus || memory_bind_thread(), "a thread cannot use the process's GPU");
     memcpy(arena, mine->arena, sizeof arena);
     run_calls(mine->count, mine->seed, mine->comms);
     return NULL;
