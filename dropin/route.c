@@ -405,6 +405,14 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t
     return made;
 }
 
+void drop_route_leave(drop_route_t *route) {
+    bool entered = drop_gpu_enter_again(route->context);
+    unmake(route);
+    if (entered)
+        drop_gpu_leave();
+    leave_to_mpi(route);
+}
+
 /* A program may free a communicator in a thread that uses no GPU or another one, where CUDA's run-time
  * library would make a context on GPU 0. */
 void drop_route_destroy(drop_route_t *route) {

@@ -2,6 +2,7 @@
  * is host memory that this library remembers; freed, its addresses are free for any use. As in CUDA, each
  * thread has a current context of its own, and none at first. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +22,13 @@ static struct {
     void *context;
 } allocation[ALLOCATIONS];
 static int initialized;
+static atomic_int questions;
 static char context_of[GPUS]; /* their addresses are the contexts */
 static _Thread_local void *stack[DEPTH];
 static _Thread_local int depth;
 
 int cuInit(unsigned flags);
+int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int ordinal);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxSetCurrent(void *context);
@@ -39,10 +42,17 @@ int cuMemAllocHost_v2(void **memory, size_t bytes);
 int cuMemFree_v2(address_t memory);
 int cuMemcpy(address_t to, address_t from, size_t bytes);
 int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer);
+/* How often the last one was called, by all threads. */
+int fake_questions(void);
 
 int cuInit(unsigned flags) {
     initialized = 1;
     return flags == 0 ? OK : INVALID_VALUE;
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = GPUS;
+    return initialized ? OK : NOT_INITIALIZED;
 }
 
 int cuDeviceGet(int *device, int ordinal) {
@@ -171,6 +181,7 @@ static int store_attribute(int attribute, int i, void *data) {
 
 int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer) {
     int at = 0, code = initialized ? OK : NOT_INITIALIZED;
+    questions++;
     while (at < ALLOCATIONS &&
            (pointer < allocation[at].first || pointer - allocation[at].first >= allocation[at].bytes))
         at++;
@@ -178,3 +189,5 @@ int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, ad
         code = store_attribute(attribute[i], at, data[i]);
     return code;
 }
+
+int fake_questions(void) { return questions; }

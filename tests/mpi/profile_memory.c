@@ -13,6 +13,7 @@ typedef unsigned long long address_t;
 
 static struct {
     int (*init)(unsigned flags);
+    int (*count)(int *devices);
     int (*get_device)(int *device, int ordinal);
     int (*retain)(void **context, int device);
     int (*set_current)(void *context);
@@ -35,8 +36,9 @@ static bool find(void *library, const char *name, void *function, size_t size) {
 
 bool memory_use_cuda(int ordinal) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    int device;
+    int device, devices = 0;
     has_cuda = find(library, "cuInit", &cuda.init, sizeof cuda.init) &&
+               find(library, "cuDeviceGetCount", &cuda.count, sizeof cuda.count) &&
                find(library, "cuDeviceGet", &cuda.get_device, sizeof cuda.get_device) &&
                find(library, "cuDevicePrimaryCtxRetain", &cuda.retain, sizeof cuda.retain) &&
                find(library, "cuCtxSetCurrent", &cuda.set_current, sizeof cuda.set_current) &&
@@ -45,7 +47,7 @@ bool memory_use_cuda(int ordinal) {
                find(library, "cuMemAllocHost_v2", &cuda.allocate_host, sizeof cuda.allocate_host) &&
                find(library, "cuMemFree_v2", &cuda.free, sizeof cuda.free) &&
                find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) && cuda.init(0) == 0 &&
-               (cuda.get_device(&device, ordinal) == 0 || cuda.get_device(&device, 0) == 0) &&
+               cuda.count(&devices) == 0 && devices > 0 && cuda.get_device(&device, ordinal % devices) == 0 &&
                cuda.retain(&chosen, device) == 0 && memory_bind_thread();
     return has_cuda;
 }

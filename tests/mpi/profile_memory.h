@@ -11,9 +11,7 @@ enum { MEMORY_CPU, MEMORY_GPU, MEMORY_MANAGED, MEMORY_SPACES };
 
 extern const char *const memory_names[MEMORY_SPACES];
 
-/* Load and initialize the driver, and use this GPU, or the first one if there are fewer; false if there is
- * none.
- */
+/* Load and initialize the driver, and use this GPU, modulo those there are; false if there is none. */
 bool memory_use_cuda(int ordinal);
 /* Use that GPU in a thread of its own: each thread has a current context, and none at first. */
 bool memory_bind_thread(void);

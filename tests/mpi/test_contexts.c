@@ -19,6 +19,7 @@ enum { COUNT = 4096 };
 
 static const pto_device_t *host;
 static int (*get_current)(void **context);
+static int (*questions)(void);
 static void *own; /* the context of this process's memory */
 static int asked, wrong;
 
@@ -109,6 +110,29 @@ static void *use_no_gpu(void *argument) {
     return NULL;
 }
 
+/* Between two processes a broadcast is one message, so it is MPI's. */
+static void broadcast(const work_t *work) {
+    int asked_of_driver = 0;
+    for (int i = 0; i < 3; i++) {
+        drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_BROADCAST,
+                                        .routine = "MPI_Bcast",
+                                        .comm = MPI_COMM_WORLD,
+                                        .in = work->in,
+                                        .out = work->in,
+                                        .in_count = COUNT,
+                                        .out_count = COUNT,
+                                        .in_type = MPI_FLOAT,
+                                        .out_type = MPI_FLOAT,
+                                        .op = MPI_OP_NULL}};
+        asked_of_driver = questions();
+        drop_take(&taken);
+        asked_of_driver = questions() - asked_of_driver;
+        expect(taken.route && taken.route->way == DROP_BY_MPI, "a broadcast is not MPI's");
+        expect(drop_finish(&taken, MPI_SUCCESS) == MPI_SUCCESS, "a broadcast fails");
+        expect((i == 0) == (asked_of_driver > 0), "the driver is asked in vain, or not at all");
+    }
+}
+
 /* As drop_begin does, but for the device. */
 static void begin(void) {
     static pto_device_t device;
@@ -116,6 +140,7 @@ static void begin(void) {
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
     if (!memory_use_cuda(drop.rank) || !preload_spaces_begin() ||
         !preload_find_in_driver("cuCtxGetCurrent", &get_current, sizeof get_current) ||
+        !preload_find_in_driver("fake_questions", &questions, sizeof questions) ||
         pto_device_find("host", &host, NULL) != PTO_OK ||
         pto_machine_open("scenarios/machines/h200-x2.yaml", &drop.machine, NULL) != PTO_OK) {
         fprintf(stderr, "test_contexts: no driver, or not in the source tree\n");
@@ -132,10 +157,9 @@ static void begin(void) {
     own = current();
     drop.device = &device;
     drop.host_device = host;
-    drop.by_threads = drop.any_gpu = true;
+    drop.any_gpu = true;
     drop.bytes_max = INT64_MAX;
     drop.plans_max = 8;
-    drop.strategy = strdup("three_step");
     drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
     drop.on = drop_comms_begin();
     expect(drop.node_of && drop.on, "the drop-in does not begin");
@@ -152,6 +176,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < COUNT; i++)
         numbers[i] = (float)(drop.rank + i % 100);
     memory_copy(work.in, numbers, sizeof numbers);
+    broadcast(&work);
+    drop.by_threads = true;
+    drop.strategy = strdup("three_step");
     MPI_Comm_dup(MPI_COMM_WORLD, &work.comm);
     pthread_create(&thread, NULL, use_no_gpu, &work);
     pthread_join(thread, NULL);

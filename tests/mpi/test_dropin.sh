@@ -47,6 +47,7 @@ check "in memory of a driver, whose contexts are each thread's own" takes $((cal
     PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed" cuda
 check "a thread without a context works in that of its memory" started 60 2 env LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     "$build/tests/test_contexts"
+check "a plan is given up where it proves slower than MPI" started 60 2 "$build/tests/test_trials"
 check "a strategy that others must know of is none for them" takes_none under 2 PORTOLAN_STRATEGY=gas_read "$program" threads 50 "$seed"
 
 for how in byte skip; do
