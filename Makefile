@@ -297,6 +297,11 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
 	$(call link,$(MPICC),-lpthread -ldl)
 
+# The drop-in without the functions that it takes.
+$(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
+		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_rounds: $(call object,tests/mpi/test_rounds.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 

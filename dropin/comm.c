@@ -421,6 +421,19 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     end_draft(&draft);
 }
 
+/* The processes of each node take its GPUs in turn, in the order of their ranks. */
+static void deal_gpus(const drop_comm_t *comm, uint64_t gpus, draft_t *draft) {
+    where_t *where = draft->where;
+    uint64_t before = 0; /* on the same node */
+    for (int i = 0; i < comm->size; i++)
+        where[i] = (where_t){.node = comm->node[i], .rank = i};
+    sort_where(where, comm->size);
+    for (int i = 0; i < comm->size; i++) {
+        before = i > 0 && where[i].node == where[i - 1].node ? before + 1 : 0;
+        draft->gpu[where[i].rank] = before % gpus + 1;
+    }
+}
+
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu) {
     draft_t draft;
     double gpus = 1;
@@ -428,14 +441,10 @@ bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu) {
     if (pto_machine_get(drop.machine, "node.gpus", &gpus, NULL) != PTO_OK || gpus < 1)
         gpus = 1;
     comm->gpu = gpu;
-    for (int i = 0; i < comm->size && has_room; i++) {
-        int before = 0;
-        for (int j = 0; j < i; j++)
-            before += comm->node[j] == comm->node[i];
-        draft.gpu[i] = (uint64_t)before % (uint64_t)gpus + 1;
-    }
-    if (has_room)
+    if (has_room) {
+        deal_gpus(comm, (uint64_t)gpus, &draft);
         finish_draft(comm, &draft, &comm->gpus);
+    }
     end_draft(&draft);
     return has_room;
 }

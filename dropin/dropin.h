@@ -10,6 +10,7 @@
  *   host.c       whether a call on host buffers is worth taking
  *   agree.c      whether all processes of the communicator can take the call
  *   route.c      the pick, its plan and its executor, made once and kept
+ *   trial.c      whether the pick is no slower than MPI
  *   take.c       the steps in order, and the run
  *   report.c     what was done with each call */
 #ifndef DROP_DROPIN_H
@@ -40,6 +41,7 @@ typedef struct {
     bool misprices;       /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
     bool explains;        /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
     int plans_max;        /* PORTOLAN_PLANS: that a communicator keeps */
+    int trials;           /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
     int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
                           many as   it takes to pay */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
@@ -167,6 +169,13 @@ typedef struct {
 
 typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_way_t;
 
+/* The first calls of a route that moves data, of which the plan runs the first half and MPI the rest. */
+typedef struct {
+    int calls;         /* so far */
+    double began_s;    /* the one under way */
+    double least_s[2]; /* in this process: by the plan, by MPI */
+} drop_trial_t;
+
 typedef struct drop_route drop_route_t;
 struct drop_route {
     drop_route_t *next;
@@ -176,6 +185,7 @@ struct drop_route {
     const char *name;   /* the strategy, or "mpi" */
     double predicted_s; /* by this way; 0: unknown */
     double library_s;   /* by the MPI library itself on the program's buffers; 0: unknown */
+    drop_trial_t trial;
     uint64_t used;      /* the communicator's call that used it last */
     int64_t held_bytes; /* of buffers, on the process that holds most */
     pto_scenario_t scenario;
@@ -187,6 +197,7 @@ struct drop_route {
     bool direct[2]; /* the executor can use the program's buffer itself: no other process accesses it */
     const pto_device_t *device;
     void *stream;
+    void *context; /* in which all of this was made, and ends; NULL: none */
 };
 
 /* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
@@ -198,8 +209,20 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t
 /* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err);
+/* Collective: MPI has its calls from now on. */
+void drop_route_leave(drop_route_t *route);
 /* Collective. */
 void drop_route_destroy(drop_route_t *route);
+
+/* --- trial.c: the plan or MPI --------------------------------------------------------------------------- */
+
+typedef enum { DROP_NO_TRIAL, DROP_TURN_PLAN, DROP_TURN_MPI } drop_turn_t;
+
+bool drop_trial_is_on(const drop_route_t *route);
+/* Collective, in a call of a route that is on trial: wait for all processes. Returns whose turn it is. */
+drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route);
+/* Collective, at the end of that call. After the last one the slower way is given up. */
+void drop_trial_end(const drop_comm_t *comm, drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
 
@@ -291,6 +314,10 @@ const char *drop_foreign_runtime(void);
 /* Make the memory's context the current one, until drop_gpu_leave; `*gpu` identifies the GPU on its node. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu);
 void drop_gpu_leave(void);
+/* The current context; NULL: none, or the device is the host. */
+void *drop_gpu_context(void);
+/* Make it the current one, until drop_gpu_leave. False: there is none. */
+bool drop_gpu_enter_again(void *context);
 
 /* --- take.c --------------------------------------------------------------------------------------------- */
 
@@ -300,7 +327,8 @@ typedef struct {
     drop_comm_t *comm;
     drop_route_t *route;
     const char *why; /* there is no route */
-    bool done;       /* MPI need not be called; `code` is the result */
+    drop_turn_t turn;
+    bool done; /* MPI need not be called; `code` is the result */
     int code;
     double began_s;
 } drop_taken_t;

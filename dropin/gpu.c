@@ -14,6 +14,7 @@ enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9, BUS_ID_MAX = 32 };
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
 static int (*push)(void *context);
 static int (*pop)(void **context);
+static int (*get_current)(void **context);
 static int (*get_bus_id)(char *text, int length, int device);
 
 static bool found;
@@ -22,6 +23,7 @@ static void look_for_driver(void) {
     found = preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes) &&
             preload_find_in_driver("cuCtxPushCurrent_v2", &push, sizeof push) &&
             preload_find_in_driver("cuCtxPopCurrent_v2", &pop, sizeof pop) &&
+            preload_find_in_driver("cuCtxGetCurrent", &get_current, sizeof get_current) &&
             preload_find_in_driver("cuDeviceGetPCIBusId", &get_bus_id, sizeof get_bus_id);
 }
 
@@ -72,3 +74,10 @@ void drop_gpu_leave(void) {
     if (!is_host())
         pop(&context);
 }
+
+void *drop_gpu_context(void) {
+    void *context = NULL;
+    return !is_host() && find_driver() && get_current(&context) == 0 ? context : NULL;
+}
+
+bool drop_gpu_enter_again(void *context) { return context && push(context) == 0; }

@@ -96,6 +96,11 @@ static void write_seconds(double seconds) {
         fputc(',', file);
 }
 
+/* The way that the call has gone. */
+static const char *way_of(const drop_taken_t *taken) {
+    return taken->turn == DROP_TURN_MPI ? "mpi" : taken->route->name;
+}
+
 static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *like, double ended_s) {
     fprintf(file, "%d,%.9f,%.9f,%s,", drop.rank, taken->began_s - drop.began_s, ended_s - drop.began_s,
             taken->given.routine);
@@ -106,7 +111,7 @@ static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *li
         fprintf(file, "%d", taken->given.root);
     bool on_gpus = taken->route && !taken->route->cell.in_host;
     fprintf(file, ",,%lld,%s,%s", (long long)bytes, on_gpus ? "gpu" : "cpu",
-            taken->route ? taken->route->name : "mpi");
+            taken->route ? way_of(taken) : "mpi");
     write_seconds(like->predicted_s);
     write_seconds(like->library_s);
     fputc('\n', file);
@@ -118,7 +123,7 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
     bool is_inter = taken->comm && taken->comm->size == 0;
     int64_t bytes = is_inter ? 0 : bytes_of(&taken->given, procs, taken->comm ? taken->comm->rank : 0);
     row_t like = {.routine = taken->given.routine,
-                  .way = route ? route->name : taken->why,
+                  .way = route ? way_of(taken) : taken->why,
                   .procs = procs,
                   .bytes = bytes,
                   .predicted_s = route ? route->predicted_s : 0,

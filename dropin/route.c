@@ -330,6 +330,7 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
     }
     made->cell = *cell;
     made->device = cell->in_host ? drop.host_device : drop.device;
+    made->context = cell->in_host ? NULL : drop_gpu_context();
     leave_to_mpi(made);
     pto_scenario_init(&made->scenario);
     if (!fits_order(comm, cell))
@@ -386,6 +387,7 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t
         return NULL;
     made->cell = *cell;
     made->device = drop.device;
+    made->context = drop_gpu_context();
     leave_to_mpi(made);
     made->predicted_s = 0;
     pto_scenario_init(&made->scenario);
@@ -403,9 +405,22 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t
     return made;
 }
 
+void drop_route_leave(drop_route_t *route) {
+    bool entered = drop_gpu_enter_again(route->context);
+    unmake(route);
+    if (entered)
+        drop_gpu_leave();
+    leave_to_mpi(route);
+}
+
+/* A program may free a communicator in a thread that uses no GPU or another one, where CUDA's run-time
+ * library would make a context on GPU 0. */
 void drop_route_destroy(drop_route_t *route) {
+    bool entered = drop_gpu_enter_again(route->context);
     pto_exec_destroy(route->exec);
     release(route);
+    if (entered)
+        drop_gpu_leave();
     pto_scenario_fini(&route->scenario);
     free(route);
 }

@@ -16,7 +16,7 @@
 #include "portolan/version.h"
 #include "spaces.h"
 
-enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1 };
+enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX = 1000 };
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
@@ -165,6 +165,8 @@ static void read_numbers(void) {
     const char *misprice = getenv("PORTOLAN_MISPRICE");
     drop.misprices = misprice && strtoll(misprice, NULL, 10) == drop.rank;
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", INT_MAX, PLANS_DEFAULT);
+    drop.trials =
+        is_word("PORTOLAN_TRIALS", "0") ? 0 : (int)number_of("PORTOLAN_TRIALS", TRIALS_MAX, TRIALS_DEFAULT);
     drop.repeats =
         is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", INT64_MAX, REPEATS_TO_PAY);
     drop.bytes_max = number_of("PORTOLAN_MEMORY", INT64_MAX, memory_default_bytes);
@@ -210,7 +212,8 @@ static uint64_t settings_digest(void) {
     const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max,
                                (uint64_t)drop.repeats,   drop.assumes_gpu,
                                drop.assumes_host,        drop.by_messages,
-                               drop.takes_host,          drop.takes_host ? file_digest() : 0};
+                               drop.takes_host,          drop.takes_host ? file_digest() : 0,
+                               (uint64_t)drop.trials};
     uint64_t all = PTO_HASH_START;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         all = pto_hash_add(all, number[i]);

@@ -298,7 +298,7 @@ static drop_route_t *agreed_route(drop_comm_t *comm, const drop_cell_t *cell, dr
 
 static void act(drop_taken_t *taken) {
     pto_error_t err = {.message = "failed"};
-    if (taken->route->way == DROP_BY_MPI)
+    if (taken->route->way == DROP_BY_MPI || taken->turn == DROP_TURN_MPI)
         return;
     bool by_plan = taken->route->way == DROP_BY_PLAN;
     pto_status_t status = by_plan ? run(&taken->given, taken->comm, taken->route, &err) : stage(taken, &err);
@@ -373,6 +373,37 @@ static void take_alone(drop_taken_t *taken) {
     drop_gpu_leave();
 }
 
+/* What a call by a plan pays before it runs is done once more where it is timed. */
+static void try_route(drop_taken_t *taken, const drop_cell_t *cell) {
+    drop_route_t *route = taken->route;
+    const char *why;
+    drop_cell_t again;
+    bool have_plan;
+    taken->turn = drop_trial_begin(taken->comm, route);
+    if (taken->turn != DROP_TURN_PLAN)
+        return;
+    drop_call_cell(taken->comm, &taken->given, &again, &why);
+    agree(taken->comm, &taken->given, true, (drop_offer_t){cell_digest(cell), route->number}, &have_plan);
+}
+
+/* A kind of call that is MPI's on GPU buffers, while all calls on host buffers are, needs no question where
+ * the buffers are, which CUDA's driver takes longest for. The cell of a call without numbers is known without
+ * them.
+ */
+static drop_route_t *find_left(const drop_comm_t *comm, const drop_call_t *call) {
+    bool plain = call->collective == PTO_COLLECTIVE_BROADCAST ||
+                 call->collective == PTO_COLLECTIVE_ALLGATHER || call->collective == PTO_COLLECTIVE_ALLTOALL;
+    if (!plain || !call->why_not_host || drop_reports || !comm->routes)
+        return NULL;
+    const drop_cell_t cell = {.collective = call->collective,
+                              .datatype = PTO_DATATYPE_BYTE,
+                              .op = PTO_OP_SUM,
+                              .root = call->root,
+                              .bytes = drop_call_bytes(call, comm->size)};
+    drop_route_t *route = find_route(comm, &cell);
+    return route && route->way == DROP_BY_MPI ? route : NULL;
+}
+
 void drop_take(drop_taken_t *taken) {
     drop_cell_t cell;
     uint64_t gpu = 0;
@@ -398,6 +429,8 @@ void drop_take(drop_taken_t *taken) {
         taken->why = taken->given.why_not_host;
         return;
     }
+    if (is_known_as_mpis(comm, find_left(comm, &taken->given), taken))
+        return;
     bool can = can_take(taken, &cell);
     drop_route_t *known = can ? find_route(comm, &cell) : NULL;
     if (is_known_as_mpis(comm, known, taken))
@@ -408,22 +441,30 @@ void drop_take(drop_taken_t *taken) {
         enters = can = false;
     }
     taken->route = agreed_route(comm, &cell, known, can, gpu, taken);
+    if (taken->route && drop_trial_is_on(taken->route))
+        try_route(taken, &cell);
     if (taken->route)
         act(taken);
     if (enters)
         drop_gpu_leave();
 }
 
+static bool is_staged(const drop_taken_t *taken) {
+    return !taken->done && taken->route && taken->route->way == DROP_STAGED && taken->turn != DROP_TURN_MPI;
+}
+
 int drop_finish(drop_taken_t *taken, int code) {
     pto_error_t err = {.message = "failed"};
     uint64_t gpu;
-    if (!taken->done && taken->route && taken->route->way == DROP_STAGED && code == MPI_SUCCESS) {
+    if (is_staged(taken) && code == MPI_SUCCESS) {
         bool entered = drop_gpu_enter(buffer_of(&taken->given, taken->comm), &gpu);
         if (!entered || unstage(taken, &err) != PTO_OK)
             code = fail(taken, &err);
         if (entered)
             drop_gpu_leave();
     }
+    if (taken->turn != DROP_NO_TRIAL && code == MPI_SUCCESS)
+        drop_trial_end(taken->comm, taken->route);
     if (drop_reports)
         drop_report(taken, drop_now_s());
     return code;

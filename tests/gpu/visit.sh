@@ -45,7 +45,10 @@
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 #            dropin        programs under libportolan-mpi.so: random calls with known results, and the times of
-#                          collectives without and with it, 8 B to 64 MiB, one process a GPU (two minutes)
+#                          collectives without and with it, 8 B to 64 MiB, one process a GPU; random calls of several
+#                          threads (three minutes)
+#            dropin-mps    the times of collectives of 4 processes on each of two GPUs under MPS: by MPI, by the predicted
+#                          routes, and by those that trials leave, 8 B to 1 MiB (two minutes)
 #            types         every datatype by every operation, executed on the GPUs; allreduces of float, half,
 #                          bfloat16 and int8 by kernels and by NCCL, 4 KiB to 64 MiB (a minute)
 #            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
@@ -414,12 +417,16 @@ under_dropin=(LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" P
 dropin_run() { # [VARIABLE=VALUE]... PROGRAM ARGUMENT...
     local cuda=cuda
     [ "$DEVICE" = cuda ] || cuda=
-    host_run "${GPUS:-$(nvidia-smi -L | wc -l)}" timeout 55 env "$@" $cuda >>"$OUT/dropin.txt" 2>&1
+    host_run "${DROPIN_PROCESSES:-${GPUS:-$(nvidia-smi -L | wc -l)}}" timeout 55 env "$@" $cuda >>"$OUT/dropin.txt" 2>&1
+}
+dropin_threads() { # [VARIABLE=VALUE]...
+    echo "# threads ${*:-without}" >>"$OUT/dropin.txt"
+    dropin_run "$@" "$BUILD/tests/test_dropin" threads 300 1
 }
 dropin_random() { dropin_run "${under_dropin[@]}" "$BUILD/tests/test_dropin" random 300 "$1"; } # SEED
 dropin_times() { # [VARIABLE=VALUE]...
     echo "# ${*:-without}" >>"$OUT/dropin.txt"
-    dropin_run "$@" "$BUILD/tests/test_dropin" times 67108864
+    dropin_run "$@" "$BUILD/tests/test_dropin" times "${DROPIN_BYTES:-67108864}"
 }
 
 # Two choices that NCCL would not make at these sizes, then a file that is not right. The log of rank 0 names the
@@ -493,7 +500,7 @@ for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
         runs | chunks | profile | dropin | types | tuner | tree) ;;
-    *) wrong_usage "no such part: $part" ;;
+        runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
     esac
 done
 cd "$start" || exit 1
@@ -752,7 +759,22 @@ part_dropin() {
     local seed
     for seed in 1 2 3; do step 60 dropin_random $seed; done
     step 60 dropin_times
-    step 60 dropin_times "${under_dropin[@]}"
+    step 60 dropin_times "${under_dropin[@]}" PORTOLAN_EXPLAIN=0
+    step 60 dropin_threads
+    step 60 dropin_threads "${under_dropin[@]}" PORTOLAN_STRATEGY=three_step
+    step 60 dropin_threads "${under_dropin[@]}"
+}
+
+# Four processes on each of two GPUs: MPI alone, what is predicted, and what the trials leave of that.
+part_dropin_mps() {
+    local with_mps=()
+    [ "$DEVICE" != cuda ] || with_mps=(under_mps)
+    local under=("${under_dropin[@]}" PORTOLAN_EXPLAIN=0 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml)
+    export DROPIN_PROCESSES=8 DROPIN_BYTES=1048576
+    [ "$DEVICE" = cuda ] || under+=(PORTOLAN_EMULATED_GPUS=2)
+    step 60 "${with_mps[@]}" dropin_times
+    step 60 "${with_mps[@]}" dropin_times "${under[@]}" PORTOLAN_TRIALS=0
+    step 60 "${with_mps[@]}" dropin_times "${under[@]}"
 }
 
 part_types() {
@@ -783,6 +805,7 @@ for part in "${@:3}"; do
     chunks) part_chunks ;;
     profile) part_profile ;;
     dropin) part_dropin ;;
+    dropin-mps) part_dropin_mps ;;
     types) part_types ;;
     tuner) step 60 tuner ;;
     tree) as_far_as 195 placed ;;

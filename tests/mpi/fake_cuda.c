@@ -1,13 +1,16 @@
-/* CUDA's driver as far as the profiler and its tests use it. Memory "on the GPU" is host memory that this
- * library remembers;
- * freed, its addresses are free for any use. */
+/* CUDA's driver as far as the profiler, the drop-in and their tests use it, with two GPUs. Memory "on a GPU"
+ * is host memory that this library remembers; freed, its addresses are free for any use. As in CUDA, each
+ * thread has a current context of its own, and none at first. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, ALLOCATIONS = 64 };
-enum { MEMORY_TYPE = 2, IS_MANAGED = 8, TYPE_HOST = 1, TYPE_DEVICE = 2 };
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201 };
+enum { ALLOCATIONS = 64, GPUS = 2, DEPTH = 8 };
+enum { CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, ORDINAL = 9, TYPE_HOST = 1, TYPE_DEVICE = 2 };
 
 typedef unsigned long long address_t;
 
@@ -16,37 +19,82 @@ static struct {
     size_t bytes;
     unsigned type;
     unsigned managed;
+    void *context;
 } allocation[ALLOCATIONS];
-static int initialized, has_context;
+static int initialized;
+static atomic_int questions;
+static char context_of[GPUS]; /* their addresses are the contexts */
+static _Thread_local void *stack[DEPTH];
+static _Thread_local int depth;
 
 int cuInit(unsigned flags);
+int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int ordinal);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxSetCurrent(void *context);
+int cuCtxGetCurrent(void **context);
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPopCurrent_v2(void **context);
+int cuDeviceGetPCIBusId(char *text, int length, int device);
 int cuMemAlloc_v2(address_t *memory, size_t bytes);
 int cuMemAllocManaged(address_t *memory, size_t bytes, unsigned flags);
 int cuMemAllocHost_v2(void **memory, size_t bytes);
 int cuMemFree_v2(address_t memory);
 int cuMemcpy(address_t to, address_t from, size_t bytes);
 int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer);
+/* How often the last one was called, by all threads. */
+int fake_questions(void);
 
 int cuInit(unsigned flags) {
     initialized = 1;
     return flags == 0 ? OK : INVALID_VALUE;
 }
 
-int cuDeviceGet(int *device, int ordinal) {
-    *device = ordinal;
+int cuDeviceGetCount(int *count) {
+    *count = GPUS;
     return initialized ? OK : NOT_INITIALIZED;
 }
 
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return !initialized ? NOT_INITIALIZED : ordinal < GPUS ? OK : INVALID_VALUE;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device) {
-    *context = device == 0 ? allocation : NULL;
+    *context = device >= 0 && device < GPUS ? &context_of[device] : NULL;
     return *context ? OK : INVALID_VALUE;
 }
 
+int cuDeviceGetPCIBusId(char *text, int length, int device) {
+    snprintf(text, (size_t)length, "0000:%02d:00.0", device);
+    return device >= 0 && device < GPUS ? OK : INVALID_VALUE;
+}
+
+static void *current(void) { return depth > 0 ? stack[depth - 1] : NULL; }
+
+int cuCtxGetCurrent(void **context) {
+    *context = current();
+    return OK;
+}
+
 int cuCtxSetCurrent(void *context) {
-    has_context = context != NULL;
+    depth = depth > 0 ? depth : 1;
+    stack[depth - 1] = context;
+    return OK;
+}
+
+int cuCtxPushCurrent_v2(void *context) {
+    if (!context || depth == DEPTH)
+        return INVALID_CONTEXT;
+    stack[depth++] = context;
+    return OK;
+}
+
+int cuCtxPopCurrent_v2(void **context) {
+    *context = current();
+    if (depth == 0)
+        return INVALID_CONTEXT;
+    depth--;
     return OK;
 }
 
@@ -61,7 +109,9 @@ static int allocate(address_t *memory, size_t bytes, unsigned type, unsigned man
     int i = 0;
     while (i < ALLOCATIONS && allocation[i].bytes > 0)
         i++;
-    if (!has_context || i == ALLOCATIONS)
+    if (!current())
+        return INVALID_CONTEXT;
+    if (i == ALLOCATIONS)
         return OUT_OF_MEMORY;
     void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED)
@@ -71,6 +121,7 @@ static int allocate(address_t *memory, size_t bytes, unsigned type, unsigned man
     allocation[i].bytes = bytes;
     allocation[i].type = type;
     allocation[i].managed = managed;
+    allocation[i].context = current();
     return OK;
 }
 
@@ -98,24 +149,45 @@ int cuMemFree_v2(address_t memory) {
 }
 
 int cuMemcpy(address_t to, address_t from, size_t bytes) {
+    if (!current())
+        return INVALID_CONTEXT;
     memcpy(pointer_to(to), pointer_to(from), bytes);
     return OK;
 }
 
-/* Of memory that the driver does not know, the attributes are 0. */
-int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer) {
-    unsigned type = 0, managed = 0;
-    if (!initialized)
-        return NOT_INITIALIZED;
-    for (int i = 0; i < ALLOCATIONS; i++)
-        if (pointer >= allocation[i].first && pointer - allocation[i].first < allocation[i].bytes) {
-            type = allocation[i].type;
-            managed = allocation[i].managed;
-        }
-    for (unsigned i = 0; i < count; i++) {
-        if (attribute[i] != MEMORY_TYPE && attribute[i] != IS_MANAGED)
-            return INVALID_VALUE;
-        memcpy(data[i], attribute[i] == MEMORY_TYPE ? &type : &managed, sizeof type);
+/* An attribute as its own type; of memory that the driver does not know, it is 0. */
+static int store_attribute(int attribute, int i, void *data) {
+    const int ordinal = i < ALLOCATIONS ? (int)((char *)allocation[i].context - context_of) : 0;
+    const unsigned type = i < ALLOCATIONS ? allocation[i].type : 0;
+    const unsigned managed = i < ALLOCATIONS ? allocation[i].managed : 0;
+    void *const context = i < ALLOCATIONS ? allocation[i].context : NULL;
+    switch (attribute) {
+    case CONTEXT:
+        memcpy(data, &context, sizeof context);
+        return OK;
+    case MEMORY_TYPE:
+        memcpy(data, &type, sizeof type);
+        return OK;
+    case IS_MANAGED:
+        memcpy(data, &managed, sizeof managed);
+        return OK;
+    case ORDINAL:
+        memcpy(data, &ordinal, sizeof ordinal);
+        return OK;
+    default:
+        return INVALID_VALUE;
     }
-    return OK;
 }
+
+int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer) {
+    int at = 0, code = initialized ? OK : NOT_INITIALIZED;
+    questions++;
+    while (at < ALLOCATIONS &&
+           (pointer < allocation[at].first || pointer - allocation[at].first >= allocation[at].bytes))
+        at++;
+    for (unsigned i = 0; i < count && code == OK; i++)
+        code = store_attribute(attribute[i], at, data[i]);
+    return code;
+}
+
+int fake_questions(void) { return questions; }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ typedef unsigned long long address_t;
 
 static struct {
     int (*init)(unsigned flags);
+    int (*count)(int *devices);
     int (*get_device)(int *device, int ordinal);
     int (*retain)(void **context, int device);
     int (*set_current)(void *context);
@@ -22,6 +24,7 @@ static struct {
     int (*copy)(address_t to, address_t from, size_t bytes);
 } cuda;
 static bool has_cuda;
+static void *chosen; /* the context of memory_use_cuda */
 
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
 
@@ -32,9 +35,10 @@ static bool find(void *library, const char *name, void *function, size_t size) {
 }
 
 bool memory_use_cuda(int ordinal) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
-    int device;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    int device, devices = 0;
     has_cuda = find(library, "cuInit", &cuda.init, sizeof cuda.init) &&
+               find(library, "cuDeviceGetCount", &cuda.count, sizeof cuda.count) &&
                find(library, "cuDeviceGet", &cuda.get_device, sizeof cuda.get_device) &&
                find(library, "cuDevicePrimaryCtxRetain", &cuda.retain, sizeof cuda.retain) &&
                find(library, "cuCtxSetCurrent", &cuda.set_current, sizeof cuda.set_current) &&
@@ -43,10 +47,12 @@ bool memory_use_cuda(int ordinal) {
                find(library, "cuMemAllocHost_v2", &cuda.allocate_host, sizeof cuda.allocate_host) &&
                find(library, "cuMemFree_v2", &cuda.free, sizeof cuda.free) &&
                find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) && cuda.init(0) == 0 &&
-               (cuda.get_device(&device, ordinal) == 0 || cuda.get_device(&device, 0) == 0) &&
-               cuda.retain(&context, device) == 0 && cuda.set_current(context) == 0;
+               cuda.count(&devices) == 0 && devices > 0 && cuda.get_device(&device, ordinal % devices) == 0 &&
+               cuda.retain(&chosen, device) == 0 && memory_bind_thread();
     return has_cuda;
 }
+
+bool memory_bind_thread(void) { return cuda.set_current(chosen) == 0; }
 
 int memory_spaces(void) { return has_cuda ? MEMORY_SPACES : MEMORY_MANAGED; }
 
@@ -94,8 +100,11 @@ void memory_free(int space, void *memory) {
 }
 
 void memory_copy(void *to, const void *from, size_t bytes) {
-    if (has_cuda)
-        cuda.copy((address_t)(uintptr_t)to, (address_t)(uintptr_t)from, bytes);
-    else
+    int code = has_cuda ? cuda.copy((address_t)(uintptr_t)to, (address_t)(uintptr_t)from, bytes) : 0;
+    if (code != 0) {
+        fprintf(stderr, "cuMemcpy of %zu bytes: error %d\n", bytes, code);
+        abort();
+    }
+    if (!has_cuda)
         memcpy(to, from, bytes);
 }

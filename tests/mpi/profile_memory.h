@@ -11,10 +11,10 @@ enum { MEMORY_CPU, MEMORY_GPU, MEMORY_MANAGED, MEMORY_SPACES };
 
 extern const char *const memory_names[MEMORY_SPACES];
 
-/* Load and initialize the driver, and use this GPU, or the first one if there are fewer; false if there is
- * none.
- */
+/* Load and initialize the driver, and use this GPU, modulo those there are; false if there is none. */
 bool memory_use_cuda(int ordinal);
+/* Use that GPU in a thread of its own: each thread has a current context, and none at first. */
+bool memory_bind_thread(void);
 /* The number of spaces that memory_allocate has. */
 int memory_spaces(void);
 /* Zeros. NULL: none. */
@@ -22,7 +22,7 @@ void *memory_allocate(int space, size_t bytes);
 /* Page-locked host memory, with the driver only. */
 void *memory_allocate_pinned(size_t bytes);
 void memory_free(int space, void *memory);
-/* From and to any space. */
+/* From and to any space. Ends the process if CUDA's driver fails. */
 void memory_copy(void *to, const void *from, size_t bytes);
 
 #endif

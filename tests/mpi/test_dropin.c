@@ -18,10 +18,11 @@
  *   test_dropin threads COUNT SEED  MPI_THREAD_MULTIPLE: random calls by several threads at once, each on
  *                                   communicators of its own
  *   test_dropin killed              process 1 dies between two calls
- *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV
+ *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV,
+ *                                   for the slowest process and for the mean
  *
- * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r (random, repeat,
- * comms, killed, times). */
+ * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r, modulo those there
+ * are (random, repeat, comms, threads, killed, times). */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -487,6 +488,7 @@ typedef struct {
 
 static void *use_communicators(void *argument) {
     const thread_t *mine = argument;
+    expect(!real_gpus || memory_bind_thread(), "a thread cannot use the process's GPU");
     memcpy(arena, mine->arena, sizeof arena);
     run_calls(mine->count, mine->seed, mine->comms);
     return NULL;
@@ -540,9 +542,14 @@ static int by_value(const void *one, const void *other) {
     return (*a > *b) - (*a < *b);
 }
 
-/* The median of what the slowest process takes. */
-static double median_s(const call_t *call, const void *in, void *out) {
-    double seconds[TIMED], slowest[TIMED];
+typedef struct {
+    double slowest_s;
+    double mean_s; /* of the processes */
+} times_t;
+
+/* Medians of the calls. */
+static times_t median_times(const call_t *call, const void *in, void *out) {
+    double seconds[TIMED], slowest[TIMED], sum[TIMED];
     for (int i = -UNTIMED; i < TIMED; i++) {
         MPI_Barrier(call->comm);
         double began = MPI_Wtime();
@@ -551,8 +558,10 @@ static double median_s(const call_t *call, const void *in, void *out) {
             seconds[i] = MPI_Wtime() - began;
     }
     MPI_Allreduce(seconds, slowest, TIMED, MPI_DOUBLE, MPI_MAX, call->comm);
+    MPI_Allreduce(seconds, sum, TIMED, MPI_DOUBLE, MPI_SUM, call->comm);
     qsort(slowest, TIMED, sizeof *slowest, by_value);
-    return slowest[TIMED / 2];
+    qsort(sum, TIMED, sizeof *sum, by_value);
+    return (times_t){slowest[TIMED / 2], sum[TIMED / 2] / call->size};
 }
 
 static void run_times(size_t bytes_max) {
@@ -567,7 +576,7 @@ static void run_times(size_t bytes_max) {
     if (!in || !out)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (rank == 0)
-        printf("collective,bytes,seconds\n");
+        printf("collective,bytes,slowest_s,mean_s\n");
     for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
         for (size_t bytes = 8; bytes <= bytes_max; bytes *= 8) {
             size_t own = timed[i].blocks ? bytes / (size_t)size : bytes;
@@ -578,9 +587,9 @@ static void run_times(size_t bytes_max) {
                            .type = {MPI_FLOAT, 4, REAL},
                            .op = MPI_SUM,
                            .count = (int)(own / 4)};
-            double seconds = own < 4 ? 0 : median_s(&call, in, out);
-            if (rank == 0 && seconds > 0)
-                printf("%s,%zu,%.3e\n", timed[i].name, bytes, seconds);
+            times_t times = own < 4 ? (times_t){0, 0} : median_times(&call, in, out);
+            if (rank == 0 && own >= 4)
+                printf("%s,%zu,%.3e,%.3e\n", timed[i].name, bytes, times.slowest_s, times.mean_s);
         }
     memory_free(MEMORY_GPU, in);
     memory_free(MEMORY_GPU, out);

@@ -43,6 +43,11 @@ check "and by nothing else" [ "$(tail -n +2 "$report" | cut -d, -f11 | sort -u |
 check "with few copies kept" takes 10 under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_PLANS=3 "$program" threads "$calls" "$seed"
 check "with little memory" under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_MEMORY=4000 "$program" threads "$calls" "$seed"
 check "on two GPUs for all" under "$last" PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
+check "in memory of a driver, whose contexts are each thread's own" takes $((calls / 4)) under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" \
+    PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed" cuda
+check "a thread without a context works in that of its memory" started 60 2 env LD_LIBRARY_PATH="$build/tests/fake_cuda" \
+    "$build/tests/test_contexts"
+check "a plan is given up where it proves slower than MPI" started 60 2 "$build/tests/test_trials"
 check "a strategy that others must know of is none for them" takes_none under 2 PORTOLAN_STRATEGY=gas_read "$program" threads 50 "$seed"
 
 for how in byte skip; do

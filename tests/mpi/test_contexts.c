@@ -1,0 +1,194 @@
+/* The drop-in in a thread that has no current context of CUDA, with the driver of fake_cuda.c: whatever it
+ * asks of the device must be asked in the context of the call's memory, and the thread must have none
+ * afterwards. In CUDA itself the run-time library would use GPU 0 instead, which is another process's. The
+ * device is the host's, and looks at the driver's current context first.
+ *
+ *   LD_LIBRARY_PATH=build/tests/fake_cuda mpirun -n 2 test_contexts */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dropin.h"
+#include "profile_memory.h"
+#include "spaces.h"
+
+enum { COUNT = 4096 };
+
+static const pto_device_t *host;
+static int (*get_current)(void **context);
+static int (*questions)(void);
+static void *own; /* the context of this process's memory */
+static int asked, wrong;
+
+static void *current(void) {
+    void *context = NULL;
+    return get_current(&context) == 0 ? context : NULL;
+}
+
+static void look(const char *what) {
+    asked++;
+    if (current() == own)
+        return;
+    wrong++;
+    fprintf(stderr, "rank %d: %s in another context\n", drop.rank, what);
+}
+
+static void expect(bool right, const char *what) {
+    if (right)
+        return;
+    wrong++;
+    fprintf(stderr, "rank %d: %s\n", drop.rank, what);
+}
+
+static pto_status_t allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
+    look("allocate_staging");
+    return host->allocate_staging(bytes, memory, err);
+}
+
+static pto_status_t release_staging(void *memory, pto_error_t *err) {
+    look("release_staging");
+    return host->release_staging(memory, err);
+}
+
+static pto_status_t stream_create(void **stream, pto_error_t *err) {
+    look("stream_create");
+    return host->stream_create(stream, err);
+}
+
+static pto_status_t stream_destroy(void *stream, pto_error_t *err) {
+    look("stream_destroy");
+    return host->stream_destroy(stream, err);
+}
+
+static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
+    look("copy");
+    return host->copy(move, stream, err);
+}
+
+static pto_status_t finish(void *stream, pto_error_t *err) {
+    look("finish");
+    return host->finish(stream, err);
+}
+
+typedef struct {
+    MPI_Comm comm;
+    float *in;
+    float *out;
+} work_t;
+
+static void sum(const work_t *work) {
+    drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_ALLREDUCE,
+                                    .routine = "MPI_Allreduce",
+                                    .comm = work->comm,
+                                    .in = work->in,
+                                    .out = work->out,
+                                    .in_count = COUNT,
+                                    .out_count = COUNT,
+                                    .in_type = MPI_FLOAT,
+                                    .out_type = MPI_FLOAT,
+                                    .op = MPI_SUM,
+                                    .root = -1}};
+    drop_take(&taken);
+    expect(taken.route && taken.route->way == DROP_STAGED, taken.why ? taken.why : "the call is left to MPI");
+    int code = MPI_Allreduce(taken.call.in, taken.call.out, COUNT, MPI_FLOAT, MPI_SUM, work->comm);
+    expect(drop_finish(&taken, code) == MPI_SUCCESS, "the call fails");
+    expect(!current(), "the thread is left with a context");
+}
+
+static void *use_no_gpu(void *argument) {
+    work_t *work = argument;
+    expect(!current(), "a new thread has a context");
+    sum(work);
+    sum(work);
+    int before = asked;
+    MPI_Comm_free(&work->comm);
+    expect(asked > before, "freeing the communicator frees nothing of the device");
+    expect(!current(), "the thread is left with a context");
+    return NULL;
+}
+
+/* Between two processes a broadcast is one message, so it is MPI's. */
+static void broadcast(const work_t *work) {
+    int asked_of_driver = 0;
+    for (int i = 0; i < 3; i++) {
+        drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_BROADCAST,
+                                        .routine = "MPI_Bcast",
+                                        .comm = MPI_COMM_WORLD,
+                                        .in = work->in,
+                                        .out = work->in,
+                                        .in_count = COUNT,
+                                        .out_count = COUNT,
+                                        .in_type = MPI_FLOAT,
+                                        .out_type = MPI_FLOAT,
+                                        .op = MPI_OP_NULL}};
+        asked_of_driver = questions();
+        drop_take(&taken);
+        asked_of_driver = questions() - asked_of_driver;
+        expect(taken.route && taken.route->way == DROP_BY_MPI, "a broadcast is not MPI's");
+        expect(drop_finish(&taken, MPI_SUCCESS) == MPI_SUCCESS, "a broadcast fails");
+        expect((i == 0) == (asked_of_driver > 0), "the driver is asked in vain, or not at all");
+    }
+}
+
+/* As drop_begin does, but for the device. */
+static void begin(void) {
+    static pto_device_t device;
+    MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
+    if (!memory_use_cuda(drop.rank) || !preload_spaces_begin() ||
+        !preload_find_in_driver("cuCtxGetCurrent", &get_current, sizeof get_current) ||
+        !preload_find_in_driver("fake_questions", &questions, sizeof questions) ||
+        pto_device_find("host", &host, NULL) != PTO_OK ||
+        pto_machine_open("scenarios/machines/h200-x2.yaml", &drop.machine, NULL) != PTO_OK) {
+        fprintf(stderr, "test_contexts: no driver, or not in the source tree\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    device = *host;
+    device.name = "watched";
+    device.allocate_staging = allocate_staging;
+    device.release_staging = release_staging;
+    device.stream_create = stream_create;
+    device.stream_destroy = stream_destroy;
+    device.copy = copy;
+    device.finish = finish;
+    own = current();
+    drop.device = &device;
+    drop.host_device = host;
+    drop.any_gpu = true;
+    drop.bytes_max = INT64_MAX;
+    drop.plans_max = 8;
+    drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
+    drop.on = drop_comms_begin();
+    expect(drop.node_of && drop.on, "the drop-in does not begin");
+}
+
+int main(int argc, char **argv) {
+    int provided, mine, all = 1;
+    float numbers[COUNT];
+    pthread_t thread;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    begin();
+    work_t work = {.in = memory_allocate(MEMORY_GPU, sizeof numbers),
+                   .out = memory_allocate(MEMORY_GPU, sizeof numbers)};
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = (float)(drop.rank + i % 100);
+    memory_copy(work.in, numbers, sizeof numbers);
+    broadcast(&work);
+    drop.by_threads = true;
+    drop.strategy = strdup("three_step");
+    MPI_Comm_dup(MPI_COMM_WORLD, &work.comm);
+    pthread_create(&thread, NULL, use_no_gpu, &work);
+    pthread_join(thread, NULL);
+    memory_copy(numbers, work.out, sizeof numbers);
+    for (int i = 0; i < COUNT; i++)
+        expect(numbers[i] == (float)(drop.size * (i % 100) + drop.size * (drop.size - 1) / 2),
+               "a sum is wrong");
+    expect(asked > 0, "the device is not used");
+    mine = wrong;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all != 0;
+}

@@ -1,0 +1,131 @@
+/* Trials of the drop-in: a plan that is slower than MPI on any process is given up after its first calls, on
+ * all processes, and a plan that is faster stays. This program calls the drop-in as its wrappers do, and
+ * makes plans or MPI slow by sleeping.
+ *
+ *   mpirun -n 2 test_trials */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dropin.h"
+#include "spaces.h"
+
+enum { CALLS = 20, COUNT_MAX = 4096, SLOW_MS = 20 };
+
+static int wrong;
+
+static void expect(bool right, const char *what) {
+    if (right)
+        return;
+    wrong++;
+    fprintf(stderr, "rank %d: %s\n", drop.rank, what);
+}
+
+static void rest(bool rests) {
+    const struct timespec while_s = {.tv_nsec = SLOW_MS * 1000000L};
+    if (rests)
+        nanosleep(&while_s, NULL);
+}
+
+/* Who is slow, and what became of the calls. */
+typedef struct {
+    bool slow_plan;
+    bool slow_mpi;
+    int by_plan;
+    int by_mpi;
+    int last_by_plan; /* the last call's number from 1 on; 0: none */
+} try_t;
+
+static void one_call(MPI_Comm comm, drop_call_t call, int number, try_t *try) {
+    drop_taken_t taken = {.given = call};
+    taken.given.comm = comm;
+    drop_take(&taken);
+    int code = MPI_SUCCESS;
+    rest(taken.done ? try->slow_plan : try->slow_mpi);
+    if (!taken.done && call.collective == PTO_COLLECTIVE_ALLGATHER)
+        code = MPI_Allgather(taken.call.in, (int)call.in_count, MPI_INT, taken.call.out, (int)call.out_count,
+                             MPI_INT, comm);
+    else if (!taken.done)
+        code = MPI_Allreduce(taken.call.in, taken.call.out, (int)call.in_count, MPI_INT, MPI_SUM, comm);
+    expect(drop_finish(&taken, taken.done ? taken.code : code) == MPI_SUCCESS, "a call fails");
+    try->by_plan += taken.done;
+    try->by_mpi += !taken.done;
+    try->last_by_plan = taken.done ? number : try->last_by_plan;
+}
+
+/* Calls of a kind; `count` of numbers makes it a new one. */
+static void repeat(pto_collective_t collective, int count, try_t *try) {
+    static int in[COUNT_MAX], out[2 * COUNT_MAX];
+    bool reduces = collective == PTO_COLLECTIVE_ALLREDUCE;
+    const drop_call_t call = {.collective = collective,
+                              .routine = "MPI",
+                              .in = in,
+                              .out = out,
+                              .in_count = count,
+                              .out_count = count,
+                              .in_type = MPI_INT,
+                              .out_type = MPI_INT,
+                              .op = reduces ? MPI_SUM : MPI_OP_NULL,
+                              .root = -1};
+    for (int number = 1; number <= CALLS; number++) {
+        for (int i = 0; i < count; i++)
+            in[i] = drop.rank * 1000 + number + i;
+        one_call(MPI_COMM_WORLD, call, number, try);
+        for (int i = 0; i < count && reduces; i++)
+            expect(out[i] == 1000 + 2 * (number + i), "a sum is wrong");
+        for (int i = 0; i < 2 * count && !reduces; i++)
+            expect(out[i] == i / count * 1000 + number + i % count, "a block is wrong");
+    }
+}
+
+static void compare(void) {
+    const int each = 1 + drop.trials;
+    try_t slow_mpi = {.slow_mpi = true}, slow_plan = {.slow_plan = true},
+          one_slow = {.slow_plan = drop.rank == 1}, sum = {.slow_plan = true}, off = {.slow_plan = true};
+    repeat(PTO_COLLECTIVE_ALLGATHER, 100, &slow_mpi);
+    expect(slow_mpi.by_mpi == each && slow_mpi.last_by_plan == CALLS, "a faster plan is not kept");
+    repeat(PTO_COLLECTIVE_ALLGATHER, 200, &slow_plan);
+    expect(slow_plan.by_plan == each && slow_plan.last_by_plan == each, "a slower plan is kept");
+    repeat(PTO_COLLECTIVE_ALLGATHER, 300, &one_slow);
+    expect(one_slow.by_plan == each, "a plan is kept that is slower on one process");
+    repeat(PTO_COLLECTIVE_ALLREDUCE, 100, &sum);
+    expect(sum.by_plan == CALLS, "a reduction has a trial, so its last bits depend on the noise");
+    drop.trials = 0;
+    repeat(PTO_COLLECTIVE_ALLGATHER, 400, &off);
+    expect(off.by_plan == CALLS, "PORTOLAN_TRIALS=0 has trials");
+}
+
+/* As drop_begin does. */
+static void begin(void) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
+    if (pto_device_find("host", &drop.device, NULL) != PTO_OK ||
+        pto_machine_open("scenarios/machines/h200-x2.yaml", &drop.machine, NULL) != PTO_OK) {
+        fprintf(stderr, "test_trials: no device, or not in the source tree\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    drop.host_device = drop.device;
+    drop.any_gpu = drop.assumes_gpu = true;
+    drop.bytes_max = INT64_MAX;
+    drop.plans_max = 8;
+    drop.trials = 3;
+    drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
+    drop.on = drop_comms_begin();
+    expect(drop.node_of && drop.on, "the drop-in does not begin");
+}
+
+int main(int argc, char **argv) {
+    int mine, all = 1;
+    MPI_Init(&argc, &argv);
+    begin();
+    if (drop.size == 2)
+        compare();
+    expect(drop.size == 2, "it takes two processes");
+    mine = wrong;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all != 0;
+}
