@@ -345,6 +345,12 @@ $(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefi
 		$(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
 
+# With a clock, an executor and a counter of the test's own.
+OWN_CALLS := MPI_Wtime sched_yield $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
+$(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OWN_CALLS:%=-Wl$(comma)--wrap=%),-lcmocka $(MPI_LDLIBS))
+
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
 $(BUILD)/tests/relay: $(call object,tests/cluster/relay.c) $(LINK_STAMP)
