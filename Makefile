@@ -349,7 +349,14 @@ $(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefi
 OWN_CALLS := MPI_Wtime sched_yield $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
 $(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OWN_CALLS:%=-Wl$(comma)--wrap=%),-lcmocka $(MPI_LDLIBS))
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Iprobe nanosleep),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Comm_split_type),-lcmocka $(LDLIBS))
 
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
