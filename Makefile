@@ -337,13 +337,16 @@ $(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out cal
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka -lhwloc $(MPI_LDLIBS))
 
-# These two need MPI's headers only.
+# These three need MPI's headers only.
 $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
 		$(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS) -lpthread)
 
 # With a clock, an executor and a counter of the test's own.
 OWN_CALLS := MPI_Wtime sched_yield $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
