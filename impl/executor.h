@@ -179,7 +179,7 @@ typedef struct {
 /* --- the executor -------------------------------------------------------------------------------------- */
 
 typedef struct {
-    char *memory; /* in this process; NULL: not here */
+    char *memory; /* in this process, when the executor was made; NULL: not here */
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 

@@ -256,8 +256,6 @@ static pto_status_t move_kernels(pto_exec_t *exec, const moves_t *moves, pto_err
 }
 
 static pto_status_t move_addresses(pto_exec_t *exec, const moves_t *moves, pto_error_t *err) {
-    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
-        exec->bound[b].memory = moved(moves, exec->bound[b].memory);
     move_items(exec, moves);
     move_calls(exec, moves);
     pto_status_t status = move_requests(exec, moves, err);

@@ -37,8 +37,9 @@ AREAS = {
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
-                                       "test_stale", "test_streams", "test_register", "test_nccl", "test_counters", "example_allreduce",
-                                       "fake/librapl.so", "fake/libnccl.so.2", "fake_nvml/libnvidia-ml.so.1")]
+                                       "test_measure", "test_powers", "test_start", "test_host_device", "test_rounds", "test_stale",
+                                       "test_streams", "test_register", "test_nccl", "test_counters",
+                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2", "fake_nvml/libnvidia-ml.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
@@ -46,8 +47,8 @@ MPI_TESTS = {
              f"{MPIRUN} -n 3 build/tests/test_exec lanes 1 1", f"{MPIRUN} -n 3 build/tests/test_exec rings 2 1",
              f"{MPIRUN} -n 4 build/tests/test_exec types 1 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats:gas_split 50 1",
              f"{MPIRUN} -n 3 build/tests/test_streams random 20 1", f"{MPIRUN} -n 2 build/tests/test_exec refusals",
-             f"{MPIRUN} -n 3 build/tests/test_open", "tests/mpi/test_judges.sh", "RUNS=50 tests/mpi/test_stale.sh",
-             "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
+             f"{MPIRUN} -n 3 build/tests/test_open", "tests/mpi/test_judges.sh", "tests/mpi/test_rounds.sh",
+             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
     "calibrate": ["tests/mpi/test_judges.sh", "tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
                   "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
                   "tests/mpi/test_host_data.sh"],

@@ -269,30 +269,25 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
 }
 
 /* What a row has after its time. */
-static void format_rest(const settings_t *settings, const pto_scenario_t *scenario, const cell_t *cell,
-                        bool posted, char *text, size_t text_size) {
-    size_t length = 0;
+static void print_rest(FILE *file, const settings_t *settings, const pto_scenario_t *scenario,
+                       const cell_t *cell, bool posted) {
     double joules = energy_total(settings, cell);
+    bool has_algorithm = cell->strategy->by_hand || (settings->exec.own_algorithms && !posted);
     if (names_algorithms(settings))
-        length += (size_t)snprintf(text, text_size, ",%s",
-                                   cell->strategy->by_hand || (settings->exec.own_algorithms && !posted)
-                                       ? cell->algorithm->name
-                                       : "");
+        fprintf(file, ",%s", has_algorithm ? cell->algorithm->name : "");
     if (settings->options.energy)
-        length += (size_t)snprintf(text + length, text_size - length, joules > 0 ? ",%.6g" : ",", joules);
+        fprintf(file, joules > 0 ? ",%.6g" : ",", joules);
     if (scenario->collective == PTO_COLLECTIVE_PAIR)
-        length += (size_t)snprintf(text + length, text_size - length, ",%s,%s,%s,%s",
-                                   pto_level_name(scenario->distance),
-                                   pto_space_name(scenario->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
-                                   pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
-                                   scenario->ends.both_ways ? "yes" : "no");
+        fprintf(file, ",%s,%s,%s,%s", pto_level_name(scenario->distance),
+                pto_space_name(scenario->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                scenario->ends.both_ways ? "yes" : "no");
     if (settings->chunked)
-        length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
-                                   (long long)cell->chunks);
+        fprintf(file, cell->chunks > 0 ? ",%lld" : ",", (long long)cell->chunks);
     if (scenario->staged_members.in != PTO_STAGED_TUNED)
-        snprintf(text + length, text_size - length,
-                 cell->strategy->stages && !cell->strategy->fixed ? ",%lld,%lld" : ",,",
-                 (long long)cell->staged_members.in, (long long)cell->staged_members.out);
+        fprintf(file, cell->strategy->stages && !cell->strategy->fixed ? ",%lld,%lld" : ",,",
+                (long long)cell->staged_members.in, (long long)cell->staged_members.out);
+    fprintf(file, "\n");
 }
 
 void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
@@ -300,12 +295,11 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   !pto_collective_is_in_mpi(request->collective);
-    char owners[24] = "", rest[160] = "";
+    char owners[24] = "";
     if (cell->sample_count == 0)
         return;
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
-    format_rest(settings, &options->scenario, cell, posted, rest, sizeof rest);
     fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
     if (cell->chosen_count > 0) {
         char chosen[96];
@@ -317,10 +311,12 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     if (is_enqueued(settings))
         fprintf(file, "# call_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
                 cell->enqueue_s);
-    for (int i = 0; i < cell->sample_count; i++)
-        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
+    for (int i = 0; i < cell->sample_count; i++) {
+        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu), owners,
-                (long long)request->bytes, i + 1, cell->sample_s[i], rest);
+                (long long)request->bytes, i + 1, cell->sample_s[i]);
+        print_rest(file, settings, &options->scenario, cell, posted);
+    }
 }

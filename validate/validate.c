@@ -362,12 +362,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     guard_meet(MPI_COMM_WORLD);
     guard_step(0, "reading the arguments");
-    bool read = code < 0;
     code = agree_on_arguments(&pto_validate_syntax, code, &wrong);
     if (code < 0)
         code = apply_on_all(&arguments, rank, &settings);
-    if (read)
-        pto_arguments_fini(&arguments);
+    pto_arguments_fini(&arguments);
     if (code < 0) {
         code = run_all(&settings.options.shared, &settings, argc, argv);
         pto_options_fini(&settings.options.shared);

@@ -29,9 +29,6 @@
 enum { ROUNDS_MAX = 8 };
 static const double round_tolerance = 1e-3;
 
-/* Below this spread the data are exact, and a robust scale would be 0 / 0. */
-static const double exact_spread = 1e-9;
-
 /* Minimum number of samples in a row to detect its outliers. */
 enum { ROW_SAMPLES_MIN = 5 };
 
@@ -163,17 +160,6 @@ static int solve_linear(solver_t *solver) {
     return status;
 }
 
-static double largest_residual(const solver_t *solver) {
-    double largest = 0;
-    for (size_t i = 0; i < solver->design->count; i++) {
-        double y = 0;
-        for (int k = 0; k < solver->active_count; k++)
-            y += gsl_matrix_get(solver->x, i, (size_t)k) * gsl_vector_get(solver->c, (size_t)k);
-        largest = fmax(largest, fabs(y - gsl_vector_get(solver->y, i)));
-    }
-    return largest;
-}
-
 static int solve_robust(solver_t *solver) {
     gsl_multifit_robust_workspace *space =
         gsl_multifit_robust_alloc(solver->cleaned ? gsl_multifit_robust_huber : gsl_multifit_robust_bisquare,
@@ -204,7 +190,7 @@ static int solve(solver_t *solver) {
     scale_rows(solver);
     int status = solve_linear(solver);
     bool robust = !solver->plain && count > (size_t)solver->active_count + 1;
-    if (status != GSL_SUCCESS || !robust || largest_residual(solver) < exact_spread) {
+    if (status != GSL_SUCCESS || !robust) {
         refresh_fitted(solver);
         return status;
     }

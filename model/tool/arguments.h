@@ -75,7 +75,8 @@ typedef struct {
 
 /* Parse argv[1] and up: `--name value`, `--name=value`, unambiguous prefixes of names, and `--` before
  * operands that begin with a dash. Returns -1 on success. Otherwise returns the exit code, after printing
- * --help to standard output or the error to standard error. Call pto_arguments_fini only after -1. */
+ * --help to standard output or the error to standard error. After -1, free the arguments with
+ * pto_arguments_fini, which does nothing after an exit code. */
 int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments);
 
 /* The same, but nothing is printed, for the processes of an MPI job: PTO_EXIT_OK is returned where --help was

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # What judges and times: the reference of collectives, the patterns of applications, the benchmarks and their cases,
-# against arithmetic, and a clock, of the tests' own. BUILD: where the programs were built (default build). Exits 77
+# what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. And what the host device
+# does without another process. BUILD: where the programs were built (default build). Exits 77
 # where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,benches}
-for program in reference patterns cases benches; do
+built "$build"/tests/test_{reference,patterns,cases,benches,measure,powers,start,host_device}
+for program in reference patterns cases benches measure powers host_device; do
     check "$program" quietly "$build/tests/test_$program"
 done
-check "benches of two processes" launch 60 -n 2 "$build/tests/test_benches"
+for program in benches measure powers; do
+    check "$program of two processes" launch 60 -n 2 "$build/tests/test_$program"
+done
+check "start of three nodes" launch 60 -n 3 "$build/tests/test_start"
 finish

@@ -30,6 +30,19 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     return code;
 }
 
+/* A process for which no communicator can be made; -1: none. */
+static int without_groups = -1;
+static int rank;
+
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made) {
+    int code = PMPI_Comm_split(comm, color, key, made);
+    if (without_groups != rank || code != MPI_SUCCESS)
+        return code;
+    if (*made != MPI_COMM_NULL)
+        PMPI_Comm_free(made);
+    return MPI_ERR_NO_MEM;
+}
+
 int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     note(comm);
     return PMPI_Allreduce(mine, all, count, type, op, comm);
@@ -65,7 +78,7 @@ int MPI_Send_init(const void *at, int count, MPI_Datatype type, int peer, int ta
 
 /* --- executors ------------------------------------------------------------------------------------------ */
 
-static int rank, size, wrong;
+static int size, wrong;
 static const pto_device_t *device;
 
 static void expect(bool right, const char *strategy, const char *what, int found) {
@@ -149,16 +162,20 @@ static void use(const row_t *row, int64_t bytes) {
     pto_plan_destroy(plan);
 }
 
-/* One process cannot take part. All get its error, and none waits. */
-static void refuse(const row_t *row, int failing) {
+/* One process cannot take part: it has no buffer, or no communicator. All get its error, and none waits. */
+static void refuse(const row_t *row, int failing, bool has_buffer) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
     pto_plan_t *plan = plan_of(row->strategy, 64, row->by_library);
     void *in = filled(64 * size), *out = filled(64 * size);
-    char wanted[80];
-    snprintf(wanted, sizeof wanted, "rank %d holds user data", failing);
-    pto_status_t status = create(row, plan, rank == failing ? NULL : in, out, &exec, &err);
-    expect(status == PTO_ERR_RANGE, row->strategy, "no error on all processes", (int)status);
+    char wanted[80] = "MPI_Comm_split";
+    if (!has_buffer)
+        snprintf(wanted, sizeof wanted, "rank %d holds user data", failing);
+    without_groups = has_buffer ? failing : -1;
+    pto_status_t status = create(row, plan, rank == failing && !has_buffer ? NULL : in, out, &exec, &err);
+    without_groups = -1;
+    expect(status == (has_buffer ? PTO_ERR_IO : PTO_ERR_RANGE), row->strategy, "no error on all processes",
+           (int)status);
     expect(strstr(err.message, wanted) != NULL, row->strategy, "another error", (int)status);
     device->release(in, NULL);
     device->release(out, NULL);
@@ -180,7 +197,9 @@ int main(int argc, char **argv) {
         use(&rows[i], 256);
         use(&rows[i], 260);
         for (int failing = 0; failing < 2; failing++)
-            refuse(&rows[i], failing);
+            refuse(&rows[i], failing, false);
+        for (int failing = 0; failing < 2 && rows[i].by_library; failing++)
+            refuse(&rows[i], failing, true);
         use(&rows[i], 8);
     }
     PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -127,6 +127,8 @@ static void an_empty_value_is_refused(void **state) {
     assert_int_equal(pto_arguments_read(&syntax, 3, next, &arguments, &err), PTO_EXIT_USAGE);
     assert_non_null(strstr(err.message, "--text needs a value (TEXT), and this one is empty"));
     assert_int_equal(pto_arguments_read(&syntax, 2, same, &arguments, NULL), PTO_EXIT_USAGE);
+    pto_arguments_fini(&arguments); /* nothing is left to free */
+    assert_null(arguments.given);
 }
 
 static const pto_option_t size_options[] = {

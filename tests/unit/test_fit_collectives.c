@@ -46,6 +46,8 @@ static void what_was_hidden_is_found(void **state) {
     assert_false(rule->staged);
     assert_true(fit.parameter_count <= PTO_FIT_COLLECTIVE_MAX);
     assert_string_equal(fit.machine->pageable[PTO_COPY_H2D].flagged, "fitted to collectives");
+    assert_string_equal(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].flagged,
+                        "fitted to collectives");
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);

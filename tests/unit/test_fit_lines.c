@@ -213,6 +213,24 @@ static void one_of_three_columns_is_held_at_zero(void **unused) {
     }
 }
 
+/* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
+static void samples_without_noise_yield_their_line(void **unused) {
+    (void)unused;
+    static const double alpha_s[] = {1e-5, 1e-5, 1e-3}, beta_s_per_byte[] = {1e-9, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        fit_regression_t line;
+        begin();
+        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4)
+            put_line(bytes, alpha_s[i], beta_s_per_byte[i]);
+        assert_int_equal(fit_postal(&made.points, false, &line, NULL), PTO_OK);
+        assert_near(line.value[0], alpha_s[i], 1e-9);
+        assert_true(fabs(line.value[1] - beta_s_per_byte[i]) <= 1e-9 * 1e-9);
+        assert_true(line.has_interval && line.residual < 1e-9);
+        assert_near(line.low[0], alpha_s[i], 1e-6);
+        assert_near(line.high[0], alpha_s[i], 1e-6);
+    }
+}
+
 /* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
 static void outliers_of_a_full_row_are_dropped(void **unused) {
     (void)unused;
@@ -337,6 +355,7 @@ int main(void) {
         cmocka_unit_test(two_points_make_a_line_without_an_interval_and_one_makes_none),
         cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
         cmocka_unit_test(one_of_three_columns_is_held_at_zero),
+        cmocka_unit_test(samples_without_noise_yield_their_line),
         cmocka_unit_test(outliers_of_a_full_row_are_dropped),
         cmocka_unit_test(a_line_that_misses_its_rows_has_a_wider_interval),
         cmocka_unit_test(a_piece_of_two_sizes_is_found_at_either_end_and_between),

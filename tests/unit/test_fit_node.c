@@ -212,6 +212,9 @@ static pto_fit_t fit_rate(int32_t procs, int sizes, double least_s, pto_samples_
         sample.procs = procs;
         add_equal(samples, sample, procs * (least_s + 1e-9 * i + (double)sample.bytes * node_s_per_byte), 2);
     }
+    sample.bytes = 8;
+    sample.procs = 2; /* which tell nothing of the node's rate: they are not the most */
+    add_equal(samples, sample, 1e-6, 2);
     return must_fit(samples, &options);
 }
 

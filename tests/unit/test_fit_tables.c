@@ -23,14 +23,15 @@ typedef struct {
     int switch_count;
 } chosen_t;
 
-/* What is chosen for a machine that knows all but the library's tables, from times by those tables. */
-static void choose(const char *tables, const pto_collective_t *collective, int count, int room,
-                   chosen_t *chosen) {
+/* What is chosen for a machine that knows all but the library's tables, from times by those tables, times a
+ * factor for each of 2, 4 and 8 nodes. */
+static void choose(const char *tables, const double *factor, const pto_collective_t *collective, int count,
+                   int room, chosen_t *chosen) {
     const int nodes[] = {2, 4, 8};
     char more[2048];
     snprintf(more, sizeof more, "%slibrary:\n%s", numbers, tables);
     pto_machine_t truth = parse("", more), machine = parse("", numbers);
-    *chosen = (chosen_t){.collectives = rows_of(&truth, nodes, 3, collective, count, NULL)};
+    *chosen = (chosen_t){.collectives = rows_of(&truth, nodes, 3, collective, count, factor)};
     collective_fit_t *fit = &chosen->fit;
     pto_score_options_t options = pto_score_defaults(&chosen->collectives);
     fit->prices = pto_fit_prices_create();
@@ -75,7 +76,7 @@ static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
     (void)state;
     for (int room = 0; room <= 3; room++) {
         chosen_t chosen;
-        choose(three, &alltoall, 1, room, &chosen);
+        choose(three, NULL, &alltoall, 1, room, &chosen);
         assert_int_equal(chosen.switch_count, room < 2 ? room : 2);
         const pto_library_table_t *table = chosen.fit.machine->library;
         assert_int_equal(chosen.fit.machine->library_count, 2); /* host and GPU */
@@ -102,10 +103,46 @@ static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
 static void a_library_that_stages_nothing_has_its_own_algorithm_on_gpus(void **state) {
     (void)state;
     chosen_t chosen;
-    choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", &alltoall, 1,
-           7, &chosen);
+    choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", NULL,
+           &alltoall, 1, 7, &chosen);
     assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 4096, "linear", false);
     assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
+    release(&chosen);
+}
+
+/* Times of one algorithm for all sizes scatter by more than another one of small blocks differs from it: the
+ * pair that libraries usually have is kept, with its switch where it does least harm. */
+static void a_usual_pair_is_kept_unless_another_is_clearly_better(void **state) {
+    (void)state;
+    static const double little[] = {1, 1.01, 1}, much[] = {0.7, 1.4, 0.7};
+    static const char one[] = "  alltoall:\n"
+                              "    cpu: [{algorithm: pairwise_in_place}]\n"
+                              "    gpu: [{algorithm: pairwise_in_place, staged: true}]\n";
+    chosen_t chosen;
+    choose(one, little, &alltoall, 1, 1, &chosen);
+    assert_int_equal(chosen.switch_count, 0);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 64, "pairwise_in_place", false);
+    release(&chosen);
+    choose(one, much, &alltoall, 1, 1, &chosen);
+    assert_int_equal(chosen.switch_count, 1);
+    assert_int_equal(chosen.switches[0].bytes, 256); /* the second size */
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 255, "bruck", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 256, "pairwise", false);
+    release(&chosen);
+}
+
+/* No library is known to do this. */
+static void a_switch_may_be_at_the_second_size(void **state) {
+    (void)state;
+    chosen_t chosen;
+    choose("  alltoall:\n"
+           "    cpu: [{below_bytes: 256, algorithm: pairwise_in_place}, {algorithm: bruck}]\n"
+           "    gpu: [{below_bytes: 256, algorithm: pairwise_in_place, staged: true},\n"
+           "          {algorithm: bruck, staged: true}]\n",
+           NULL, &alltoall, 1, 1, &chosen);
+    assert_int_equal(chosen.switch_count, 1);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 255, "pairwise_in_place", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 256, "bruck", false);
     release(&chosen);
 }
 
@@ -123,7 +160,7 @@ static void each_collective_has_tables_of_its_own(void **state) {
         "          {algorithm: rabenseifner, staged: true}]\n";
     const pto_collective_t collectives[] = {alltoall, allreduce};
     chosen_t chosen;
-    choose(both, collectives, 2, 7, &chosen);
+    choose(both, NULL, collectives, 2, 7, &chosen);
     assert_int_equal(chosen.switch_count, 2);
     assert_int_equal(chosen.fit.machine->library_count, 4);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
@@ -160,6 +197,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_has_as_many_rows_as_there_is_room_for),
         cmocka_unit_test(a_library_that_stages_nothing_has_its_own_algorithm_on_gpus),
+        cmocka_unit_test(a_usual_pair_is_kept_unless_another_is_clearly_better),
+        cmocka_unit_test(a_switch_may_be_at_the_second_size),
         cmocka_unit_test(each_collective_has_tables_of_its_own),
         cmocka_unit_test(badness_is_the_mean_miss_and_the_regret_of_the_pick),
     };

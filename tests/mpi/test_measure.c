@@ -1,0 +1,571 @@
+/* What portolan-validate's table says, by an executor whose every call takes a known time on a clock of the
+ * test's own: which runs are checked, which are timed, and how times and joules become a cell.
+ *
+ *   test_measure               one process
+ *   mpirun -n 2 test_measure   two, of which the second is the slower */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../validate/pattern.h"
+#include "../../validate/reference.h"
+#include "../../validate/validate.h"
+#include "../unit/plan_request.h"
+#include "portolan/bench.h"
+
+/* Seconds of each call, and watts of the counter. CHECKED runs precede WARM repeats, which are not counted.
+ */
+enum {
+    CREATE = 1009,
+    QUEUE = 2,
+    ENQUEUE = 3,
+    LAUNCH = 5,
+    RUN = 100, /* and one more for each run before; the slower process's twice as long */
+    KERNEL = 7,
+    WATTS = 40,
+    CHECKED = 3,
+    WARM = 3,
+    STEPS = 4 /* of the pattern */
+};
+
+/* What the clock adds, as it is asked many times. */
+static const double slack_s = 0.01;
+
+static int rank, size;
+
+/* --- the clock -------------------------------------------------------------------------------------------
+ */
+
+static double clock_s = 5000;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
+
+/* Asking takes a little, so that loops that wait for a time end. */
+double __wrap_MPI_Wtime(void);
+double __wrap_MPI_Wtime(void) { return clock_s += 1e-7; }
+
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void) {
+    clock_s += 1e-3;
+    return 0;
+}
+
+/* --- the executor ----------------------------------------------------------------------------------------
+ */
+
+static struct {
+    const void *in;
+    void *out;
+    int64_t bytes;
+    int runs;    /* done */
+    int pending; /* queued or in the stream */
+    bool captures;
+    int captured;   /* in the graph */
+    int wrong_run;  /* that gives a wrong result; -1: none */
+    int failed_run; /* that fails; -1: none */
+    bool steady;    /* all runs take as long */
+    int created, destroyed;
+} made;
+
+static double run_s(int run) { return (RUN + (made.steady ? 0 : run)) * (rank + 1); }
+
+static pto_status_t do_runs(int count, pto_error_t *err) {
+    for (int i = 0; i < count; i++, made.runs++) {
+        if (made.runs == made.failed_run)
+            return pto_error_set(err, PTO_ERR_RANGE, "as asked");
+        clock_s += run_s(made.runs);
+        memcpy(made.out, made.in, (size_t)made.bytes);
+        *(char *)made.out ^= made.runs == made.wrong_run;
+    }
+    return PTO_OK;
+}
+
+pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                                    const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                    pto_exec_t **exec, pto_error_t *err);
+pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                                    const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                    pto_exec_t **exec, pto_error_t *err) {
+    (void)plan, (void)comm, (void)device, (void)op, (void)options, (void)err;
+    made.in = in;
+    made.out = out;
+    made.created++;
+    clock_s += CREATE * (rank + 1);
+    *exec = (pto_exec_t *)(void *)&made;
+    return PTO_OK;
+}
+
+void __wrap_pto_exec_destroy(pto_exec_t *exec);
+void __wrap_pto_exec_destroy(pto_exec_t *exec) {
+    assert_int_equal(made.pending, 0);
+    made.destroyed += exec != NULL;
+}
+
+pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
+pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
+    assert_ptr_equal(exec, &made);
+    return do_runs(1, err);
+}
+
+pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
+pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
+    assert_ptr_equal(exec, &made);
+    (void)err;
+    clock_s += QUEUE;
+    made.pending++;
+    return PTO_OK;
+}
+
+static pto_status_t do_pending(pto_error_t *err) {
+    int count = made.pending;
+    made.pending = 0;
+    return do_runs(count, err);
+}
+
+pto_status_t __wrap_pto_exec_wait(pto_exec_t *exec, pto_error_t *err);
+pto_status_t __wrap_pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
+    assert_ptr_equal(exec, &made);
+    return do_pending(err);
+}
+
+pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
+pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    assert_ptr_equal(exec, &made);
+    assert_non_null(stream);
+    (void)err;
+    clock_s += ENQUEUE;
+    made.pending += !made.captures;
+    made.captured += made.captures;
+    return PTO_OK;
+}
+
+/* One either node of one member, which has taken branch B in every second run. */
+bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
+bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices) {
+    assert_ptr_equal(exec, &made);
+    if (index > 0)
+        return false;
+    *choices =
+        (pto_exec_choices_t){.members = 1, .runs = {made.runs - (int64_t)made.runs / 2, made.runs / 2}};
+    return true;
+}
+
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* --- the device ------------------------------------------------------------------------------------------
+ */
+
+static const pto_device_t *host;
+static pto_device_t timed;
+static pto_device_bench_t timed_bench;
+
+static pto_status_t finish(void *stream, pto_error_t *err) {
+    pto_status_t status = do_pending(err);
+    return status == PTO_OK ? host->finish(stream, err) : status;
+}
+
+static pto_status_t graph_begin(void *stream, pto_error_t *err) {
+    (void)stream, (void)err;
+    assert_int_equal(made.pending, 0);
+    made.captures = true;
+    return PTO_OK;
+}
+
+static pto_status_t graph_end(void *stream, void **graph, pto_error_t *err) {
+    (void)stream, (void)err;
+    made.captures = false;
+    *graph = &made;
+    return PTO_OK;
+}
+
+static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
+    (void)stream, (void)err;
+    assert_ptr_equal(graph, &made);
+    clock_s += LAUNCH;
+    made.pending += made.captured;
+    return PTO_OK;
+}
+
+static pto_status_t graph_destroy(void *graph, pto_error_t *err) {
+    (void)err;
+    assert_ptr_equal(graph, &made);
+    assert_int_equal(made.destroyed, 0); /* before the executor */
+    return PTO_OK;
+}
+
+/* --- the counter -----------------------------------------------------------------------------------------
+ */
+
+static pto_status_t open_meter(const meter_place_t *place, void **meter, pto_error_t *err) {
+    (void)place, (void)err;
+    *meter = &clock_s;
+    return PTO_OK;
+}
+
+static pto_status_t read_meter(void *meter, double *joules, pto_error_t *err) {
+    (void)err;
+    *joules = WATTS * *(double *)meter;
+    return PTO_OK;
+}
+
+static const char *id_of_meter(const void *meter) {
+    (void)meter;
+    return rank == 0 ? "first" : "second";
+}
+
+static void close_meter(void *meter) { (void)meter; }
+
+static const meter_source_t fake_meter = {"fake", "test", open_meter, read_meter, id_of_meter, close_meter};
+
+/* --- the data --------------------------------------------------------------------------------------------
+ */
+
+/* The result is the input, which differs from seed to seed. */
+void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
+                    int64_t bytes) {
+    (void)request, (void)op;
+    assert_int_equal(owner, rank);
+    made.bytes = bytes;
+    memset(in, (int)(seed * 2 + 1) & 0x7f, (size_t)bytes);
+}
+
+pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
+                               const void *out, int64_t bytes, pto_error_t *err) {
+    (void)request, (void)op;
+    assert_int_equal(owner, rank);
+    assert_int_equal(bytes, made.bytes);
+    for (int64_t i = 0; i < bytes; i++)
+        if (((const char *)out)[i] != (char)((seed * 2 + 1) & 0x7f))
+            return pto_error_set(err, PTO_ERR_RANGE, "byte %d is wrong", (int)i);
+    return PTO_OK;
+}
+
+pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t at,
+                                 reference_host_t *second, pto_error_t *err) {
+    (void)plan, (void)device, (void)at, (void)second, (void)err;
+    return PTO_OK;
+}
+
+void reference_host_free(const pto_device_t *device, reference_host_t *second) { (void)device, (void)second; }
+
+void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *second) {
+    (void)seed, (void)owner, (void)second;
+}
+
+pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
+                                    const reference_host_t *second, pto_error_t *err) {
+    (void)request, (void)seed, (void)owner, (void)second, (void)err;
+    return PTO_OK;
+}
+
+/* --- the pattern: steps of a kernel and a run ------------------------------------------------------------
+ */
+
+static pto_status_t fill_input(const work_t *work, uint64_t seed, pto_error_t *err) {
+    (void)err;
+    made.bytes = 64;
+    memset(work->in, (int)seed & 0x7f, 64);
+    return PTO_OK;
+}
+
+static pto_status_t compare_output(const work_t *work, uint64_t seed, pto_error_t *err) {
+    return *(char *)work->out == (char)(seed & 0x7f) ? PTO_OK
+                                                     : pto_error_set(err, PTO_ERR_RANGE, "a step is wrong");
+}
+
+static const pattern_t fake_pattern = {
+    .name = "fake", .steps = STEPS, .fill = fill_input, .compare = compare_output};
+
+const pattern_t *pattern_of(const settings_t *settings) {
+    return settings->options.pattern != PTO_PATTERN_COLLECTIVE ? &fake_pattern : NULL;
+}
+
+pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
+    (void)settings, (void)request, (void)err;
+    return PTO_OK;
+}
+
+pto_status_t work_create(const settings_t *settings, const pto_request_t *request, int64_t owner, void *in,
+                         void *out, int64_t user_bytes, work_t *work, pto_error_t *err) {
+    (void)request, (void)user_bytes, (void)err;
+    *work = (work_t){.pattern = pattern_of(settings), .owner = owner, .in = in, .out = out};
+    return PTO_OK;
+}
+
+void work_free(work_t *work) { (void)work; }
+
+pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec_t *exec, pto_error_t *err) {
+    (void)settings, (void)work;
+    clock_s += STEPS * KERNEL * (rank + 1);
+    return exec ? do_runs(STEPS, err) : PTO_OK;
+}
+
+/* --- a cell ----------------------------------------------------------------------------------------------
+ */
+
+static settings_t settings_of(int repeats) {
+    settings_t settings = {.op = PTO_OP_SUM, .exec = {.placement = PTO_PLACEMENT_IDENTITY}};
+    assert_int_equal(pto_device_find("host", &host, NULL), PTO_OK);
+    timed = *host;
+    timed_bench = *host->bench;
+    timed.finish = finish;
+    timed_bench.graph_begin = graph_begin;
+    timed_bench.graph_end = graph_end;
+    timed_bench.graph_launch = graph_launch;
+    timed_bench.graph_destroy = graph_destroy;
+    timed.bench = &timed_bench;
+    settings.device = &timed;
+    settings.options.repeats = repeats;
+    memset(&made, 0, sizeof made);
+    made.wrong_run = made.failed_run = -1;
+    return settings;
+}
+
+static pto_status_t measure(const settings_t *settings, cell_t *cell, pto_error_t *err) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 1, size, 1, 64);
+    pto_plan_t *plan = NULL;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    *cell = (cell_t){0};
+    pto_status_t status = measure_cell(settings, plan, 5, cell, err);
+    assert_int_equal(made.created, 1);
+    assert_int_equal(made.destroyed, 1);
+    pto_plan_destroy(plan);
+    return status;
+}
+
+static void measure_right(const settings_t *settings, cell_t *cell) {
+    pto_error_t err = {.message = ""};
+    if (measure(settings, cell, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+static void assert_near(double got, double expected) {
+    if (!(fabs(got - expected) <= slack_s))
+        fail_msg("%.9g, not %.9g", got, expected);
+}
+
+/* The mean of `count` runs of the slowest process. */
+static double mean_s(int first, int count) {
+    double sum = 0;
+    for (int run = first; run < first + count; run++)
+        sum += (RUN + (made.steady ? 0 : run)) * size;
+    return sum / count;
+}
+
+static void a_sample_is_one_run_of_the_slowest_process(void **state) {
+    (void)state;
+    settings_t settings = settings_of(25);
+    cell_t cell;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, CHECKED + WARM + 25);
+    assert_int_equal(cell.sample_count, 25);
+    for (int i = 0; i < 25; i++)
+        assert_near(cell.sample_s[i], mean_s(CHECKED + WARM + i, 1));
+    assert_near(cell.setup_s, CREATE * size);
+    assert_near(cell.enqueue_s, 0);
+    assert_int_equal(cell.energy_runs, 0);
+    free(cell.sample_s);
+}
+
+/* For 25 values, tables of the sign test name the 8th and the 18th. */
+static void the_median_has_its_interval(void **state) {
+    (void)state;
+    settings_t settings = settings_of(25);
+    cell_t cell;
+    measure_right(&settings, &cell);
+    assert_near(cell.least_s, mean_s(CHECKED + WARM, 1));
+    assert_near(cell.low_s, mean_s(CHECKED + WARM + 7, 1));
+    assert_near(cell.median_s, mean_s(CHECKED + WARM + 12, 1));
+    assert_near(cell.high_s, mean_s(CHECKED + WARM + 17, 1));
+    free(cell.sample_s);
+    settings = settings_of(4); /* too few for one: all of them */
+    measure_right(&settings, &cell);
+    assert_near(cell.low_s, mean_s(CHECKED + WARM, 1));
+    assert_near(cell.high_s, mean_s(CHECKED + WARM + 3, 1));
+    free(cell.sample_s);
+}
+
+static void queued_runs_share_a_sample(void **state) {
+    (void)state;
+    settings_t settings = settings_of(5);
+    cell_t cell;
+    settings.options.queued = 4;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
+    for (int i = 0; i < 5; i++)
+        assert_near(cell.sample_s[i], QUEUE + mean_s(4 * (CHECKED + WARM + i), 4));
+    free(cell.sample_s);
+}
+
+static void enqueued_runs_have_the_time_of_a_call(void **state) {
+    (void)state;
+    settings_t settings = settings_of(5);
+    cell_t cell;
+    settings.options.queued = 4;
+    settings.options.enqueue = true;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
+    for (int i = 0; i < 5; i++)
+        assert_near(cell.sample_s[i], ENQUEUE + mean_s(4 * (CHECKED + WARM + i), 4));
+    assert_near(cell.enqueue_s, ENQUEUE);
+    free(cell.sample_s);
+}
+
+/* Three launches of three runs for seven. The first run of all, outside the graph, is not among them. */
+static void graphs_round_runs_up(void **state) {
+    (void)state;
+    settings_t settings = settings_of(5);
+    cell_t cell;
+    settings.options.queued = 7;
+    settings.options.graph = 3;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.captured, 3);
+    assert_int_equal(made.runs, 1 + 9 * (CHECKED + WARM + 5));
+    for (int i = 0; i < 5; i++)
+        assert_near(cell.sample_s[i], LAUNCH / 3.0 + mean_s(1 + 9 * (CHECKED + WARM + i), 9));
+    assert_near(cell.enqueue_s, LAUNCH);
+    free(cell.sample_s);
+}
+
+static void a_device_without_graphs_is_refused(void **state) {
+    (void)state;
+    settings_t settings = settings_of(5);
+    cell_t cell;
+    pto_error_t err = {.message = ""};
+    settings.options.graph = 3;
+    timed.bench = NULL;
+    assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_int_equal(made.runs, 0);
+}
+
+static void a_wrong_result_ends_the_cell(void **state) {
+    (void)state;
+    for (int queued = 0; queued <= 2; queued++)
+        for (int run = 0; run < CHECKED; run++) {
+            settings_t settings = settings_of(5);
+            cell_t cell;
+            pto_error_t err = {.message = ""};
+            int each = queued > 0 ? queued : 1;
+            settings.options.queued = queued;
+            made.wrong_run = (run + 1) * each - 1; /* results are looked at after the last one queued */
+            assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_RANGE);
+            assert_string_equal(err.message, "byte 0 is wrong");
+            assert_int_equal(made.runs, (run + 1) * each);
+            assert_null(cell.sample_s);
+        }
+}
+
+static void a_run_that_fails_ends_the_cell(void **state) {
+    (void)state;
+    for (int queued = 0; queued <= 2; queued += 2)
+        for (int run = 0; run < CHECKED; run++) {
+            settings_t settings = settings_of(5);
+            cell_t cell;
+            pto_error_t err = {.message = ""};
+            settings.options.queued = queued;
+            made.failed_run = run;
+            assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_RANGE);
+            assert_string_equal(err.message, "as asked");
+            assert_int_equal(made.runs, run);
+            free(cell.sample_s);
+        }
+}
+
+static void checks_alone_time_nothing(void **state) {
+    (void)state;
+    settings_t settings = settings_of(5);
+    cell_t cell;
+    settings.options.check_only = true;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, CHECKED);
+    assert_null(cell.sample_s);
+    assert_int_equal(cell.chosen_count, 0);
+}
+
+/* Runs 3 to 12, of which every second has taken branch B. */
+static void choices_are_those_of_the_timed_runs(void **state) {
+    (void)state;
+    settings_t settings = settings_of(7);
+    cell_t cell;
+    measure_right(&settings, &cell);
+    assert_int_equal(cell.chosen_count, 1);
+    assert_int_equal(cell.chosen[0].members, 1);
+    assert_int_equal(cell.chosen[0].runs[0], 5);
+    assert_int_equal(cell.chosen[0].runs[1], 5);
+    free(cell.sample_s);
+}
+
+static void the_kernel_is_taken_out_of_a_pattern(void **state) {
+    (void)state;
+    settings_t settings = settings_of(6);
+    cell_t cell;
+    settings.options.pattern = PTO_PATTERN_GLOBAL_SUM;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, STEPS * (CHECKED + WARM + 6));
+    assert_near(cell.kernel_s, KERNEL * size);
+    for (int i = 0; i < 6; i++)
+        assert_near(cell.sample_s[i], mean_s(STEPS * (CHECKED + WARM + i), STEPS));
+    assert_near(cell.least_s, cell.sample_s[0]);
+    free(cell.sample_s);
+}
+
+/* Repeats at most triple until the window is full: 1, 3, 9, and then those that are left. */
+static void energy_is_that_of_a_full_window(void **state) {
+    (void)state;
+    const meter_source_t *sources[ENERGY_COUNT] = {&fake_meter, &fake_meter};
+    const meter_place_t place = {.gpu = 0};
+    for (int queued = 0; queued <= 2; queued += 2) {
+        settings_t settings = settings_of(5);
+        cell_t cell;
+        pto_error_t err = {.message = ""};
+        int each = queued > 0 ? queued : 1;
+        double run = RUN * (rank + 1) + (queued > 0 ? QUEUE : 0);
+        double slowest_s = RUN + (queued > 0 ? QUEUE : 0); /* rank 0, whose clock decides */
+        made.steady = true;
+        settings.options.queued = queued;
+        settings.options.energy = true;
+        assert_int_equal(
+            energy_open(MPI_COMM_WORLD, sources, &place, 20.5 * each * slowest_s, &settings.job, &err),
+            PTO_OK);
+        measure_right(&settings, &cell);
+        assert_int_equal(cell.energy_runs, 21 * each);
+        assert_int_equal(made.runs, (CHECKED + WARM + 5 + 21) * each);
+        assert_near(cell.energy_run_s, run);
+        double joules = WATTS * (RUN * (size == 2 ? 3 : 1) + (queued > 0 ? QUEUE * size : 0));
+        assert_near(cell.joules[ENERGY_GPUS], joules);
+        assert_near(cell.joules[ENERGY_CPUS], joules);
+        free(cell.sample_s);
+        energy_close(&settings.job);
+    }
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_is_one_run_of_the_slowest_process),
+        cmocka_unit_test(the_median_has_its_interval),
+        cmocka_unit_test(queued_runs_share_a_sample),
+        cmocka_unit_test(enqueued_runs_have_the_time_of_a_call),
+        cmocka_unit_test(graphs_round_runs_up),
+        cmocka_unit_test(a_device_without_graphs_is_refused),
+        cmocka_unit_test(a_wrong_result_ends_the_cell),
+        cmocka_unit_test(a_run_that_fails_ends_the_cell),
+        cmocka_unit_test(checks_alone_time_nothing),
+        cmocka_unit_test(choices_are_those_of_the_timed_runs),
+        cmocka_unit_test(the_kernel_is_taken_out_of_a_pattern),
+        cmocka_unit_test(energy_is_that_of_a_full_window),
+    };
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (failed)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    return failed;
+}
