@@ -499,8 +499,8 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        runs | chunks | profile | dropin | types | tuner | tree) ;;
         runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
+    *) wrong_usage "no such part: $part" ;;
     esac
 done
 cd "$start" || exit 1
