@@ -770,7 +770,7 @@ part_dropin_mps() {
     local with_mps=()
     [ "$DEVICE" != cuda ] || with_mps=(under_mps)
     local under=("${under_dropin[@]}" PORTOLAN_EXPLAIN=0 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml)
-    export DROPIN_PROCESSES=8 DROPIN_BYTES=1048576
+    local -x DROPIN_PROCESSES=8 DROPIN_BYTES=1048576
     [ "$DEVICE" = cuda ] || under+=(PORTOLAN_EMULATED_GPUS=2)
     step 60 "${with_mps[@]}" dropin_times
     step 60 "${with_mps[@]}" dropin_times "${under[@]}" PORTOLAN_TRIALS=0
