@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
+#include "../../calibrate/runs.h"
 
 /* Seconds of each call. */
 enum {
@@ -448,8 +449,51 @@ static void counts_grow_by_halves_and_thirds(void **state) {
     assert_int_equal(next_count(1, 1), 0);
 }
 
+static int enqueued;
+
+static void enqueue_run(void *seconds, int64_t bytes) {
+    assert_true(bytes > 0);
+    enqueued++;
+    clock_s += *(const double *)seconds;
+}
+
+/* Whole graphs, or as many runs one by one, are timed with one wait; the first run of a size is not. */
+static void runs_are_timed_behind_each_other(void **state) {
+    (void)state;
+    static const struct {
+        int64_t bytes;
+        int each, iterations, launches;
+    } sizes[] = {{64, 100, 1, 1},      {64, 100, 100, 1},  {64, 100, 101, 2},
+                 {1 << 20, 64, 65, 2}, {1 << 23, 8, 8, 1}, {INT64_C(1) << 30, 5, 11, 3}};
+    double run_s = 7;
+    for (pto_runs_t how = PTO_RUNS_ENQUEUED; how <= PTO_RUNS_GRAPH; how++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            int member = 0, each = sizes[i].each, launches = sizes[i].launches;
+            job_t job;
+            runs_t runs;
+            make_job(1, &job);
+            job.runs = how;
+            const case_t what = {.member_count = 1, .member = &member};
+            work_t work = {.job = &job, .what = &what, .comm = MPI_COMM_SELF};
+            work.together = together_create(MPI_COMM_SELF);
+            runs_open(&runs, &work, enqueue_run, &run_s);
+            for (int call = 0; call < 2; call++) {
+                double launch_s = how == PTO_RUNS_GRAPH ? GRAPH : each * run_s;
+                enqueued = 0;
+                double got = runs_s(&runs, sizes[i].bytes, sizes[i].iterations);
+                double all_s = launches * launch_s + FINISH;
+                assert_true(fabs(got - all_s / (launches * each) * sizes[i].iterations) < 1e-3);
+                int first = call > 0 ? 0 : how == PTO_RUNS_GRAPH ? 1 + each : 1;
+                assert_int_equal(enqueued, first + (how == PTO_RUNS_GRAPH ? 0 : launches * each));
+            }
+            runs_close(&runs);
+            together_destroy(work.together);
+        }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest one[] = {
+        cmocka_unit_test(runs_are_timed_behind_each_other),
         cmocka_unit_test(a_trial_takes_its_iterations_calls),
         cmocka_unit_test(reductions_of_many_inputs_take_one_call),
         cmocka_unit_test(counts_grow_by_halves_and_thirds),
