@@ -157,18 +157,12 @@ static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list)
     }
 }
 
-static pto_status_t find_nccl(const pto_nccl_library_t **library, pto_error_t *err) {
-    if (strcmp(gpu.device->name, "cuda") != 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL knows no device %s", gpu.device->name);
-    return pto_nccl_library(library, err);
-}
-
 /* NULL if every process can load NCCL, otherwise the reason. Collective. */
 static const char *why_no_nccl(const job_t *job) {
     static char reason[SKIP_REASON_MAX];
     const pto_nccl_library_t *library = NULL;
     pto_error_t err = {0};
-    int found = find_nccl(&library, &err) == PTO_OK;
+    int found = pto_nccl_library(&library, &err) == PTO_OK;
     int everywhere = 0;
     MPI_DO(MPI_Allreduce(&found, &everywhere, 1, MPI_INT, MPI_MIN, job->world));
     snprintf(reason, sizeof reason, "%.*s", SKIP_REASON_MAX - 1,

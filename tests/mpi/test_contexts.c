@@ -183,9 +183,10 @@ int main(int argc, char **argv) {
     pthread_create(&thread, NULL, use_no_gpu, &work);
     pthread_join(thread, NULL);
     memory_copy(numbers, work.out, sizeof numbers);
-    for (int i = 0; i < COUNT; i++)
-        expect(numbers[i] == (float)(drop.size * (i % 100) + drop.size * (drop.size - 1) / 2),
-               "a sum is wrong");
+    for (int i = 0; i < COUNT; i++) {
+        int wanted = drop.size * (i % 100) + drop.size * (drop.size - 1) / 2;
+        expect(numbers[i] == (float)wanted, "a sum is wrong");
+    }
     expect(asked > 0, "the device is not used");
     mine = wrong;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -36,7 +36,7 @@ enum {
 /* What the clock adds, as it is asked many times. */
 static const double slack_s = 0.01;
 
-static int rank, size;
+static int self, size;
 
 /* --- the clock -------------------------------------------------------------------------------------------
  */
@@ -72,7 +72,7 @@ static struct {
     int created, destroyed;
 } made;
 
-static double run_s(int run) { return (RUN + (made.steady ? 0 : run)) * (rank + 1); }
+static double run_s(int run) { return (RUN + (made.steady ? 0 : run)) * (self + 1); }
 
 static pto_status_t do_runs(int count, pto_error_t *err) {
     for (int i = 0; i < count; i++, made.runs++) {
@@ -95,7 +95,7 @@ pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const
     made.in = in;
     made.out = out;
     made.created++;
-    clock_s += CREATE * (rank + 1);
+    clock_s += CREATE * (self + 1);
     *exec = (pto_exec_t *)(void *)&made;
     return PTO_OK;
 }
@@ -160,13 +160,13 @@ bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices
 /* --- the device ------------------------------------------------------------------------------------------
  */
 
-static const pto_device_t *host;
+static const pto_device_t *real;
 static pto_device_t timed;
 static pto_device_bench_t timed_bench;
 
 static pto_status_t finish(void *stream, pto_error_t *err) {
     pto_status_t status = do_pending(err);
-    return status == PTO_OK ? host->finish(stream, err) : status;
+    return status == PTO_OK ? real->finish(stream, err) : status;
 }
 
 static pto_status_t graph_begin(void *stream, pto_error_t *err) {
@@ -215,7 +215,7 @@ static pto_status_t read_meter(void *meter, double *joules, pto_error_t *err) {
 
 static const char *id_of_meter(const void *meter) {
     (void)meter;
-    return rank == 0 ? "first" : "second";
+    return self == 0 ? "first" : "second";
 }
 
 static void close_meter(void *meter) { (void)meter; }
@@ -229,7 +229,7 @@ static const meter_source_t fake_meter = {"fake", "test", open_meter, read_meter
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
                     int64_t bytes) {
     (void)request, (void)op;
-    assert_int_equal(owner, rank);
+    assert_int_equal(owner, self);
     made.bytes = bytes;
     memset(in, (int)(seed * 2 + 1) & 0x7f, (size_t)bytes);
 }
@@ -237,7 +237,7 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err) {
     (void)request, (void)op;
-    assert_int_equal(owner, rank);
+    assert_int_equal(owner, self);
     assert_int_equal(bytes, made.bytes);
     for (int64_t i = 0; i < bytes; i++)
         if (((const char *)out)[i] != (char)((seed * 2 + 1) & 0x7f))
@@ -245,21 +245,21 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
     return PTO_OK;
 }
 
-pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t at,
-                                 reference_host_t *second, pto_error_t *err) {
-    (void)plan, (void)device, (void)at, (void)second, (void)err;
+pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t rank,
+                                 reference_host_t *host, pto_error_t *err) {
+    (void)plan, (void)device, (void)rank, (void)host, (void)err;
     return PTO_OK;
 }
 
-void reference_host_free(const pto_device_t *device, reference_host_t *second) { (void)device, (void)second; }
+void reference_host_free(const pto_device_t *device, reference_host_t *host) { (void)device, (void)host; }
 
-void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *second) {
-    (void)seed, (void)owner, (void)second;
+void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host) {
+    (void)seed, (void)owner, (void)host;
 }
 
 pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
-                                    const reference_host_t *second, pto_error_t *err) {
-    (void)request, (void)seed, (void)owner, (void)second, (void)err;
+                                    const reference_host_t *host, pto_error_t *err) {
+    (void)request, (void)seed, (void)owner, (void)host, (void)err;
     return PTO_OK;
 }
 
@@ -301,7 +301,7 @@ void work_free(work_t *work) { (void)work; }
 
 pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec_t *exec, pto_error_t *err) {
     (void)settings, (void)work;
-    clock_s += STEPS * KERNEL * (rank + 1);
+    clock_s += STEPS * KERNEL * (self + 1);
     return exec ? do_runs(STEPS, err) : PTO_OK;
 }
 
@@ -310,9 +310,9 @@ pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec
 
 static settings_t settings_of(int repeats) {
     settings_t settings = {.op = PTO_OP_SUM, .exec = {.placement = PTO_PLACEMENT_IDENTITY}};
-    assert_int_equal(pto_device_find("host", &host, NULL), PTO_OK);
-    timed = *host;
-    timed_bench = *host->bench;
+    assert_int_equal(pto_device_find("host", &real, NULL), PTO_OK);
+    timed = *real;
+    timed_bench = *real->bench;
     timed.finish = finish;
     timed_bench.graph_begin = graph_begin;
     timed_bench.graph_end = graph_end;
@@ -525,7 +525,7 @@ static void energy_is_that_of_a_full_window(void **state) {
         cell_t cell;
         pto_error_t err = {.message = ""};
         int each = queued > 0 ? queued : 1;
-        double run = RUN * (rank + 1) + (queued > 0 ? QUEUE : 0);
+        double run = RUN * (self + 1) + (queued > 0 ? QUEUE : 0);
         double slowest_s = RUN + (queued > 0 ? QUEUE : 0); /* rank 0, whose clock decides */
         made.steady = true;
         settings.options.queued = queued;
@@ -561,7 +561,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(energy_is_that_of_a_full_window),
     };
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(MPI_COMM_WORLD, &self);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (failed)

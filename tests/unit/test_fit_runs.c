@@ -101,8 +101,8 @@ static pto_status_t runs_of(const char *first, const char *of_first, const char 
 
 static void runs_are_those_of_the_files_with_launches_and_collectives(void **unused) {
     (void)unused;
-    pto_runs_t runs;
-    pto_error_t err;
+    pto_runs_t runs = PTO_RUNS_COUNT;
+    pto_error_t err = {0};
     static const char *const dependent[] = {"run_lines", "nccl_allreduce", "nccl_allgatherv"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
