@@ -108,7 +108,7 @@ static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
         }
         assert_int_equal(own, 1);
         assert_int_equal(pto_lines(plan, 1, BYTES_MAX), parts == 0 ? PTO_LINES_ANY : PTO_LINES_NONE);
-        assert_int_equal(lines_of(plan), PTO_LINES_NONE); /* nobody needs any */
+        assert_int_equal(lines_of(plan), PTO_LINES_NONE); /* no rank needs one */
     }
 }
 

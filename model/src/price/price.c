@@ -459,7 +459,7 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
             status = pto_price_nccl(pricing, node);
             i += node->span;
         } else if (node->kind == PTO_NODE_KERNEL && pricing->lines) {
-            status = pto_price_run_by_lines(pricing, i);
+            pto_price_run_by_lines(pricing, i);
             i += node->span;
         }
     }

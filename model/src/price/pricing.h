@@ -334,7 +334,7 @@ pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node);
 /* --- runs.c --------------------------------------------------------------------------------------------- */
 
 /* A kernel by lines, the node of this index. */
-pto_status_t pto_price_run_by_lines(pto_pricing_t *pricing, int kernel);
+void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel);
 
 /* --- messages.c ---------------------------------------------------------------------------------------- */
 

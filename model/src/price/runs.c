@@ -32,20 +32,19 @@ void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine,
 
 /* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
  */
-pto_status_t pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
+void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
     const pto_plan_t *plan = pricing->plan;
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
+    pto_charge_t charge;
+    pto_charge_begin(&charge, first->name, pricing->explain ? &pricing->terms[0] : NULL);
+    pto_charge_run_by_lines(&charge, pricing->machine, pricing->lines, plan->request.bytes);
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_action_t action;
-        pto_charge_t charge;
         if (!pto_actor_acts(pricing, launch, actor, 0, &action))
             continue;
-        pto_charge_begin(&charge, first->name, pricing->explain ? &pricing->terms[0] : NULL);
-        pto_charge_run_by_lines(&charge, pricing->machine, pricing->lines, plan->request.bytes);
         pto_occupied_step(pricing, &action, charge.other.s);
         if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other))
             pricing->out_of_memory = true;
     }
-    return PTO_OK;
 }
