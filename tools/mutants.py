@@ -93,8 +93,8 @@ def copy_tree(tree):
             shutil.copymode(path, target)
 
 
-def run_shell(command, tree, cpu_s, seconds, is_mpi=False):
-    """Whether a shell command succeeds in time."""
+def run_shell(command, tree, cpu_s, seconds, is_mpi=False, log=subprocess.DEVNULL):
+    """Whether a shell command succeeds in time. log: the file that gets what it prints."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
            "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("MAKEFLAGS", None)
@@ -105,8 +105,8 @@ def run_shell(command, tree, cpu_s, seconds, is_mpi=False):
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    with subprocess.Popen(["bash", "-c", command], cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limits) as process:
+    with subprocess.Popen(["bash", "-c", command], cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                          start_new_session=True, preexec_fn=limits) as process:
         try:
             return process.wait(timeout=seconds) == 0
         except subprocess.TimeoutExpired:

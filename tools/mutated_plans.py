@@ -6,7 +6,8 @@ A mutation leaves a statement of the builder out (a missing block, flag, stage o
 flag, an order that deadlocks), or changes a peer, an offset, an anchor, a buffer, a flag or a bound of a loop (a wrong peer
 or offset, a slot that is reused). The plans of every strategy with every algorithm on small layouts are then judged:
 
-  refused     the builder stops, or `portolan check` finds the fault
+  refused     the builder stops, `portolan check` finds the fault, or the executor refuses the plan by name before a
+              run: processes have different plans (a strategy that reads what it has not set), or there is no such plan
   executed    check proves the plans, but they are executed wrongly, with random delays or back to back: check has missed
               something, or it is no matter of plans; exits 1
   same        every process does in every plan what it did before
@@ -21,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import mutants
@@ -36,6 +38,8 @@ EXECUTIONS = ["-n 6 build/tests/test_exec cases 400 1", "-n 9 build/tests/test_e
                 for strategy in ("mix", "mix_doubling", "mix_learning", "shm_ring", "gas_split"))]
 PROOFS = ["test_hierarchical", "test_rings", "test_check", "test_plan"]
 STALE = "RUNS=100 tests/mpi/test_stale.sh"
+# What is said of plans that no process begins to run.
+REFUSALS = ["were given different plans", "needs an algorithm for its inner collective"]
 SWAPS = [("->in", "->out"), ("->out", "->in"), (".in", ".out"), (".out", ".in"), ("full", "empty"), ("empty", "full"),
          ("PTO_STEP_WAIT", "PTO_STEP_SIGNAL"), ("PTO_STEP_SIGNAL", "PTO_STEP_WAIT"),
          ("PTO_ANCHOR_ME", "PTO_ANCHOR_PEER"), ("PTO_ANCHOR_PEER", "PTO_ANCHOR_ME"), ("PTO_ANCHOR_ABSOLUTE", "PTO_ANCHOR_ME"),
@@ -144,6 +148,18 @@ def write(place, tree):
     return f"{path}:{number + 1}: {before}  ->  {lines[0].strip()}"
 
 
+def execute(tree):
+    """The first command that fails, and by what line it refuses the plan; None: none does, and it is no refusal."""
+    for command in [*(f"{mutants.MPIRUN} {one}" for one in EXECUTIONS), STALE]:
+        with tempfile.TemporaryFile() as log:
+            if mutants.run_shell(command, tree, 0, 600, True, log):
+                continue
+            log.seek(0)
+            said = log.read().decode("latin-1").split("\n")
+            return command, next((line.strip() for line in said if any(one in line for one in REFUSALS)), None)
+    return None, None
+
+
 def judge(tree, lines, right):
     """The fate of the broken sources, which are compiled."""
     if not mutants.make(tree, "build/portolan"):
@@ -157,10 +173,11 @@ def judge(tree, lines, right):
             return "same"
     if not mutants.make(tree, "build/tests/test_exec", "build/tests/test_stale"):
         return "no code"
-    failed = [command for command in [*(f"{mutants.MPIRUN} {one}" for one in EXECUTIONS), STALE]
-              if not mutants.run_shell(command, tree, 0, 600, True)][:1]
+    failed, refusal = execute(tree)
     if not failed:
         return "other"
+    if refusal:
+        return f"refused (executor: {refusal[:300]})"
     # Plans that no command line asks for, such as those in segments, are proved by these.
     for test in PROOFS:
         if not mutants.make(tree, f"build/tests/{test}") or not mutants.run_shell(f"build/tests/{test}", tree, 600, 1200):
