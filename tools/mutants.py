@@ -39,7 +39,8 @@ MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/li
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
                                        "test_measure", "test_powers", "test_start", "test_host_device", "test_rounds", "test_stale",
                                        "test_streams", "test_register", "test_nccl", "test_counters",
-                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2", "fake_nvml/libnvidia-ml.so.1")]
+                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+                                       "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {

@@ -1,7 +1,8 @@
-/* NVML as far as portolan-calibrate asks it. For --topology, the four GPUs of tests/fixtures/node.xml: two
- * NVLinks between GPUs 0 and 1, six from GPU 2 and from GPU 3 to NVSwitches. It places GPUs 1 and 3 nearer to
- * each other than the PCI tree does. For the benchmarks, GPUs that are emulated: 0 and 1 near CPU 0, 2 and 3
- * near CPU 1. */
+/* NVML as far as portolan-calibrate and portolan-validate ask it. For --topology, the four GPUs of
+ * tests/fixtures/node.xml: two NVLinks between GPUs 0 and 1, six from GPU 2 and from GPU 3 to NVSwitches. It
+ * places GPUs 1 and 3 nearer to each other than the PCI tree does. For the benchmarks, GPUs that are
+ * emulated: 0 and 1 near CPU 0, 2 and 3 near CPU 1. GPU n has used n + 1 J when it is first asked, and half a
+ * joule more each time that any is. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@ int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
 int nvmlDeviceGetTopologyCommonAncestor(void *first, void *second, int *level);
 
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules);
+const char *nvmlErrorString(int result);
 int nvmlSystemGetDriverVersion(char *version, unsigned length);
 int nvmlDeviceGetCpuAffinity(void *device, unsigned words, unsigned long *mask);
 
@@ -39,6 +42,15 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
 }
 
 static long number_of(void *device) { return ((char *)device - gpu[0]) / (long)sizeof gpu[0]; }
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules) {
+    static unsigned long long more;
+    *millijoules = 1000 * (unsigned long long)(number_of(device) + 1) + more;
+    more += 500;
+    return 0;
+}
+
+const char *nvmlErrorString(int result) { return result == 6 ? "not found" : "made up"; }
 
 /* Emulated GPU 3 has the address of the first of the others. */
 int nvmlDeviceGetCpuAffinity(void *device, unsigned words, unsigned long *mask) {

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # portolan-validate's energy under mpirun, with a folder in the place of the kernel's RAPL counters, whose
-# counters fake_rapl.c reads.
+# counters fake_rapl.c reads; and NVML's counters, with made-up libraries in the place of the driver's.
 # BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
 validate=$build/portolan-validate
 fake=$(realpath -m "$build/tests/fake/librapl.so")
-built "$validate" "$fake"
+meter=$build/tests/test_meter
+nvml=$(realpath -m "$build/tests/fake_nvml") cuda=$(realpath -m "$build/tests/fake_cuda")
+built "$validate" "$fake" "$meter" "$nvml/libnvidia-ml.so.1" "$cuda/libcuda.so.1"
 
 run() { # ARGUMENTS...
     launch 120 -n 2 -x LD_PRELOAD="$fake" "$validate" \
@@ -55,5 +57,10 @@ check "score reads the file" quietly "$build/portolan" score "$work/energy.csv" 
 check "powers are measured" run --powers --powercap "$work/powercap"
 check "as a machine file has them" has "^  cpu: {idle_w: .*, idle_w_95: .*, core_w: .*, core_w_95: .*}$" "$work/stdout"
 check "from package and memory, not from psys" between 80 140 "$(sed -n 's/.*{idle_w: \([^,]*\),.*/\1/p' "$work/stdout")"
+
+check "the driver and NVML are loaded" quietly env FAKE_GPUS=2 LD_LIBRARY_PATH="$nvml:$cuda" "$meter"
+if ! ldconfig -p | grep -c 'libnvidia-ml\.so\.1' >/dev/null; then
+    check "without NVML there is nothing to read" quietly env FAKE_GPUS=none LD_LIBRARY_PATH="$cuda" "$meter"
+fi
 
 finish

@@ -193,6 +193,33 @@ static void nvml_that_can_not_be_read_is_the_reason(void **state) {
     assert_null(meter);
 }
 
+/* tests/mpi/test_energy.sh puts tests/mpi/fake_cuda.c and fake_nvml.c in the place of the driver and NVML. */
+static void nvml_is_loaded_from_the_machine(void **state) {
+    (void)state;
+    const char *gpus = getenv("FAKE_GPUS");
+    if (!gpus) {
+        skip();
+        return;
+    }
+    const meter_place_t second = {.gpu = 1, .powercap = ""}, fourth = {.gpu = 3, .powercap = ""};
+    void *meter = NULL, *same = NULL;
+    pto_error_t err = {0};
+    if (strcmp(gpus, "none") == 0) {
+        assert_int_equal(meter_nvml.open(&second, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+        assert_non_null(strstr(err.message, "libnvidia-ml.so.1"));
+        return;
+    }
+    /* Of two GPUs, at 0000:00:00.0 and 0000:01:00.0, NVML's fifth and sixth. */
+    assert_int_equal(meter_nvml.open(&second, &meter, &err), PTO_OK);
+    assert_int_equal(meter_nvml.open(&fourth, &same, &err), PTO_OK);
+    assert_non_null(strstr(meter_nvml.id(meter), "0000:01:00.0"));
+    assert_string_equal(meter_nvml.id(meter), meter_nvml.id(same));
+    assert_joules(joules_of(&meter_nvml, meter), 6 + 2 * 0.5);
+    assert_joules(joules_of(&meter_nvml, same), 6 + 3 * 0.5);
+    meter_nvml.close(meter);
+    meter_nvml.close(same);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rapl_adds_packages_and_memory_and_nothing_twice, make_folder,
@@ -201,6 +228,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder),
         cmocka_unit_test(nvml_reads_the_gpu_that_cuda_means),
         cmocka_unit_test(nvml_that_can_not_be_read_is_the_reason),
+        cmocka_unit_test(nvml_is_loaded_from_the_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
