@@ -45,6 +45,7 @@ need_set() {
         need libcmocka-dev has_cmocka
         need python3 has_program python3
         need python3-jsonschema has_jsonschema
+        need gnuplot-nox has_program gnuplot
         ;;
     check)
         need clang has_program clang
