@@ -315,6 +315,9 @@ $(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
 $(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(LDLIBS))
 
+$(BUILD)/tests/test_loops: $(call object,tests/mpi/test_loops.c) $(LINK_STAMP)
+	$(call link,$(MPICC),)
+
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
