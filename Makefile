@@ -295,7 +295,7 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
-	$(call link,$(MPICC),-lpthread -ldl)
+	$(call link,$(MPICC),-lpthread -ldl -lm)
 
 # The drop-in without the functions that it takes.
 $(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \

@@ -206,6 +206,24 @@ void run_kinds(const char *kinds, bool first_only) {
     memory_free(MEMORY_GPU, on_gpu);
 }
 
+void run_capture(void) {
+    enum { COUNT = 1024 };
+    int in[COUNT], out[COUNT], *on_gpu = memory_allocate(MEMORY_GPU, 2 * sizeof in);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < COUNT; i++)
+        in[i] = rank + i;
+    memory_copy(on_gpu, in, sizeof in);
+    expect(memory_capture_begin(), "no capture begins");
+    for (int i = 0; i < 4; i++)
+        MPI_Allreduce(on_gpu, on_gpu + COUNT, COUNT - i, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(memory_capture_end(), "the capture is lost");
+    memory_copy(out, on_gpu + COUNT, sizeof out);
+    for (int i = 0; i < COUNT; i++)
+        expect(out[i] == size * (size - 1) / 2 + i * size, "a sum while a stream is captured");
+    memory_free(MEMORY_GPU, on_gpu);
+}
+
 void run_load(const char *library) {
     int buffers[512];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
