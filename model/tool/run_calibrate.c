@@ -188,7 +188,7 @@ static pto_status_t run_program(const pto_calibration_t *calibration, int *code,
     int separator = pto_run_separator(calibration->command), count = separator;
     while (calibration->command[count])
         count++;
-    char **command = calloc((size_t)count, sizeof *command);
+    char **command = calloc((size_t)count + 1, sizeof *command);
     if (!command)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     memcpy(command, calibration->command, (size_t)separator * sizeof *command);
