@@ -57,6 +57,7 @@
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
+# DROPIN_ORDER, the number of GPUs in whose order dropin and dropin-mps have ranks (default: across them in turn);
 # NODES_LIMIT (default 150); HOSTS_LIMIT (default 190);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
@@ -431,7 +432,7 @@ dropin_capture() { dropin_run 1 "${under_dropin[@]}" "$BUILD/tests/test_dropin" 
 dropin_paired() { # PROCESSES-OF-A-GPU BYTES SECONDS [VARIABLE=VALUE]...
     local file=$OUT/dropin-paired-$1.csv status=0
     echo "# $(gpus) GPUs of $1 processes each, ${*:4}; $(cat "$BUILD/version")" >"$file"
-    dropin_run "$1" "${under_dropin[@]}" PORTOLAN_EXPLAIN=0 "${@:4}" "$BUILD/tests/test_dropin" paired "$2" "$3" "$(gpus)" >>"$file" || status=$?
+    dropin_run "$1" "${under_dropin[@]}" PORTOLAN_EXPLAIN=0 "${@:4}" "$BUILD/tests/test_dropin" paired "$2" "$3" "${DROPIN_ORDER:-1}" >>"$file" || status=$?
     awk -F, '/^#/ || /^collective/ { next } { count[$NF]++; rows++ } $NF == "slower" { print "slower: " $0 }
         END { printf "%d rows", rows; for (verdict in count) printf ", %d %s", count[verdict], verdict; print "" }' "$file"
     return $status

@@ -259,6 +259,7 @@ void run_paired(size_t bytes_max, double budget_s, int gpus) {
     MPI_Comm_size(MPI_COMM_WORLD, &cell.size);
     if (!cell.in || !cell.out || !times || !find_functions()) {
         fprintf(stderr, "test_dropin: no memory, or MPI's own functions are not found\n");
+        free(times);
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }

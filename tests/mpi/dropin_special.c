@@ -58,6 +58,12 @@ static void permuted_type(int *buffer) {
     else
         MPI_Bcast(buffer, 2, MPI_INT, 0, MPI_COMM_WORLD);
     expect(rank == 0 || (buffer[0] == 6 && buffer[1] == 5), "a datatype in another order");
+    int *all = buffer + 2;
+    buffer[0] = 10 * rank;
+    buffer[1] = 10 * rank + 1;
+    MPI_Allgather(buffer, 1, swapped, all, 2, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++)
+        expect(all[2 * i] == 10 * i + 1 && all[2 * i + 1] == 10 * i, "blocks of a datatype in another order");
     MPI_Type_free(&swapped);
 }
 

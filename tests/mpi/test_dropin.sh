@@ -19,6 +19,11 @@ check "with agreement by messages" \
     takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
 if ! is_mpich; then
     check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "blocks that are numbered across the GPUs are copied, or staged" takes_each Allgather Alltoall
+    check "and copied by a plan for all" under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=gsb "$program" random "$calls" 7
+    check "in three collectives" takes_each Allgather Reduce_scatter Reduce_scatter_block
+    check "by another plan" under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=node_leaders "$program" random "$calls" 7
+    check "alltoalls, too" takes_each Alltoall
     check "GPUs with different numbers of processes" under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
 fi
 check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 "$program" random "$calls" "$seed"
