@@ -814,7 +814,7 @@ for part in "${@:3}"; do
     tree) as_far_as 195 placed ;;
     esac
 done
-grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"
+grep '^[0-9]* passed, [0-9]* failed$\|^[0-9]* rows, \|^FAIL\|^skip\|rows keep the promise' "$log"
 echo "=== $failed steps failed"
 ls -l "$OUT"
 [ "$failed" -eq 0 ]

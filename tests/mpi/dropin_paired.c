@@ -144,7 +144,7 @@ static bool goes_on(const cell_t *cell, const times_t *times, double ends_s) {
 }
 
 static void run_rounds(const cell_t *cell, double budget_s, times_t *times) {
-    double ends_s = MPI_Wtime() + budget_s, least_s = budget_s;
+    double ends_s = MPI_Wtime() + budget_s, least_s = INFINITY;
     for (int i = 0; i < UNTIMED; i++)
         perform(cell, &by_program);
     for (int i = 0; i < UNTIMED_OF_MPI; i++)
@@ -239,14 +239,15 @@ static int cells_of(const cell_t *cell, size_t bytes_max) {
 }
 
 static void run_cells(cell_t *cell, size_t bytes_max, double budget_s, times_t *times) {
-    double share_s = budget_s / cells_of(cell, bytes_max);
+    double ends_s = MPI_Wtime() + budget_s;
+    int left = cells_of(cell, bytes_max);
     for (cell->kind = ALLREDUCE; cell->kind < KINDS; cell->kind++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= bytes_max; i++) {
             cell->bytes = sizes[i];
             cell->count = count_of(cell, cell->kind, cell->bytes);
             if (cell->count == 0)
                 continue;
-            run_rounds(cell, share_s, &times[0]);
+            run_rounds(cell, fmax(0, ends_s - MPI_Wtime()) / left--, &times[0]);
             report(cell, &times[0], &times[1]);
         }
 }
