@@ -208,7 +208,8 @@ static int run_command(const run_t *run, char **command) {
     if (code >= 0)
         return code;
     if (run->calibrate && lacks_machine(run->machine)) {
-        const pto_calibration_t calibration = {run->machine, run->calibrate, run->library, command};
+        const pto_calibration_t calibration = {run->machine, run->calibrate, run->library, command,
+                                               pto_run_separator(command)};
         status = pto_run_and_calibrate(&calibration, &code, &err);
     } else {
         if (run->calibrate)

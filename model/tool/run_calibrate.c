@@ -153,7 +153,7 @@ static pto_status_t measure(const pto_calibration_t *calibration, names_t *names
     char *own[] = {names->calibrate, "--force",   "--out",
                    names->samples,   "--budget",  (char *)calibration->budget,
                    "--machine",      names->name, NULL};
-    int launcher = pto_run_separator(calibration->command);
+    int launcher = calibration->separator;
     char **command = calloc((size_t)launcher + sizeof own / sizeof *own, sizeof *command);
     if (!command)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
@@ -185,7 +185,7 @@ static pto_status_t calibrate(const pto_calibration_t *calibration, pto_error_t 
 }
 
 static pto_status_t run_program(const pto_calibration_t *calibration, int *code, pto_error_t *err) {
-    int separator = pto_run_separator(calibration->command), count = separator;
+    int separator = calibration->separator, count = separator;
     while (calibration->command[count])
         count++;
     char **command = calloc((size_t)count + 1, sizeof *command);

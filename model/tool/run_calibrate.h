@@ -10,6 +10,7 @@ typedef struct {
     const char
         *library; /* the drop-in, beside whose MPI library's portolan-calibrate is; NULL: the installed */
     char *const *command; /* LAUNCHER ... -- PROGRAM ...; NULL behind the last word */
+    int separator;        /* where that -- is */
 } pto_calibration_t;
 
 /* The word "--" between launcher and program; -1: none, or nothing on one side of it. */

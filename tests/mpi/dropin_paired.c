@@ -191,10 +191,10 @@ static const char *verdict(double low_s, double high_s, double mpi_s) {
 }
 
 static void print_row(const cell_t *cell, const char *of, const times_t *times) {
-    double program_s[ROUNDS_MAX], mpi_s[ROUNDS_MAX], difference_s[ROUNDS_MAX], block[CALLS_MAX];
+    double program_s[ROUNDS_MAX] = {0}, mpi_s[ROUNDS_MAX] = {0}, difference_s[ROUNDS_MAX] = {0};
+    double block[CALLS_MAX];
     const double *at = times->seconds;
     for (int round = 0; round < times->rounds; round++) {
-        program_s[round] = mpi_s[round] = 0;
         for (int i = 0; i < BLOCKS; i++, at += times->calls) {
             memcpy(block, at, (size_t)times->calls * sizeof *block);
             double *sum = is_of_program(round, i) ? program_s : mpi_s;

@@ -38,6 +38,7 @@ check "all collectives are taken among them" \
     takes_each Allreduce Reduce Reduce_scatter Reduce_scatter_block $broadcast Allgather Allgatherv Alltoall Alltoallv
 check "what must be left to MPI" under "$last" "$program" special
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
+check "what must be left to MPI, where the rest runs by plans" under "$last" PORTOLAN_STRATEGY=gas_tree "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
 check "communicators come and go" takes 100 under 2 "$program" comms 100
 check "several threads, where each process acts alone" \
@@ -115,6 +116,7 @@ check "have MPI's price where MPI runs them" mpis_have_its_price
 plugin() {
     "$mpicc" -shared -fPIC -x c -o "$work/plugin.so" - <<'END' && "${CC:-cc}" -x c -o "$work/host" - -ldl <<'END2'
 #include <mpi.h>
+#include <stddef.h>
 int run(void) {
     int rank, in[4], out[4], wrong = 0;
     MPI_Init(NULL, NULL);
