@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../calibrate/statistics.h"
 #include "profile_memory.h"
 
 enum { ALL = 16, BLOCKS = 4, CALLS_MAX = 8, ROUNDS_MIN = 6, ROUNDS_MAX = 200 };
@@ -168,19 +169,6 @@ static double median(double *value, int count) {
     return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/* Of the sorted differences, counted from both ends: the probability that the median is outside is at most 5
- * percent. */
-static int interval_at(int count) {
-    double outside = 0, term = pow(0.5, count);
-    int at = 0;
-    while (at < count / 2 && 2 * (outside + term) <= 0.05) {
-        outside += term;
-        term *= (double)(count - at) / (at + 1);
-        at++;
-    }
-    return at > 0 ? at - 1 : 0;
-}
-
 static const char *verdict(double low_s, double high_s, double mpi_s) {
     double allowed_s = fmax(share_allowed * mpi_s, seconds_allowed);
     if (low_s > allowed_s)
@@ -203,8 +191,8 @@ static void print_row(const cell_t *cell, const char *of, const times_t *times) 
         difference_s[round] = program_s[round] - mpi_s[round];
     }
     double middle_s = median(difference_s, times->rounds), own_s = median(mpi_s, times->rounds);
-    int outer = interval_at(times->rounds);
-    double low_s = difference_s[outer], high_s = difference_s[times->rounds - 1 - outer];
+    int outer = median_interval_rank(times->rounds);
+    double low_s = difference_s[outer - 1], high_s = difference_s[times->rounds - outer];
     printf("%s,%zu,%s,%d,%d,%.4e,%.4e,%.3e,%.3e,%.3e,%s\n", names[cell->kind], cell->bytes, of, times->rounds,
            times->calls, own_s, median(program_s, times->rounds), middle_s, low_s, high_s,
            verdict(low_s, high_s, own_s));
