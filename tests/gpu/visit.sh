@@ -776,7 +776,7 @@ part_dropin_mps() {
     local with_mps=() processes
     [ "$DEVICE" != cuda ] || with_mps=(under_mps)
     for processes in 4 8; do
-        as_far_as 50 "${with_mps[@]}" dropin_paired $processes 1048576 36 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml
+        as_far_as 60 "${with_mps[@]}" dropin_paired $processes 1048576 36 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml
     done
 }
 
