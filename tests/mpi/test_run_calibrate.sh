@@ -64,6 +64,8 @@ check "the next run is under the library" runs
 check "as it says" ran under
 check "and measures nothing" [ ! -e "$RAN-measured" ]
 check "the file stays as it is" cmp -s "$mine" "$work/before"
+check "the launcher does not see the second --" quietly "$portolan" run --machine "$mine" --calibrate 1 -- echo launcher -- program
+check "but what is on both sides of it" [ "$(cat "$work/stdout")" = "launcher program" ]
 
 # What another job has written meanwhile stays, too.
 rm -f "$mine"
@@ -90,7 +92,9 @@ interrupt() { # INT|TERM WHEN SCRIPT: the one to all processes, as a terminal do
 check "an interrupted measurement ends by the signal" exits 130 interrupt INT "budget 99" true
 check "and leaves no machine file" [ ! -e "$mine" ]
 check "as it says" has "mine.yaml is not written: portolan-calibrate was interrupted"
-check "SIGTERM ends the program" exits 143 interrupt TERM started 'echo started; sleep 60'
+started_s=$(date +%s)
+check "SIGTERM ends the program" exits 143 interrupt TERM started 'echo started; sleep 100'
+check "at once" [ $(($(date +%s) - started_s)) -lt 60 ]
 check "and nothing is measured behind it" has "nothing is calibrated"
 check "none of its processes is left" [ -z "$(pgrep -f "$mine --calibrate 99")" ]
 
