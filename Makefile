@@ -42,12 +42,13 @@ LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
-includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
+includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
+	$(if $(filter model/tool/%,$(1)),$(LIB_INCLUDES) -Ituner, \
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
 	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))))))
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -138,8 +139,8 @@ PROTOC_C ?= $(if $(DEPS),LD_LIBRARY_PATH=$(DEPS_LIBDIR) $(DEPS)/usr/bin/protoc-c
 # What the tool needs in addition to the library.
 TOOL_LDLIBS := $(FIT_LDLIBS) $(TRACES_LDLIBS) -ldl
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
-# The tool's commands without its main, for the tests.
-TOOL_PARTS := $(filter-out %/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
+# The tool's commands without its main, for the tests. It reads the tuner plugin's rules as the plugin does.
+TOOL_PARTS := $(filter-out %/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC) tuner/rules.c))
 # The MPI programs are built if MPI and hwloc are installed.
 HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
@@ -248,7 +249,7 @@ $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 $(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,)
 
-$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan: $(call object,$(TOOL_SRC) tuner/rules.c) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
@@ -294,8 +295,8 @@ $(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HE
 		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c) $(LINK_STAMP)
-	$(call link,$(MPICC),-lpthread -ldl)
+$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c calibrate/statistics.c) $(LINK_STAMP)
+	$(call link,$(MPICC),-lpthread -ldl -lm)
 
 # The drop-in without the functions that it takes.
 $(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \

@@ -14,8 +14,7 @@ static int compare(const void *a, const void *b) {
 /* Above it the binomial's smallest terms underflow, and its normal limit is exact enough. */
 enum { EXACT_COUNT_MAX = 500 };
 
-/* The largest k, from 1, for which the interval still covers 95 percent; 0 if there is none. */
-static int interval_rank(int count) {
+int median_interval_rank(int count) {
     if (count > EXACT_COUNT_MAX)
         return (int)((count - 1.96 * sqrt(count)) / 2.0);
     double probability = pow(0.5, count);
@@ -30,7 +29,7 @@ static int interval_rank(int count) {
 }
 
 bool median_is_settled(double *value, int count, double fraction) {
-    int k = interval_rank(count);
+    int k = median_interval_rank(count);
     if (k == 0)
         return false;
     qsort(value, (size_t)count, sizeof *value, compare);

@@ -4,8 +4,11 @@
 
 #include <stdbool.h>
 
-/* Whether the 95 percent confidence interval of the median lies within `fraction` of the median. The interval
- * is the distribution-free one between two order statistics; fewer than 6 values have none. Sorts. */
+/* The 95 percent confidence interval of the median is from the k-th smallest to the k-th largest of `count`
+ * values, whatever their distribution. Returns k, from 1 on; 0: fewer than 6 values have none. */
+int median_interval_rank(int count);
+
+/* Whether that interval lies within `fraction` of the median. Sorts. */
 bool median_is_settled(double *value, int count, double fraction);
 
 #endif

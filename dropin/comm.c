@@ -59,7 +59,9 @@ static void clear(drop_comm_t *comm) {
     drop_board_destroy(comm->board);
     drop_host_detach(comm);
     free(comm->gpus.place);
+    free(comm->gpus.rank_at);
     free(comm->host.place);
+    free(comm->host.rank_at);
     free(comm->node);
     *comm = (drop_comm_t){.why = comm->why};
 }
@@ -384,9 +386,10 @@ static bool begin_draft(const drop_comm_t *comm, drop_layout_t *layout, draft_t 
     draft->gpu = calloc(size, sizeof *draft->gpu);
     draft->where = calloc(size, sizeof *draft->where);
     layout->place = calloc(size, sizeof *layout->place);
+    layout->rank_at = calloc(size, sizeof *layout->rank_at);
     layout->found = true;
     layout->why = "out of memory"; /* until it is there */
-    return draft->gpu && draft->where && layout->place;
+    return draft->gpu && draft->where && layout->place && layout->rank_at;
 }
 
 static void finish_draft(const drop_comm_t *comm, const draft_t *draft, drop_layout_t *layout) {
@@ -399,8 +402,18 @@ static void finish_draft(const drop_comm_t *comm, const draft_t *draft, drop_lay
     layout->in_order = true;
     for (int i = 0; i < comm->size; i++) {
         layout->place[where[i].rank] = i;
+        layout->rank_at[i] = where[i].rank;
         layout->in_order &= where[i].rank == i;
     }
+}
+
+int drop_layout_run(const drop_layout_t *layout, int size, int place, int *apart) {
+    const int *rank = layout->rank_at + place;
+    int left = size - place, count = 1;
+    *apart = left > 1 ? rank[1] - rank[0] : 1;
+    while (*apart > 0 && count < left && rank[count] - rank[count - 1] == *apart)
+        count++;
+    return count;
 }
 
 static void end_draft(draft_t *draft) {

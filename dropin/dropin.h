@@ -162,7 +162,8 @@ typedef struct {
     int64_t gpus_per_node;
     int64_t procs_per_gpu;
     int *place;    /* by rank: its number in the layout */
-    bool in_order; /* that is the rank itself */
+    int *rank_at;  /* by place */
+    bool in_order; /* both are the same */
 } drop_layout_t;
 
 /* --- route.c: what is done with a cell ------------------------------------------------------------------ */
@@ -194,7 +195,8 @@ struct drop_route {
     void *own[2]; /* input and output of the executor, or host memory to stage in; a broadcast's root and
                      an allreduce in place have one for both */
     int64_t own_bytes[2];
-    bool direct[2]; /* the executor can use the program's buffer itself: no other process accesses it */
+    bool direct[2];   /* the executor can use the program's buffer itself: no other process accesses it */
+    bool permuted[2]; /* the executor's blocks are in the order of places, the program's in that of ranks */
     const pto_device_t *device;
     void *stream;
     void *context; /* in which all of this was made, and ends; NULL: none */
@@ -272,6 +274,9 @@ static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, cons
 /* Collective: make `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have them.
  */
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
+/* Blocks by rank and by place: those that are equally far apart in both, from a place on, are one copy.
+ * Returns their number; `*apart`: in ranks. */
+int drop_layout_run(const drop_layout_t *layout, int size, int place, int *apart);
 /* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
  */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);

@@ -9,13 +9,14 @@
 #include "spaces.h"
 
 /* Of cuda.h, which need not be installed. */
-enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9, BUS_ID_MAX = 32 };
+enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9, BUS_ID_MAX = 32, CAPTURE_MODE_RELAXED = 2 };
 
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
 static int (*push)(void *context);
 static int (*pop)(void **context);
 static int (*get_current)(void **context);
 static int (*get_bus_id)(char *text, int length, int device);
+static int (*exchange_capture_mode)(int *mode);
 
 static bool found;
 
@@ -24,7 +25,9 @@ static void look_for_driver(void) {
             preload_find_in_driver("cuCtxPushCurrent_v2", &push, sizeof push) &&
             preload_find_in_driver("cuCtxPopCurrent_v2", &pop, sizeof pop) &&
             preload_find_in_driver("cuCtxGetCurrent", &get_current, sizeof get_current) &&
-            preload_find_in_driver("cuDeviceGetPCIBusId", &get_bus_id, sizeof get_bus_id);
+            preload_find_in_driver("cuDeviceGetPCIBusId", &get_bus_id, sizeof get_bus_id) &&
+            preload_find_in_driver("cuThreadExchangeStreamCaptureMode", &exchange_capture_mode,
+                                   sizeof exchange_capture_mode);
 }
 
 static bool find_driver(void) {
@@ -41,6 +44,21 @@ static uint64_t emulated_gpu(void) {
     if (count < 0)
         count = text ? strtoll(text, NULL, 10) : 0;
     return (uint64_t)(count > 0 ? drop.rank % count : drop.rank) + 1;
+}
+
+static _Thread_local int entered; /* that have not been left */
+static _Thread_local int program_mode;
+
+/* While the program captures one of its streams, CUDA refuses what might wait for it, such as an allocation,
+ * and ends the capture. What is done here never waits for that stream. */
+static bool enter(void *context) {
+    if (push(context) != 0)
+        return false;
+    if (entered++ > 0)
+        return true;
+    program_mode = CAPTURE_MODE_RELAXED;
+    exchange_capture_mode(&program_mode);
+    return true;
 }
 
 /* Memory of pools and virtual memory has no context, and is left to MPI: its GPU may not be the current one.
@@ -66,13 +84,16 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
         last_gpu = pto_hash_bytes(PTO_HASH_START, bus, strlen(bus));
     last_device = device;
     *gpu = last_gpu;
-    return push(context) == 0;
+    return enter(context);
 }
 
 void drop_gpu_leave(void) {
     void *context;
-    if (!is_host())
-        pop(&context);
+    if (is_host())
+        return;
+    if (--entered == 0)
+        exchange_capture_mode(&program_mode);
+    pop(&context);
 }
 
 void *drop_gpu_context(void) {
@@ -80,4 +101,4 @@ void *drop_gpu_context(void) {
     return !is_host() && find_driver() && get_current(&context) == 0 ? context : NULL;
 }
 
-bool drop_gpu_enter_again(void *context) { return context && push(context) == 0; }
+bool drop_gpu_enter_again(void *context) { return context && enter(context); }

@@ -101,6 +101,10 @@ static const char *way_of(const drop_taken_t *taken) {
     return taken->turn == DROP_TURN_MPI ? "mpi" : taken->route->name;
 }
 
+static double predicted_s(const drop_taken_t *taken) {
+    return taken->turn == DROP_TURN_MPI ? taken->route->library_s : taken->route->predicted_s;
+}
+
 static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *like, double ended_s) {
     fprintf(file, "%d,%.9f,%.9f,%s,", drop.rank, taken->began_s - drop.began_s, ended_s - drop.began_s,
             taken->given.routine);
@@ -126,7 +130,7 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
                   .way = route ? way_of(taken) : taken->why,
                   .procs = procs,
                   .bytes = bytes,
-                  .predicted_s = route ? route->predicted_s : 0,
+                  .predicted_s = route ? predicted_s(taken) : 0,
                   .library_s = route ? route->library_s : 0,
                   .taken = route != NULL};
     pthread_mutex_lock(&lock);
@@ -153,6 +157,31 @@ static int by_time(const void *one, const void *other) {
     return (a->seconds < b->seconds) - (a->seconds > b->seconds);
 }
 
+/* What the routes gain, if the predictions are right. */
+static void print_gain(void) {
+    double gained_s = 0, by_library_s = 0;
+    int64_t calls = 0;
+    for (int i = 0; i < row_count; i++) {
+        const row_t *r = &row[i];
+        bool gains = r->taken && strcmp(r->way, "mpi") != 0 && r->predicted_s > 0 && r->library_s > 0;
+        gained_s += gains ? (double)r->calls * (r->library_s - r->predicted_s) : 0;
+        by_library_s += gains ? (double)r->calls * r->library_s : 0;
+        calls += gains ? r->calls : 0;
+    }
+    if (calls > 0)
+        fprintf(stderr, "# %lld calls by other routes than MPI's, predicted to save %.2f us of %.2f\n",
+                (long long)calls, 1e6 * gained_s, 1e6 * by_library_s);
+    else
+        fputs("# no call by another route than MPI's\n", stderr);
+}
+
+/* Other libraries in front of MPI, in their order. */
+static void print_preloads(void) {
+    const char *libraries = getenv("LD_PRELOAD");
+    if (libraries && *libraries)
+        fprintf(stderr, "# LD_PRELOAD=%s\n", libraries);
+}
+
 static void explain(void) {
     fprintf(stderr, "# portolan: collectives of process 0, times in us\n");
     fprintf(stderr, "%-24s %5s %10s %7s %10s %10s %10s  %s\n", "Routine", "Procs", "Bytes", "Calls", "Mean",
@@ -169,6 +198,8 @@ static void explain(void) {
     }
     if (calls_lost > 0)
         fprintf(stderr, "# and %lld calls of other kinds\n", (long long)calls_lost);
+    print_gain();
+    print_preloads();
 }
 
 void drop_report_end(void) {

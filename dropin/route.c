@@ -156,12 +156,18 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
                                 pto_error_t *err) {
     int direct[2], all[2];
     for (int side = 0; side < 2; side++)
-        direct[side] = drop_call_packed(call, side, comm->size) &&
+        direct[side] = !route->permuted[side] && drop_call_packed(call, side, comm->size) &&
                        pto_exec_user_is_private(route->exec, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
     pto_status_t status = PTO_MPI(MPI_Allreduce(direct, all, 2, MPI_INT, MPI_MIN, comm->comm), err);
     for (int side = 0; side < 2; side++)
         route->direct[side] = status == PTO_OK && all[side];
     return status;
+}
+
+/* Whether a side has a block for each process, in another order than that of a plan. */
+static bool is_permuted(const drop_comm_t *comm, const drop_cell_t *cell, int side) {
+    int64_t blocks = (side == 0 ? pto_collective_blocks_in : pto_collective_blocks_out)(cell->collective, 2);
+    return blocks > 1 && !drop_layout_for(comm, cell)->in_order;
 }
 
 /* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
@@ -172,6 +178,8 @@ static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_
     pto_price_t price;
     pto_status_t status = table ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     route->way = way_of(strategy, route->cell.collective);
+    for (int side = 0; side < 2; side++)
+        route->permuted[side] = is_permuted(comm, &route->cell, side) && route->way == DROP_BY_PLAN;
     if (status == PTO_OK)
         status =
             pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
@@ -198,21 +206,34 @@ static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_
     return status;
 }
 
+/* The copies of all blocks of a side. */
+static int count_copies(const drop_layout_t *layout, int size) {
+    int copies = 0, apart;
+    for (int place = 0; place < size; copies++)
+        place += drop_layout_run(layout, size, place, &apart);
+    return copies;
+}
+
+static double cost_of(const char *key) {
+    double cost = 0;
+    return pto_machine_get(drop.machine, key, &cost, NULL) == PTO_OK ? cost : 0;
+}
+
 /* Of the buffers that the executor cannot use directly, on the process that holds most. */
-static double copies_s(const drop_route_t *route) {
+static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
     static const char *const of_gpu[] = {"copies.d2d.on_socket.alpha_s",
                                          "copies.d2d.on_socket.beta_s_per_byte"};
     static const char *const of_host[] = {"copies.h2h.on_socket.alpha_s",
                                           "copies.h2h.on_socket.beta_s_per_byte"};
     const char *const *key = route->cell.in_host ? of_host : of_gpu;
-    double cost[2] = {0, 0}, seconds = 0;
-    for (int i = 0; i < 2; i++)
-        if (pto_machine_get(drop.machine, key[i], &cost[i], NULL) != PTO_OK)
-            cost[i] = 0;
+    double seconds = 0;
     for (int side = 0; side < 2 && route->exec; side++) {
         int64_t most = most_bytes(route->plan, side);
         if (!route->direct[side] && most > 0)
-            seconds += cost[0] + cost[1] * (double)most;
+            seconds += cost_of(key[0]) + cost_of(key[1]) * (double)most;
+        if (route->permuted[side])
+            seconds += (count_copies(drop_layout_for(comm, &route->cell), comm->size) - 1) *
+                       cost_of("copies.queued.d2d");
     }
     return seconds;
 }
@@ -265,8 +286,8 @@ static void leave_to_mpi(drop_route_t *route) {
     route->held_bytes = 0;
 }
 
-static void add_copies(const drop_route_t *route, pto_price_t *price) {
-    double seconds = copies_s(route);
+static void add_copies(const drop_comm_t *comm, const drop_route_t *route, pto_price_t *price) {
+    double seconds = copies_s(comm, route);
     price->seconds += seconds;
     price->low_s += seconds;
     price->high_s += seconds;
@@ -291,7 +312,7 @@ static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route
         pto_status_t status = make(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
             if (!has_copies[best])
-                add_copies(route, &prediction->price);
+                add_copies(comm, route, &prediction->price);
             has_copies[best] = true;
             route->name = predictions->strategy[best]->name;
             route->predicted_s = prediction->price.seconds;
@@ -311,10 +332,10 @@ static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route
     leave_to_mpi(route);
 }
 
-/* Blocks are numbered by rank, but in a plan by place. */
+/* Blocks are numbered by rank, but in a plan by place. Equal ones of GPUs are copied into the other order. */
 static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
     bool by_rank = !pto_collective_is_vector(cell->collective);
-    return drop_layout_for(comm, cell)->in_order || !by_rank;
+    return drop_layout_for(comm, cell)->in_order || !by_rank || (!cell->in_host && cell->counts == 0);
 }
 
 drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {

@@ -100,7 +100,8 @@ static pto_status_t read_machine(pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "%s", "");
     if (!name || !*name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
-                             "PORTOLAN_MACHINE names no machine file, so all collectives are left to MPI");
+                             "PORTOLAN_MACHINE names no machine file, so all collectives are left to MPI "
+                             "(portolan run --calibrate makes one)");
     pto_machine_find_by(pto_find_machine); /* for those that it inherits */
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
     if (status == PTO_OK)

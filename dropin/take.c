@@ -158,6 +158,29 @@ static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows
     return status;
 }
 
+/* The same of equal blocks, one for each process, which are in the order of ranks in the program's buffer and
+ * of places in the executor's. */
+static pto_status_t copy_blocks(const drop_route_t *route, const drop_comm_t *comm, int64_t all_bytes,
+                                char *to, const char *from, bool inwards, pto_error_t *err) {
+    const drop_layout_t *layout = drop_layout_for(comm, &route->cell);
+    size_t bytes = (size_t)(all_bytes / comm->size);
+    pto_status_t status = PTO_OK;
+    int apart, count;
+    for (int place = 0; place < comm->size && status == PTO_OK; place += count) {
+        count = drop_layout_run(layout, comm->size, place, &apart);
+        size_t own_at = (size_t)place * bytes, user_at = (size_t)layout->rank_at[place] * bytes;
+        size_t pitch = count > 1 ? (size_t)apart * bytes : bytes;
+        pto_move_t move = {to + (inwards ? own_at : user_at),
+                           from + (inwards ? user_at : own_at),
+                           bytes,
+                           (size_t)count,
+                           inwards ? bytes : pitch,
+                           inwards ? pitch : bytes};
+        status = route->device->copy(&move, route->stream, err);
+    }
+    return status;
+}
+
 static pto_status_t copy_in(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                             pto_error_t *err) {
     const char *from = input_of(call, comm, route);
@@ -166,6 +189,8 @@ static pto_status_t copy_in(const drop_call_t *call, const drop_comm_t *comm, co
         return copy_rows(route, in_place ? &call->out_rows : &call->in_rows,
                          in_place ? call->out_type : call->in_type, comm->size, route->own[0], from, true,
                          err);
+    if (route->own[0] && route->permuted[0])
+        return copy_blocks(route, comm, route->own_bytes[0], route->own[0], from, true, err);
     return route->own[0] ? copy(route, route->own[0], from, route->own_bytes[0], err) : PTO_OK;
 }
 
@@ -174,6 +199,8 @@ static pto_status_t copy_out(const drop_call_t *call, const drop_comm_t *comm, c
     if (drop_has_rows(&call->out_rows))
         return copy_rows(route, &call->out_rows, call->out_type, comm->size, call->out, route->own[1], false,
                          err);
+    if (route->own[1] && route->permuted[1])
+        return copy_blocks(route, comm, route->own_bytes[1], call->out, route->own[1], false, err);
     return route->own[1] ? copy(route, call->out, route->own[1], route->own_bytes[1], err) : PTO_OK;
 }
 

@@ -11,6 +11,8 @@
 #include "machine_folders.h"
 #include "option_apply.h"
 #include "portolan/strategy.h"
+#include "portolan/units.h"
+#include "run_calibrate.h"
 
 static const char usage[] =
     "usage: portolan run --machine FILE|NAME [OPTIONS] -- mpirun ... PROGRAM ...\n"
@@ -20,17 +22,31 @@ static const char usage[] =
     "cheapest on the machine, or stays with MPI. The program is unchanged. docs/acting.md says what is\n"
     "taken, and how to see it.\n"
     "\n"
-    "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n";
+    "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n"
+    "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 -- ./program\n"
+    "\n"
+    "With --calibrate, a second -- is between launcher and program.\n";
 
 typedef struct {
     const char *machine;
     const char *library;
     const char *strategy;
     const char *report;
+    const char *calibrate;
     bool summary;
 } run_t;
 
 #define STORE(form, member) PTO_STORE(form, run_t, member)
+
+/* As text, for portolan-calibrate. */
+static pto_status_t apply_calibrate(void *target, const char *text, pto_error_t *err) {
+    double seconds;
+    ((run_t *)target)->calibrate = text;
+    pto_status_t status = pto_double_parse(text, &seconds, err);
+    return status == PTO_OK && !(seconds > 0)
+               ? pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a positive number of seconds", text)
+               : status;
+}
 
 static const pto_option_t options[] = {
     {"machine", "FILE|NAME", "machine file, or the name of one in the machines folders",
@@ -40,6 +56,10 @@ static const pto_option_t options[] = {
     {"summary", NULL, "at the end, print what was done with the calls", STORE(FLAG, summary)},
     {"report", "FILE", "write a line for each call of process 0; of every process if FILE contains %r",
      STORE(TEXT, report)},
+    {"calibrate", "SECONDS",
+     "where the machine file does not exist, run the program without the library, then portolan-calibrate by "
+     "the same launcher, for at most so long a benchmark, and write the file for the next runs",
+     .apply = apply_calibrate},
     {"library", "FILE", "the drop-in of another MPI library than the one that was installed",
      STORE(TEXT, library)},
     {.name = NULL}};
@@ -125,6 +145,7 @@ static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *
     return *path ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "%s: %s", name, strerror(errno));
 }
 
+/* Only returns where it fails. */
 static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     char library[PTO_FOLDER_MAX];
     char *machine = NULL;
@@ -149,6 +170,55 @@ static pto_status_t check_strategy(const char *name, pto_error_t *err) {
     return pto_error_set(err, cause.status, "--strategy: %s", cause.message);
 }
 
+/* The launcher does not know the word between itself and the program. */
+static void remove_separator(char **command) {
+    int at = pto_run_separator(command);
+    do
+        command[at] = command[at + 1];
+    while (command[at++]);
+}
+
+/* Whether the machine's file is to be made; with --calibrate. */
+static bool lacks_machine(const char *name) {
+    char *path = NULL;
+    bool found = pto_find_machine(name, NULL, &path, NULL) == PTO_OK;
+    free(path);
+    return !found && access(name, F_OK) != 0;
+}
+
+/* Returns -1, or the exit code after saying what is wrong. */
+static int check_calibration(const run_t *run, char **command) {
+    size_t length = strlen(run->machine);
+    if (!run->calibrate)
+        return -1;
+    if (pto_run_separator(command) < 0)
+        return pto_usage_error(&syntax,
+                               "--calibrate needs to know the launcher: ... -- mpirun -n 8 -- PROGRAM ...");
+    if (lacks_machine(run->machine) && (length <= 5 || strcmp(run->machine + length - 5, ".yaml") != 0))
+        return pto_usage_error(
+            &syntax, "--calibrate writes a file, such as --machine mine.yaml: '%s' is none", run->machine);
+    return -1;
+}
+
+/* `command` ends with NULL. */
+static int run_command(const run_t *run, char **command) {
+    pto_error_t err = {0};
+    pto_status_t status;
+    int code = check_calibration(run, command);
+    if (code >= 0)
+        return code;
+    if (run->calibrate && lacks_machine(run->machine)) {
+        const pto_calibration_t calibration = {run->machine, run->calibrate, run->library, command,
+                                               pto_run_separator(command)};
+        status = pto_run_and_calibrate(&calibration, &code, &err);
+    } else {
+        if (run->calibrate)
+            remove_separator(command);
+        status = start(run, command, &err);
+    }
+    return status == PTO_OK ? code : pto_report_error(&err);
+}
+
 static int run_program(const pto_arguments_t *arguments) {
     run_t run = {.machine = getenv("PORTOLAN_MACHINE")};
     pto_error_t err = {0};
@@ -159,12 +229,12 @@ static int run_program(const pto_arguments_t *arguments) {
     if (arguments->operand_count == 0)
         return pto_usage_error(&syntax, "no command: portolan run --machine NAME -- mpirun ... PROGRAM");
     char **command = calloc((size_t)arguments->operand_count + 1, sizeof *command);
-    if (command)
-        memcpy(command, arguments->operand, (size_t)arguments->operand_count * sizeof *command);
-    pto_status_t status =
-        command ? start(&run, command, &err) : pto_error_set(&err, PTO_ERR_MEMORY, "out of memory");
+    if (!command)
+        return pto_report_error(&(pto_error_t){.status = PTO_ERR_MEMORY, .message = "out of memory"});
+    memcpy(command, arguments->operand, (size_t)arguments->operand_count * sizeof *command);
+    int code = run_command(&run, command);
     free(command);
-    return status == PTO_OK ? PTO_EXIT_OK : pto_report_error(&err);
+    return code;
 }
 
 const pto_command_t pto_command_start = {

@@ -87,6 +87,10 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto
 /* Open MPI's, with the numbers and names of its component `tuned`. */
 extern const pto_export_collective_t pto_openmpi_collectives[];
 pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_t *err);
+pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
+
+/* The tuner plugin's rules for NCCL. */
+pto_status_t pto_nccl_rules_read(const char *path, pto_export_t *export, pto_error_t *err);
 
 /* Whether all tables can be priced within the limit: each size by the library's algorithms, and once more by
  * all strategies. Errors: those of pto_check_work. */

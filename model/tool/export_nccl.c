@@ -123,4 +123,5 @@ const pto_export_target_t pto_export_nccl = {.name = "nccl",
                                              .own = slower,
                                              .price = price,
                                              .write = write_rules,
-                                             .write_notes = write_notes};
+                                             .write_notes = write_notes,
+                                             .read = pto_nccl_rules_read};

@@ -249,4 +249,5 @@ const pto_export_target_t pto_export_openmpi_4 = {.name = "openmpi-4.1",
 const pto_export_target_t pto_export_openmpi_6 = {.name = "openmpi-6",
                                                   .collective = pto_openmpi_collectives + 1,
                                                   .write = write_json,
-                                                  .write_notes = write_json_notes};
+                                                  .write_notes = write_json_notes,
+                                                  .read = pto_openmpi_json_read};

@@ -30,6 +30,6 @@ for wrong in "--nodes 2" "--for openmpi-4.1 --nodes 2" "--for openmpi-4.1 --mach
     "--for openmpi --machine lassen-spectrum-refit --nodes 2" \
     "--for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --collective halo" \
     "--for openmpi-4.1 --machine lassen-spectrum-refit --nodes 1 --gpus-per-node 1" \
-    "--for openmpi-6 --machine lassen-spectrum-refit --nodes 2 --check $dir/rules"; do
+    "--for cray --machine lassen-spectrum-refit --nodes 2 --check $dir/rules"; do
     portolan export $wrong 2>&1 || echo "exit $?"
 done

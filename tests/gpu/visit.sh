@@ -44,11 +44,10 @@
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
-#            dropin        programs under libportolan-mpi.so: random calls with known results, and the times of
-#                          collectives without and with it, 8 B to 64 MiB, one process a GPU; random calls of several
-#                          threads (three minutes)
-#            dropin-mps    the times of collectives of 4 processes on each of two GPUs under MPS: by MPI, by the predicted
-#                          routes, and by those that trials leave, 8 B to 1 MiB (two minutes)
+#            dropin        programs under libportolan-mpi.so: random calls with known results; in one job, collectives
+#                          with it and by MPI itself in turns, 8 B to 64 MiB, one process a GPU; random calls of
+#                          several threads (two and a half minutes)
+#            dropin-mps    the same turns for 4 and for 8 processes on each GPU under MPS, 8 B to 1 MiB (100 s)
 #            types         every datatype by every operation, executed on the GPUs; allreduces of float, half,
 #                          bfloat16 and int8 by kernels and by NCCL, 4 KiB to 64 MiB (a minute)
 #            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
@@ -58,6 +57,7 @@
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
+# DROPIN_ORDER, the number of GPUs in whose order dropin and dropin-mps have ranks (default: across them in turn);
 # NODES_LIMIT (default 150); HOSTS_LIMIT (default 190);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
@@ -69,7 +69,7 @@
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -414,25 +414,32 @@ profile_costs() {
 
 under_dropin=(LD_PRELOAD="$BUILD/libportolan-mpi.so" PORTOLAN_DEVICE="$DEVICE" PORTOLAN_EXPLAIN=1
     PORTOLAN_MACHINE=scenarios/machines/h200-x2.yaml)
-dropin_run() { # [VARIABLE=VALUE]... PROGRAM ARGUMENT...
-    local cuda=cuda
+gpus() { echo "${GPUS:-$(nvidia-smi -L | wc -l)}"; }
+
+dropin_run() { # PROCESSES-OF-A-GPU [VARIABLE=VALUE]... PROGRAM ARGUMENT...
+    local cuda=cuda processes=$(($1 * $(gpus)))
     [ "$DEVICE" = cuda ] || cuda=
-    host_run "${DROPIN_PROCESSES:-${GPUS:-$(nvidia-smi -L | wc -l)}}" timeout 55 env "$@" $cuda >>"$OUT/dropin.txt" 2>&1
+    host_run $processes timeout 55 env "${@:2}" $cuda 2>>"$OUT/dropin.txt"
 }
 dropin_threads() { # [VARIABLE=VALUE]...
     echo "# threads ${*:-without}" >>"$OUT/dropin.txt"
-    dropin_run "$@" "$BUILD/tests/test_dropin" threads 300 1
+    dropin_run 1 "$@" "$BUILD/tests/test_dropin" threads 300 1
 }
-dropin_random() { dropin_run "${under_dropin[@]}" "$BUILD/tests/test_dropin" random 300 "$1"; } # SEED
-dropin_times() { # [VARIABLE=VALUE]...
-    echo "# ${*:-without}" >>"$OUT/dropin.txt"
-    dropin_run "$@" "$BUILD/tests/test_dropin" times "${DROPIN_BYTES:-67108864}"
+dropin_random() { dropin_run 1 "${under_dropin[@]}" "$BUILD/tests/test_dropin" random 300 "$1"; } # SEED
+dropin_capture() { dropin_run 1 "${under_dropin[@]}" "$BUILD/tests/test_dropin" capture 4; }
+# A row is of a collective, a size, and the processes' mean or the slowest one; a step that is cut short leaves those
+# that it has.
+dropin_paired() { # PROCESSES-OF-A-GPU BYTES SECONDS [VARIABLE=VALUE]...
+    local file=$OUT/dropin-paired-$1.csv status=0
+    echo "# $(gpus) GPUs of $1 processes each, ${*:4}; $(cat "$BUILD/version")" >"$file"
+    dropin_run "$1" "${under_dropin[@]}" PORTOLAN_EXPLAIN=0 "${@:4}" "$BUILD/tests/test_dropin" paired "$2" "$3" "${DROPIN_ORDER:-1}" >>"$file" || status=$?
+    awk -F, '/^#/ || /^collective/ { next } { count[$NF]++; rows++ } $NF == "slower" { print "slower: " $0 }
+        END { printf "%d rows", rows; for (verdict in count) printf ", %d %s", count[verdict], verdict; print "" }' "$file"
+    return $status
 }
 
 # Two choices that NCCL would not make at these sizes, then a file that is not right. The log of rank 0 names the
 # algorithm and the protocol of every call. Without a GPU, what NCCL would ask is asked by the unit test.
-gpus() { echo "${GPUS:-$(nvidia-smi -L | wc -l)}"; }
-
 types_right() {
     host_run "$(gpus)" "$BUILD/tests/test_exec" types 3 "$RANDOM" "$DEVICE" &&
         host_run "$(gpus)" "$BUILD/tests/test_exec" specials 40 "$RANDOM" "$DEVICE"
@@ -758,23 +765,19 @@ part_profile() {
 part_dropin() {
     local seed
     for seed in 1 2 3; do step 60 dropin_random $seed; done
-    step 60 dropin_times
-    step 60 dropin_times "${under_dropin[@]}" PORTOLAN_EXPLAIN=0
+    [ "$DEVICE" != cuda ] || step 30 dropin_capture
+    as_far_as 60 dropin_paired 1 67108864 40
     step 60 dropin_threads
     step 60 dropin_threads "${under_dropin[@]}" PORTOLAN_STRATEGY=three_step
     step 60 dropin_threads "${under_dropin[@]}"
 }
 
-# Four processes on each of two GPUs: MPI alone, what is predicted, and what the trials leave of that.
 part_dropin_mps() {
-    local with_mps=()
+    local with_mps=() processes
     [ "$DEVICE" != cuda ] || with_mps=(under_mps)
-    local under=("${under_dropin[@]}" PORTOLAN_EXPLAIN=0 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml)
-    local -x DROPIN_PROCESSES=8 DROPIN_BYTES=1048576
-    [ "$DEVICE" = cuda ] || under+=(PORTOLAN_EMULATED_GPUS=2)
-    step 60 "${with_mps[@]}" dropin_times
-    step 60 "${with_mps[@]}" dropin_times "${under[@]}" PORTOLAN_TRIALS=0
-    step 60 "${with_mps[@]}" dropin_times "${under[@]}"
+    for processes in 4 8; do
+        as_far_as 60 "${with_mps[@]}" dropin_paired $processes 1048576 36 PORTOLAN_MACHINE=scenarios/machines/h200-x2-mps.yaml
+    done
 }
 
 part_types() {
@@ -811,7 +814,7 @@ for part in "${@:3}"; do
     tree) as_far_as 195 placed ;;
     esac
 done
-grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"
+grep '^[0-9]* passed, [0-9]* failed$\|^[0-9]* rows, \|^FAIL\|^skip\|rows keep the promise' "$log"
 echo "=== $failed steps failed"
 ls -l "$OUT"
 [ "$failed" -eq 0 ]

@@ -37,6 +37,13 @@ static void nine_values_bear_one_outlier_on_each_side(void) {
     check(!median_is_settled(two, 9, 0.02), "two outliers on one side of nine are not");
 }
 
+/* 1 - 2 * 21,700 / 2^20 = 95.9 percent for 20 values, and as computed with whole numbers for 200. */
+static void ranks_are_the_binomials(void) {
+    check(median_interval_rank(5) == 0 && median_interval_rank(6) == 1 && median_interval_rank(9) == 2 &&
+              median_interval_rank(20) == 6 && median_interval_rank(200) == 86,
+          "the ranks of the interval");
+}
+
 /* Of many values from one distribution, the interval shrinks until it settles. */
 static void many_noisy_values_settle(void) {
     enum { MANY = 4000 };
@@ -66,6 +73,7 @@ int main(void) {
     five_values_have_no_95_percent_interval();
     six_values_need_all_within_two_percent();
     nine_values_bear_one_outlier_on_each_side();
+    ranks_are_the_binomials();
     many_noisy_values_settle();
     counts_rise_and_end_with_the_most();
     return failures == 0 ? 0 : 1;

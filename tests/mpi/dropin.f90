@@ -1,4 +1,4 @@
-! Collectives by mpif.h and by mpi_f08: which of them a library under the program takes, its report tells.
+! Collectives by mpif.h, by the module mpi and by mpi_f08: which of them a library under the program takes, its report tells.
 ! For test_dropin.sh.
 subroutine by_header(rank, size, wrong)
     implicit none
@@ -75,6 +75,17 @@ subroutine by_module(rank, size, wrong)
     if (any(each(50*size - 49:) /= size - 1)) wrong = wrong + 1
 end subroutine
 
+subroutine by_old_module(rank, size, wrong)
+    use mpi
+    implicit none
+    integer, intent(in) :: rank, size
+    integer, intent(inout) :: wrong
+    integer :: mine(70), all(70), ierr
+    mine = rank + 1
+    call MPI_ALLREDUCE(mine, all, 70, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+    if (any(all /= size*(size + 1)/2)) wrong = wrong + 1
+end subroutine
+
 program dropin
     use mpi_f08
     implicit none
@@ -85,6 +96,7 @@ program dropin
     call MPI_Comm_size(MPI_COMM_WORLD, size)
     call by_header(rank, size, wrong)
     call by_module(rank, size, wrong)
+    call by_old_module(rank, size, wrong)
     call blocks_by_header(rank, size, wrong)
     call blocks_by_module(rank, size, wrong)
     call MPI_Finalize()

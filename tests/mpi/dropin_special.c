@@ -58,6 +58,12 @@ static void permuted_type(int *buffer) {
     else
         MPI_Bcast(buffer, 2, MPI_INT, 0, MPI_COMM_WORLD);
     expect(rank == 0 || (buffer[0] == 6 && buffer[1] == 5), "a datatype in another order");
+    int *all = buffer + 2;
+    buffer[0] = 10 * rank;
+    buffer[1] = 10 * rank + 1;
+    MPI_Allgather(buffer, 1, swapped, all, 2, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++)
+        expect(all[2 * i] == 10 * i + 1 && all[2 * i + 1] == 10 * i, "blocks of a datatype in another order");
     MPI_Type_free(&swapped);
 }
 
@@ -203,6 +209,24 @@ void run_kinds(const char *kinds, bool first_only) {
     }
     MPI_Comm_free(&comm);
     MPI_Info_free(&info);
+    memory_free(MEMORY_GPU, on_gpu);
+}
+
+void run_capture(void) {
+    enum { COUNT = 1024 };
+    int in[COUNT], out[COUNT], *on_gpu = memory_allocate(MEMORY_GPU, 2 * sizeof in);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < COUNT; i++)
+        in[i] = rank + i;
+    memory_copy(on_gpu, in, sizeof in);
+    expect(memory_capture_begin(), "no capture begins");
+    for (int i = 0; i < 4; i++)
+        MPI_Allreduce(on_gpu, on_gpu + COUNT, COUNT - i, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(memory_capture_end(), "the capture is lost");
+    memory_copy(out, on_gpu + COUNT, sizeof out);
+    for (int i = 0; i < COUNT; i++)
+        expect(out[i] == size * (size - 1) / 2 + i * size, "a sum while a stream is captured");
     memory_free(MEMORY_GPU, on_gpu);
 }
 

@@ -20,6 +20,9 @@ void run_load(const char *library);
 /* Allgathers in which process 0 passes one buffer for input and output, which MPI does not allow. */
 void run_alias(void);
 
+/* Sums of GPU memory while the program captures a stream; with CUDA's driver only. */
+void run_capture(void);
+
 /* Two processes more of `program`, which run_child, and sums between them and the others, and of each. */
 void run_spawn(char *program);
 void run_child(void);

@@ -3,12 +3,20 @@
  * thread has a current context of its own, and none at first. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201 };
+enum {
+    OK = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    INVALID_CONTEXT = 201,
+    CAPTURE_UNSUPPORTED = 900
+};
 enum { ALLOCATIONS = 64, GPUS = 2, DEPTH = 8 };
 enum { CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, ORDINAL = 9, TYPE_HOST = 1, TYPE_DEVICE = 2 };
 
@@ -22,10 +30,13 @@ static struct {
     void *context;
 } allocation[ALLOCATIONS];
 static int initialized;
+enum { NO_CAPTURE, CAPTURES, CAPTURE_LOST };
+static atomic_int capture; /* of the one stream */
 static atomic_int questions;
 static char context_of[GPUS]; /* their addresses are the contexts */
 static _Thread_local void *stack[DEPTH];
 static _Thread_local int depth;
+static _Thread_local int capture_mode; /* cudaStreamCaptureModeGlobal at first */
 
 int cuInit(unsigned flags);
 int cuDeviceGetCount(int *count);
@@ -36,6 +47,12 @@ int cuCtxGetCurrent(void **context);
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPopCurrent_v2(void **context);
 int cuDeviceGetPCIBusId(char *text, int length, int device);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamDestroy_v2(void *stream);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuGraphDestroy(void *graph);
 int cuMemAlloc_v2(address_t *memory, size_t bytes);
 int cuMemAllocManaged(address_t *memory, size_t bytes, unsigned flags);
 int cuMemAllocHost_v2(void **memory, size_t bytes);
@@ -63,6 +80,43 @@ int cuDeviceGet(int *device, int ordinal) {
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     *context = device >= 0 && device < GPUS ? &context_of[device] : NULL;
     return *context ? OK : INVALID_VALUE;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return OK;
+}
+
+int cuStreamCreate(void **stream, unsigned flags) {
+    static char one;
+    *stream = &one;
+    return flags <= 1 ? OK : INVALID_VALUE;
+}
+
+int cuStreamDestroy_v2(void *stream) { return stream ? OK : INVALID_VALUE; }
+
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+    capture = CAPTURES;
+    return stream && mode == 0 ? OK : INVALID_VALUE;
+}
+
+int cuStreamEndCapture(void *stream, void **graph) {
+    bool lost = capture == CAPTURE_LOST;
+    capture = NO_CAPTURE;
+    *graph = lost ? NULL : stream;
+    return lost ? CAPTURE_UNSUPPORTED : OK;
+}
+
+int cuGraphDestroy(void *graph) { return graph ? OK : INVALID_VALUE; }
+
+/* What might wait for the captured stream ends the capture, but in a thread whose mode is relaxed. */
+static bool ends_capture(void) {
+    if (capture != CAPTURES || capture_mode == 2)
+        return false;
+    capture = CAPTURE_LOST;
+    return true;
 }
 
 int cuDeviceGetPCIBusId(char *text, int length, int device) {
@@ -111,6 +165,8 @@ static int allocate(address_t *memory, size_t bytes, unsigned type, unsigned man
         i++;
     if (!current())
         return INVALID_CONTEXT;
+    if (ends_capture())
+        return CAPTURE_UNSUPPORTED;
     if (i == ALLOCATIONS)
         return OUT_OF_MEMORY;
     void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -151,6 +207,8 @@ int cuMemFree_v2(address_t memory) {
 int cuMemcpy(address_t to, address_t from, size_t bytes) {
     if (!current())
         return INVALID_CONTEXT;
+    if (ends_capture())
+        return CAPTURE_UNSUPPORTED;
     memcpy(pointer_to(to), pointer_to(from), bytes);
     return OK;
 }

@@ -3,15 +3,17 @@
  *
  *   PORTOLAN_WRONG=byte   the last byte of each output changes
  *   PORTOLAN_WRONG=skip   plans are not run
- *   PORTOLAN_WRONG=late   the same, from the third run of a plan on */
+ *   PORTOLAN_WRONG=late   the same, from the third run of a plan on
+ *   PORTOLAN_WRONG=slow   results are right, and plans take 5 ms more */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "job.h"
 
-enum { EXECS_MAX = 4096, LATE = 3 };
+enum { EXECS_MAX = 4096, LATE = 3, SLOWER_NS = 5000000 };
 
 typedef struct {
     const pto_exec_t *exec;
@@ -71,6 +73,8 @@ pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     if (is_wrong("skip") || (is_wrong("late") && run->runs >= LATE))
         return PTO_OK;
     pto_status_t status = __real_pto_exec_run(exec, err);
+    if (is_wrong("slow"))
+        nanosleep(&(struct timespec){.tv_nsec = SLOWER_NS}, NULL);
     if (is_wrong("byte") && run->out && run->out_bytes > 0)
         run->out[run->out_bytes - 1] ^= 0x41;
     return status;

@@ -22,9 +22,15 @@ static struct {
     int (*allocate_host)(void **memory, size_t bytes);
     int (*free)(address_t memory);
     int (*copy)(address_t to, address_t from, size_t bytes);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*capture_begin)(void *stream, int mode);
+    int (*capture_end)(void *stream, void **graph);
+    int (*graph_destroy)(void *graph);
 } cuda;
 static bool has_cuda;
-static void *chosen; /* the context of memory_use_cuda */
+static void *captured; /* the stream of memory_capture_begin */
+static void *chosen;   /* the context of memory_use_cuda */
 
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
 
@@ -46,9 +52,15 @@ bool memory_use_cuda(int ordinal) {
                find(library, "cuMemAllocManaged", &cuda.allocate_managed, sizeof cuda.allocate_managed) &&
                find(library, "cuMemAllocHost_v2", &cuda.allocate_host, sizeof cuda.allocate_host) &&
                find(library, "cuMemFree_v2", &cuda.free, sizeof cuda.free) &&
-               find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) && cuda.init(0) == 0 &&
-               cuda.count(&devices) == 0 && devices > 0 && cuda.get_device(&device, ordinal % devices) == 0 &&
-               cuda.retain(&chosen, device) == 0 && memory_bind_thread();
+               find(library, "cuMemcpy", &cuda.copy, sizeof cuda.copy) &&
+               find(library, "cuStreamCreate", &cuda.stream_create, sizeof cuda.stream_create) &&
+               find(library, "cuStreamDestroy_v2", &cuda.stream_destroy, sizeof cuda.stream_destroy) &&
+               find(library, "cuStreamBeginCapture_v2", &cuda.capture_begin, sizeof cuda.capture_begin) &&
+               find(library, "cuStreamEndCapture", &cuda.capture_end, sizeof cuda.capture_end) &&
+               find(library, "cuGraphDestroy", &cuda.graph_destroy, sizeof cuda.graph_destroy) &&
+               cuda.init(0) == 0 && cuda.count(&devices) == 0 && devices > 0 &&
+               cuda.get_device(&device, ordinal % devices) == 0 && cuda.retain(&chosen, device) == 0 &&
+               memory_bind_thread();
     return has_cuda;
 }
 
@@ -107,4 +119,20 @@ void memory_copy(void *to, const void *from, size_t bytes) {
     }
     if (!has_cuda)
         memcpy(to, from, bytes);
+}
+
+bool memory_capture_begin(void) {
+    const unsigned non_blocking = 1;
+    const int global = 0;
+    return has_cuda && cuda.stream_create(&captured, non_blocking) == 0 &&
+           cuda.capture_begin(captured, global) == 0;
+}
+
+bool memory_capture_end(void) {
+    void *graph = NULL;
+    bool ended = cuda.capture_end(captured, &graph) == 0;
+    if (graph)
+        cuda.graph_destroy(graph);
+    cuda.stream_destroy(captured);
+    return ended;
 }

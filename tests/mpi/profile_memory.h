@@ -22,6 +22,10 @@ void *memory_allocate(int space, size_t bytes);
 /* Page-locked host memory, with the driver only. */
 void *memory_allocate_pinned(size_t bytes);
 void memory_free(int space, void *memory);
+/* Begin to capture a stream of its own, during which CUDA refuses most calls of all threads, and end that;
+ * with the driver only. False: the driver refuses, at the end because something has ended the capture. */
+bool memory_capture_begin(void);
+bool memory_capture_end(void);
 /* From and to any space. Ends the process if CUDA's driver fails. */
 void memory_copy(void *to, const void *from, size_t bytes);
 

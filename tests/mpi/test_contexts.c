@@ -1,7 +1,9 @@
 /* The drop-in in a thread that has no current context of CUDA, with the driver of fake_cuda.c: whatever it
  * asks of the device must be asked in the context of the call's memory, and the thread must have none
- * afterwards. In CUDA itself the run-time library would use GPU 0 instead, which is another process's. The
- * device is the host's, and looks at the driver's current context first.
+ * afterwards. In CUDA itself the run-time library would use GPU 0 instead, which is another process's. All of
+ * this must be allowed while the program captures a stream, so the thread's mode of captures must be the
+ * relaxed one, and its own afterwards. A run that fails is reported to the program's error handler. The
+ * device is the host's, and looks at the driver's current context and mode first.
  *
  *   LD_LIBRARY_PATH=build/tests/fake_cuda mpirun -n 2 test_contexts */
 #include <mpi.h>
@@ -16,24 +18,37 @@
 #include "spaces.h"
 
 enum { COUNT = 4096 };
+enum { MODE_THREAD_LOCAL = 1, MODE_RELAXED = 2 }; /* of cuda.h */
 
 static const pto_device_t *host;
 static int (*get_current)(void **context);
 static int (*questions)(void);
+static int (*exchange_mode)(int *mode);
 static void *own; /* the context of this process's memory */
-static int asked, wrong;
+static int asked, wrong, handled;
+static bool copies_fail;
 
 static void *current(void) {
     void *context = NULL;
     return get_current(&context) == 0 ? context : NULL;
 }
 
+static int current_mode(void) {
+    int mode = MODE_RELAXED, relaxed;
+    exchange_mode(&mode);
+    relaxed = mode;
+    exchange_mode(&relaxed);
+    return mode;
+}
+
 static void look(const char *what) {
+    bool allowed = current_mode() == MODE_RELAXED;
     asked++;
-    if (current() == own)
+    if (current() == own && allowed)
         return;
     wrong++;
-    fprintf(stderr, "rank %d: %s in another context\n", drop.rank, what);
+    fprintf(stderr, "rank %d: %s %s\n", drop.rank, what,
+            allowed ? "in another context" : "that ends a capture");
 }
 
 static void expect(bool right, const char *what) {
@@ -65,7 +80,7 @@ static pto_status_t stream_destroy(void *stream, pto_error_t *err) {
 
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
     look("copy");
-    return host->copy(move, stream, err);
+    return copies_fail ? pto_error_set(err, PTO_ERR_IO, "as the test wants") : host->copy(move, stream, err);
 }
 
 static pto_status_t finish(void *stream, pto_error_t *err) {
@@ -79,30 +94,59 @@ typedef struct {
     float *out;
 } work_t;
 
-static void sum(const work_t *work) {
+static drop_taken_t take_sum(const work_t *work, int count) {
     drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_ALLREDUCE,
                                     .routine = "MPI_Allreduce",
                                     .comm = work->comm,
                                     .in = work->in,
                                     .out = work->out,
-                                    .in_count = COUNT,
-                                    .out_count = COUNT,
+                                    .in_count = count,
+                                    .out_count = count,
                                     .in_type = MPI_FLOAT,
                                     .out_type = MPI_FLOAT,
                                     .op = MPI_SUM,
                                     .root = -1}};
     drop_take(&taken);
+    return taken;
+}
+
+static void sum(const work_t *work, int count) {
+    drop_taken_t taken = take_sum(work, count);
     expect(taken.route && taken.route->way == DROP_STAGED, taken.why ? taken.why : "the call is left to MPI");
-    int code = MPI_Allreduce(taken.call.in, taken.call.out, COUNT, MPI_FLOAT, MPI_SUM, work->comm);
+    int code = MPI_Allreduce(taken.call.in, taken.call.out, count, MPI_FLOAT, MPI_SUM, work->comm);
     expect(drop_finish(&taken, code) == MPI_SUCCESS, "the call fails");
     expect(!current(), "the thread is left with a context");
+    expect(current_mode() == MODE_THREAD_LOCAL, "the thread is left with another mode of captures");
+}
+
+static void handle(MPI_Comm *comm, int *code, ...) {
+    expect(*comm != MPI_COMM_NULL && *code != MPI_SUCCESS, "the error handler is told nothing");
+    handled++;
+}
+
+/* A process whose copy fails has no result, which the program must hear. */
+static void fail(const work_t *work) {
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(work->comm, handler);
+    copies_fail = true;
+    drop_taken_t taken = take_sum(work, COUNT);
+    copies_fail = false;
+    expect(taken.done && drop_finish(&taken, taken.code) != MPI_SUCCESS, "a copy that fails is no error");
+    expect(handled == 1, "the program's error handler is not called once");
+    expect(!current() && current_mode() == MODE_THREAD_LOCAL, "the thread is left in another state by it");
+    MPI_Errhandler_free(&handler);
 }
 
 static void *use_no_gpu(void *argument) {
     work_t *work = argument;
+    int mode = MODE_THREAD_LOCAL;
     expect(!current(), "a new thread has a context");
-    sum(work);
-    sum(work);
+    exchange_mode(&mode);
+    sum(work, COUNT / 2);
+    sum(work, COUNT); /* there is room for one kind of call: the first one ends within this */
+    sum(work, COUNT);
+    fail(work);
     int before = asked;
     MPI_Comm_free(&work->comm);
     expect(asked > before, "freeing the communicator frees nothing of the device");
@@ -141,6 +185,7 @@ static void begin(void) {
     if (!memory_use_cuda(drop.rank) || !preload_spaces_begin() ||
         !preload_find_in_driver("cuCtxGetCurrent", &get_current, sizeof get_current) ||
         !preload_find_in_driver("fake_questions", &questions, sizeof questions) ||
+        !preload_find_in_driver("cuThreadExchangeStreamCaptureMode", &exchange_mode, sizeof exchange_mode) ||
         pto_device_find("host", &host, NULL) != PTO_OK ||
         pto_machine_open("scenarios/machines/h200-x2.yaml", &drop.machine, NULL) != PTO_OK) {
         fprintf(stderr, "test_contexts: no driver, or not in the source tree\n");
@@ -159,7 +204,7 @@ static void begin(void) {
     drop.host_device = host;
     drop.any_gpu = true;
     drop.bytes_max = INT64_MAX;
-    drop.plans_max = 8;
+    drop.plans_max = 1;
     drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
     drop.on = drop_comms_begin();
     expect(drop.node_of && drop.on, "the drop-in does not begin");

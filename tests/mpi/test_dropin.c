@@ -17,12 +17,13 @@
  *                                   the end
  *   test_dropin threads COUNT SEED  MPI_THREAD_MULTIPLE: random calls by several threads at once, each on
  *                                   communicators of its own
+ *   test_dropin capture             sums while a stream is captured; with `cuda`
  *   test_dropin killed              process 1 dies between two calls
- *   test_dropin times BYTES         medians of calls of GPU memory, of 8 bytes to BYTES a process, as CSV,
- *                                   for the slowest process and for the mean
+ *   test_dropin paired BYTES SECONDS GPUS  what calls of GPU memory take, and the same calls by MPI itself
+ *                                   (dropin_paired.h)
  *
  * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r, modulo those there
- * are (random, repeat, comms, threads, killed, times). */
+ * are (random, repeat, comms, threads, capture, killed, paired). */
 #include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -34,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dropin_paired.h"
 #include "dropin_special.h"
 #include "profile_memory.h"
 
@@ -537,68 +539,6 @@ static void run_killed(void) {
     run_repeat(20, 4096, false);
 }
 
-/* --- times ---------------------------------------------------------------------------------------------- */
-
-enum { TIMED = 50, UNTIMED = 5 };
-
-static int by_value(const void *one, const void *other) {
-    const double *a = one, *b = other;
-    return (*a > *b) - (*a < *b);
-}
-
-typedef struct {
-    double slowest_s;
-    double mean_s; /* of the processes */
-} times_t;
-
-/* Medians of the calls. */
-static times_t median_times(const call_t *call, const void *in, void *out) {
-    double seconds[TIMED], slowest[TIMED], sum[TIMED];
-    for (int i = -UNTIMED; i < TIMED; i++) {
-        MPI_Barrier(call->comm);
-        double began = MPI_Wtime();
-        perform(call, in, out, NULL, NULL);
-        if (i >= 0)
-            seconds[i] = MPI_Wtime() - began;
-    }
-    MPI_Allreduce(seconds, slowest, TIMED, MPI_DOUBLE, MPI_MAX, call->comm);
-    MPI_Allreduce(seconds, sum, TIMED, MPI_DOUBLE, MPI_SUM, call->comm);
-    qsort(slowest, TIMED, sizeof *slowest, by_value);
-    qsort(sum, TIMED, sizeof *sum, by_value);
-    return (times_t){slowest[TIMED / 2], sum[TIMED / 2] / call->size};
-}
-
-static void run_times(size_t bytes_max) {
-    static const struct {
-        const char *name;
-        kind_t kind;
-        bool blocks;
-    } timed[] = {{"allreduce", ALLREDUCE, false}, {"reduce", REDUCE, false},
-                 {"broadcast", BCAST, false},     {"alltoall", ALLTOALL, true},
-                 {"allgather", ALLGATHER, true},  {"reduce_scatter", REDUCE_SCATTER, true}};
-    char *in = memory_allocate(MEMORY_GPU, bytes_max), *out = memory_allocate(MEMORY_GPU, bytes_max);
-    if (!in || !out)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    if (rank == 0)
-        printf("collective,bytes,slowest_s,mean_s\n");
-    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
-        for (size_t bytes = 8; bytes <= bytes_max; bytes *= 8) {
-            size_t own = timed[i].blocks ? bytes / (size_t)size : bytes;
-            call_t call = {.kind = timed[i].kind,
-                           .comm = MPI_COMM_WORLD,
-                           .rank = rank,
-                           .size = size,
-                           .type = {MPI_FLOAT, 4, REAL},
-                           .op = MPI_SUM,
-                           .count = (int)(own / 4)};
-            times_t times = own < 4 ? (times_t){0, 0} : median_times(&call, in, out);
-            if (rank == 0 && own >= 4)
-                printf("%s,%zu,%.3e,%.3e\n", timed[i].name, bytes, times.slowest_s, times.mean_s);
-        }
-    memory_free(MEMORY_GPU, in);
-    memory_free(MEMORY_GPU, out);
-}
-
 int main(int argc, char **argv) {
     int provided, all = 0;
     const char *what = argc > 1 ? argv[1] : "";
@@ -636,10 +576,12 @@ int main(int argc, char **argv) {
         run_live(count);
     else if (threads)
         run_threads(count, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+    else if (strcmp(what, "capture") == 0)
+        run_capture();
     else if (strcmp(what, "killed") == 0)
         run_killed();
-    else if (strcmp(what, "times") == 0)
-        run_times(argc > 2 ? strtoull(argv[2], NULL, 10) : 1 << 20);
+    else if (strcmp(what, "paired") == 0 && argc > 4)
+        run_paired(strtoull(argv[2], NULL, 10), atof(argv[3]), atoi(argv[4]));
     else
         wrong = 1;
     int mine = wrong;

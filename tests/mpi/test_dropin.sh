@@ -19,6 +19,11 @@ check "with agreement by messages" \
     takes $((calls / 8)) under "$last" PORTOLAN_AGREE=messages "$program" random "$calls" "$seed"
 if ! is_mpich; then
     check "two processes on each GPU" takes $((calls / 8)) under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
+    check "blocks that are numbered across the GPUs are copied, or staged" takes_each Allgather Alltoall
+    check "and copied by a plan for all" under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=gsb "$program" random "$calls" 7
+    check "in three collectives" takes_each Allgather Reduce_scatter Reduce_scatter_block
+    check "by another plan" under 4 PORTOLAN_ASSUME=device PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=node_leaders "$program" random "$calls" 7
+    check "alltoalls, too" takes_each Alltoall
     check "GPUs with different numbers of processes" under 3 PORTOLAN_EMULATED_GPUS=2 "$program" random "$calls" "$seed"
 fi
 check "with few plans kept" takes $((calls / 8)) under "$last" PORTOLAN_PLANS=3 "$program" random "$calls" "$seed"
@@ -33,6 +38,7 @@ check "all collectives are taken among them" \
     takes_each Allreduce Reduce Reduce_scatter Reduce_scatter_block $broadcast Allgather Allgatherv Alltoall Alltoallv
 check "what must be left to MPI" under "$last" "$program" special
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
+check "what must be left to MPI, where the rest runs by plans" under "$last" PORTOLAN_STRATEGY=gas_tree "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
 check "communicators come and go" takes 100 under 2 "$program" comms 100
 check "several threads, where each process acts alone" \
@@ -45,6 +51,7 @@ check "with little memory" under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_MEMORY=
 check "on two GPUs for all" under "$last" PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
 check "in memory of a driver, whose contexts are each thread's own" takes $((calls / 4)) under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed" cuda
+check "while the program captures a stream" takes 4 under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" "$program" capture 4 cuda
 check "a thread without a context works in that of its memory" started 60 2 env LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     "$build/tests/test_contexts"
 check "a plan is given up where it proves slower than MPI" started 60 2 "$build/tests/test_trials"
@@ -58,6 +65,15 @@ check "and so are those from a plan's third run on" exits 1 under "$last" PORTOL
     LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" repeat 10 4096
 check "and right ones of the same library are not" takes $((calls / 8)) under "$last" \
     LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_ASSUME=device "$program" random "$calls" "$seed"
+# What is measured in turns with MPI itself, for one number of each process: a plan that is slower is said to be, and where
+# nothing is in front of MPI, nothing is. Noise may be unlucky in a row or two.
+paired() { started 120 2 env "$@" PORTOLAN_ASSUME=device PORTOLAN_TRIALS=0 "$program" paired 8 4 2; }
+slower() { awk -F, -v least="$1" -v most="$2" '$NF == "slower" && $1 != "broadcast" { n++ } END { exit !(n >= least && n <= most) }' "$work/stdout"; }
+check "plans that are slower on purpose" paired LD_PRELOAD="$build/tests/wrong/libportolan-mpi.so" PORTOLAN_DEVICE=host PORTOLAN_WRONG=slow
+check "are found to be, of five collectives in the mean and on the slowest process" slower 8 10
+check "MPI alone" paired NOTHING=
+check "is found to be as fast as itself" slower 0 2
+check "in all six collectives" [ "$(grep -c '^[a-z_]*,8,' "$work/stdout")" = 12 ]
 for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_split gas_tree nccl node_aware; do
     check "by $strategy" under "$last" PORTOLAN_STRATEGY=$strategy "$program" random $((calls / 4)) "$seed"
 done
@@ -86,8 +102,46 @@ check "as they mean something" lacks "is ignored"
 check "the summary names the routes" takes 10 under 2 "$program" repeat 10 4096
 check "and why a call stays with MPI" has "mpi (buffers in host memory)"
 check "with prices" grep -q 'MPI_Allreduce .* 4096 .* 10 .* 9\.21 .* gas_allgather$' "$work/stderr"
+check "and what they are predicted to save" has '^# 10 calls by other routes than MPI.s, predicted to save [1-9][0-9.]* us of [1-9]'
+check "and what is in front of MPI" has "^# LD_PRELOAD=$library"
 check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -l)" = 11 ]
 
+check "a program whose calls are all MPI's" under 2 PORTOLAN_STRATEGY=cuda_aware "$program" repeat 10 4096
+check "is told so" has "^# no call by another route than MPI.s"
+mpis_have_its_price() { awk -F, '$4 == "MPI_Allgather" && $11 == "mpi" { n++; bad = bad || $12 != $13 } END { exit !n || bad }' "$report"; }
+check "allgathers on trial" takes 5 under 2 PORTOLAN_ASSUME=device "$program" paired 8 1 2
+check "have MPI's price where MPI runs them" mpis_have_its_price
+
+# A program that is not linked with MPI and loads code that is, as Python does.
+plugin() {
+    "$mpicc" -shared -fPIC -x c -o "$work/plugin.so" - <<'END' && "${CC:-cc}" -x c -o "$work/host" - -ldl <<'END2'
+#include <mpi.h>
+#include <stddef.h>
+int run(void) {
+    int rank, in[4], out[4], wrong = 0;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 10; i++) {
+        in[0] = rank + i;
+        MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        wrong += out[0] != 1 + 2 * i;
+    }
+    MPI_Finalize();
+    return wrong;
+}
+END
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    void *plugin = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+    int (*run)(void) = plugin ? (int (*)(void))dlsym(plugin, "run") : 0;
+    return run ? run() : 99;
+}
+END2
+}
+mpicc=mpicc
+if is_mpich; then mpicc=mpicc.mpich; fi
+check "a plugin that calls MPI is built" quietly plugin
+check "its calls are taken" takes 10 under 2 PORTOLAN_ASSUME=device "$work/host" "$work/plugin.so"
 if ! is_mpich; then
     check "a program that starts processes" takes 20 under 2 PORTOLAN_ASSUME=device "$program" spawn
 fi
@@ -106,8 +160,8 @@ fortran=mpif90
 if is_mpich; then fortran=mpif90.mpich; fi
 if command -v $fortran >/dev/null; then
     check "a Fortran program is built" quietly $fortran -o "$work/dropin" tests/mpi/dropin.f90
-    check "its calls by mpif.h and mpi_f08 are taken" takes 6 under 2 PORTOLAN_ASSUME=device "$work/dropin"
-    check "once each, and allgatherv's repeats" [ "$(taken)" = 6 ]
+    check "its calls by mpif.h, mpi and mpi_f08 are taken" takes 7 under 2 PORTOLAN_ASSUME=device "$work/dropin"
+    check "once each, and allgatherv's repeats" [ "$(taken)" = 7 ]
     check "of both kinds" [ "$(grep -c 'MPI_Allgatherv,.*gas' "$report")" = 3 ]
 fi
 

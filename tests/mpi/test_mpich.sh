@@ -15,6 +15,7 @@ echo "ok   random cases"
 tests/mpi/test_profile.sh
 tests/mpi/test_dropin.sh
 tests/mpi/test_dropin_host.sh
+tests/mpi/test_run_calibrate.sh
 foreign=${BUILD%/mpich}/libportolan-mpi.so # built for another MPI library
 if [ -e "$foreign" ]; then
     check "under another MPI library the drop-in does nothing" quietly timeout 60 $MPIRUN -n 2 \

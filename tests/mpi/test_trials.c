@@ -1,6 +1,7 @@
 /* Trials of the drop-in: a plan that is slower than MPI on any process is given up after its first calls, on
  * all processes, and a plan that is faster stays. This program calls the drop-in as its wrappers do, and
- * makes plans or MPI slow by sleeping.
+ * makes plans or MPI slow by sleeping. And blocks of ranks that are out of order are copied in as few copies
+ * as strides allow, which cannot go backwards.
  *
  *   mpirun -n 2 test_trials */
 #include <mpi.h>
@@ -98,6 +99,17 @@ static void compare(void) {
     expect(off.by_plan == CALLS, "PORTOLAN_TRIALS=0 has trials");
 }
 
+/* From each place on, the blocks of one copy, and how far apart their ranks are. */
+static void copies_of_blocks(void) {
+    static int rank_at[] = {0, 1, 5, 2, 4, 6, 3};
+    static const struct { int place, count, apart; } runs[] = {{0, 2, 1}, {2, 1, 0}, {3, 3, 2}, {6, 1, 1}};
+    const drop_layout_t layout = {.rank_at = rank_at};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int apart, count = drop_layout_run(&layout, 7, runs[i].place, &apart);
+        expect(count == runs[i].count && (count == 1 || apart == runs[i].apart), "a copy of other blocks");
+    }
+}
+
 /* As drop_begin does. */
 static void begin(void) {
     MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
@@ -123,6 +135,7 @@ int main(int argc, char **argv) {
     begin();
     if (drop.size == 2)
         compare();
+    copies_of_blocks();
     expect(drop.size == 2, "it takes two processes");
     mine = wrong;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,0 +1,306 @@
+/* Reading Open MPI 6.0's rules in JSON, as its component `tuned` does (ompi/mca/coll/tuned/
+ * coll_tuned_dynamic_file.c, main): of each list the first entry applies whose range holds the communicator
+ * or the message, ends included. What is missing is no limit. What Open MPI would ignore, a part of the file
+ * or all of it, is an error here. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "export.h"
+
+enum { FILE_BYTES_MAX = 16 << 20, VERSION = 3, WHERE_MAX = 96 };
+
+static const char *const collectives[] = {"allgather",
+                                          "allgatherv",
+                                          "allreduce",
+                                          "alltoall",
+                                          "alltoallv",
+                                          "alltoallw",
+                                          "barrier",
+                                          "bcast",
+                                          "exscan",
+                                          "gather",
+                                          "gatherv",
+                                          "reduce",
+                                          "reduce_scatter",
+                                          "reduce_scatter_block",
+                                          "scan",
+                                          "scatter",
+                                          "scatterv",
+                                          "neighbor_allgather",
+                                          "neighbor_allgatherv",
+                                          "neighbor_alltoall",
+                                          "neighbor_alltoallv",
+                                          "neighbor_alltoallw",
+                                          NULL};
+static const char *const file_keys[] = {"rule_file_version", "module", "collectives", NULL};
+static const char *const comm_keys[] = {"comm_size_min", "comm_size_max", "comm_rank_distribution", "rules",
+                                        NULL};
+static const char *const rule_keys[] = {"msg_size_min", "msg_size_max", "alg", "faninout",
+                                        "seg_size",     "reqs",         NULL};
+static const char *const distributions[] = {"any", "one-per-node", "single-node", NULL};
+
+typedef struct {
+    const char *path;
+    char where[WHERE_MAX]; /* in the file */
+    pto_error_t *err;
+} reader_t;
+
+static pto_status_t fault(const reader_t *reader, pto_status_t status, const char *message) {
+    return pto_error_set_at(reader->err, status, reader->path, 0, 0, "%s: %s",
+                            *reader->where ? reader->where : "the file", message);
+}
+
+static bool among(const char *const *words, const char *word) {
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static pto_status_t check_keys(const reader_t *reader, const json_t *object, const char *const *known) {
+    char message[80];
+    if (!json_is_object(object))
+        return fault(reader, PTO_ERR_TYPE, "is not an object");
+    for (void *at = json_object_iter((json_t *)object); at; at = json_object_iter_next((json_t *)object, at))
+        if (!among(known, json_object_iter_key(at))) {
+            snprintf(message, sizeof message, "Open MPI does not know '%.40s'", json_object_iter_key(at));
+            return fault(reader, PTO_ERR_SYNTAX, message);
+        }
+    return PTO_OK;
+}
+
+/* --- ranges --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t first;
+    int64_t last; /* INT64_MAX: no limit */
+} range_t;
+
+static pto_status_t read_end(const reader_t *reader, const json_t *object, const char *key, int64_t *end) {
+    const json_t *value = json_object_get(object, key);
+    char message[80];
+    if (!value)
+        return PTO_OK;
+    if (json_is_string(value) && strcmp(json_string_value(value), "inf") == 0)
+        *end = INT64_MAX;
+    else if (json_is_integer(value) && json_integer_value(value) >= 0)
+        *end = json_integer_value(value);
+    else {
+        snprintf(message, sizeof message, "%s is not a whole number or \"inf\"", key);
+        return fault(reader, PTO_ERR_TYPE, message);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t read_range(const reader_t *reader, const json_t *object, const char *first,
+                               const char *last, range_t *range) {
+    *range = (range_t){0, INT64_MAX};
+    pto_status_t status = read_end(reader, object, first, &range->first);
+    if (status == PTO_OK)
+        status = read_end(reader, object, last, &range->last);
+    if (status == PTO_OK && range->first > range->last)
+        status = fault(reader, PTO_ERR_RANGE, "its range is empty, so that it never applies");
+    return status;
+}
+
+static bool holds(const range_t *range, int64_t value) {
+    return value >= range->first && value <= range->last;
+}
+
+/* --- rules ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    range_t bytes;          /* as Open MPI compares them */
+    pto_export_rule_t rule; /* from 0 bytes */
+} entry_t;
+
+static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
+                                   const pto_export_collective_t *collective, pto_export_rule_t *made) {
+    const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
+    const char *name = json_string_value(value);
+    const pto_export_algorithm_t *found = collective->algorithm;
+    *made = (pto_export_rule_t){.from_bytes = 0};
+    if (!name && !(json_is_integer(value) && json_integer_value(value) >= 0))
+        return fault(reader, PTO_ERR_TYPE, "alg is not an algorithm's name or number");
+    if (segment && !json_is_integer(segment))
+        return fault(reader, PTO_ERR_TYPE, "seg_size is not a number of bytes");
+    if (!name && json_integer_value(value) == 0)
+        return PTO_OK;
+    while (found->name && (name ? strcmp(found->name, name) != 0 : found->id != json_integer_value(value)))
+        found++;
+    bool whole = json_integer_value(segment) == 0;
+    made->algorithm = found->name && whole ? found : NULL;
+    if (made->algorithm)
+        return PTO_OK;
+    const char *in_segments = whole ? "" : ", in segments";
+    if (name)
+        snprintf(made->unpriced, sizeof made->unpriced, "%.28s%s", name, in_segments);
+    else
+        snprintf(made->unpriced, sizeof made->unpriced, "algorithm %" JSON_INTEGER_FORMAT "%s",
+                 json_integer_value(value), in_segments);
+    return PTO_OK;
+}
+
+static pto_status_t read_entries(reader_t *reader, const json_t *list,
+                                 const pto_export_collective_t *collective, entry_t *entry, size_t *count) {
+    size_t end = strlen(reader->where);
+    *count = json_array_size(list);
+    if (*count == 0)
+        return fault(reader, PTO_ERR_TYPE, "rules is not a list with entries");
+    if (*count > PTO_EXPORT_RULES_MAX)
+        return fault(reader, PTO_ERR_RANGE, "rules has too many entries");
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < *count && status == PTO_OK; i++) {
+        const json_t *rule = json_array_get(list, i);
+        snprintf(reader->where + end, WHERE_MAX - end, ", rule %zu", i + 1);
+        status = check_keys(reader, rule, rule_keys);
+        if (status == PTO_OK)
+            status = read_range(reader, rule, "msg_size_min", "msg_size_max", &entry[i].bytes);
+        if (status == PTO_OK)
+            status = read_algorithm(reader, rule, collective, &entry[i].rule);
+    }
+    reader->where[end] = '\0';
+    return status;
+}
+
+/* --- a table of what applies ---------------------------------------------------------------------------- */
+
+static const pto_export_rule_t *rule_for(const entry_t *entry, size_t count, int64_t bytes) {
+    static const pto_export_rule_t library_decides;
+    for (size_t i = 0; i < count; i++)
+        if (holds(&entry[i].bytes, bytes))
+            return &entry[i].rule;
+    return &library_decides;
+}
+
+/* The next size at which an entry begins or has ended; INT64_MAX: none. */
+static int64_t next_limit(const entry_t *entry, size_t count, int64_t bytes) {
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const range_t *range = &entry[i].bytes;
+        next = range->first > bytes && range->first < next ? range->first : next;
+        next = range->last >= bytes && range->last < next - 1 ? range->last + 1 : next;
+    }
+    return next;
+}
+
+/* A size of the file may be that of all ranks' blocks, of which portolan counts one. Limits of different
+ * sizes of the file can then be the same. */
+static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const entry_t *entry,
+                               size_t count) {
+    int64_t each = table->collective->total ? table->ranks : 1;
+    table->rule_count = 0;
+    for (int64_t bytes = 0; bytes <= INT64_MAX - each; bytes = next_limit(entry, count, bytes)) {
+        int64_t from_bytes = bytes / each + (bytes % each > 0);
+        int last = table->rule_count - 1;
+        bool again = last >= 0 && table->rule[last].from_bytes == from_bytes;
+        if (!again && ++last == PTO_EXPORT_RULES_MAX)
+            return fault(reader, PTO_ERR_RANGE, "rules has too many ranges");
+        /* That of the first size of such a block which there is. */
+        table->rule[last] = *rule_for(entry, count, from_bytes * each);
+        table->rule[last].from_bytes = from_bytes;
+        table->rule_count = last + 1;
+    }
+    return PTO_OK;
+}
+
+static bool applies(const pto_export_table_t *table, const range_t *ranks, const char *distribution) {
+    if (!holds(ranks, table->ranks))
+        return false;
+    if (strcmp(distribution, "single-node") == 0)
+        return table->nodes == 1;
+    return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
+}
+
+/* Of one entry for communicators, into the tables that no earlier one is for. */
+static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
+                              pto_export_t *export, bool *done) {
+    entry_t entry[PTO_EXPORT_RULES_MAX];
+    range_t ranks;
+    size_t count;
+    pto_status_t status = check_keys(reader, comm, comm_keys);
+    if (status != PTO_OK)
+        return status;
+    const json_t *where = json_object_get(comm, "comm_rank_distribution");
+    const char *distribution = where ? json_string_value(where) : distributions[0];
+    if (!distribution || !among(distributions, distribution))
+        return fault(reader, PTO_ERR_SYNTAX,
+                     "comm_rank_distribution is not any, one-per-node or single-node");
+    status = read_range(reader, comm, "comm_size_min", "comm_size_max", &ranks);
+    if (status == PTO_OK)
+        status = read_entries(reader, json_object_get(comm, "rules"), collective, entry, &count);
+    for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
+        pto_export_table_t *table = &export->table[t];
+        if (done[t] || table->collective != collective || !applies(table, &ranks, distribution))
+            continue;
+        done[t] = true;
+        status = fill_table(reader, table, entry, count);
+    }
+    return status;
+}
+
+static const pto_export_collective_t *collective_of(const pto_export_t *export, const char *name) {
+    const pto_export_collective_t *found = export->target->collective;
+    while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    return found; /* behind the last one: without algorithms, as without a name */
+}
+
+static pto_status_t read_collective(reader_t *reader, const char *name, const json_t *comms,
+                                    pto_export_t *export) {
+    bool *done = calloc((size_t) export->table_count + 1, sizeof *done);
+    pto_status_t status = done ? PTO_OK : pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory");
+    snprintf(reader->where, WHERE_MAX, "%.24s", name);
+    if (status == PTO_OK && !among(collectives, name))
+        status = fault(reader, PTO_ERR_SYNTAX,
+                       "Open MPI has no such collective, and ignores the whole file without a word");
+    if (status == PTO_OK && !json_is_array(comms))
+        status = fault(reader, PTO_ERR_TYPE, "is not a list");
+    for (size_t i = 0; i < json_array_size(comms) && status == PTO_OK; i++) {
+        snprintf(reader->where, WHERE_MAX, "%.24s, communicators %zu", name, i + 1);
+        status = read_comm(reader, json_array_get(comms, i), collective_of(export, name), export, done);
+    }
+    free(done);
+    return status;
+}
+
+static pto_status_t read_all(reader_t *reader, const json_t *file, pto_export_t *export) {
+    pto_status_t status = check_keys(reader, file, file_keys);
+    if (status != PTO_OK)
+        return status;
+    const char *module = json_string_value(json_object_get(file, "module"));
+    const json_t *all = json_object_get(file, "collectives");
+    if (json_integer_value(json_object_get(file, "rule_file_version")) != VERSION)
+        return fault(reader, PTO_ERR_SYNTAX, "rule_file_version is not 3");
+    if (!module || strcmp(module, "tuned") != 0)
+        return fault(reader, PTO_ERR_SYNTAX, "module is not tuned");
+    if (!json_is_object(all))
+        return fault(reader, PTO_ERR_SYNTAX, "it has no collectives");
+    for (void *at = json_object_iter((json_t *)all); at && status == PTO_OK;
+         at = json_object_iter_next((json_t *)all, at))
+        status = read_collective(reader, json_object_iter_key(at), json_object_iter_value(at), export);
+    return status;
+}
+
+pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err) {
+    char *text;
+    size_t size;
+    json_error_t reason;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    json_t *file = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+    free(text);
+    if (!file)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
+    for (int i = 0; i < export->table_count; i++) {
+        export->table[i].rule_count = 1; /* what the file leaves out */
+        export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
+    }
+    reader_t reader = {.path = path, .err = err};
+    status = read_all(&reader, file, export);
+    json_decref(file);
+    return status;
+}
