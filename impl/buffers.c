@@ -185,7 +185,9 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     if (taken != PTO_OK || bytes == 0)
         return taken;
     bool shared = exec->bound[b].shared >= 0;
-    if ((shared || pto_plan_uses_nccl(exec->plan)) && !shadow) {
+    bool nccl =
+        pto_plan_uses_nccl(exec->plan) && !exec->options.nccl_windows; /* which says itself what it takes */
+    if ((shared || nccl) && !shadow) {
         pto_memory_handle_t handle;
         pto_error_t reason;
         pto_status_t status = exec->device->export_memory(user, &handle, &reason);

@@ -314,6 +314,10 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
     pto_status_t status = pto_plan_runnable(exec->plan, err);
+    if (status == PTO_OK && exec->options.nccl_windows && !pto_nccl_does_all(exec->plan))
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "symmetric windows are for plans of NCCL's alone, and %s is none",
+                               request->strategy->name);
     if (status == PTO_OK && exec->options.own_algorithms && request->layout.in_host &&
         request->algorithm->shares_host)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -356,6 +360,7 @@ static uint64_t digest(const pto_exec_t *exec) {
                              (uint64_t)exec->divisor,
                              exec->options.placement,
                              exec->options.own_algorithms,
+                             exec->options.nccl_windows,
                              (uint64_t)(exec->device->name[0]),
                              (uint64_t)exec->options.slice_bytes};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
@@ -553,7 +558,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
-    pto_exec_own_release(exec->plan, exec->device, exec->own);
+    pto_exec_own_release(exec->plan, exec->device, &exec->options, exec->own);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec->lane);

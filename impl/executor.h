@@ -174,6 +174,7 @@ typedef struct {
     void *group;   /* the device's handle */
     pto_nccl_call_t call;
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
+    void *window[2];          /* of the input and output, where they are symmetric windows */
 } pto_nccl_part_t;
 
 /* --- the executor -------------------------------------------------------------------------------------- */
@@ -294,6 +295,7 @@ struct pto_exec {
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */
-void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own);
+void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device,
+                          const pto_exec_options_t *options, void **own);
 
 #endif

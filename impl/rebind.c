@@ -89,6 +89,9 @@ static pto_status_t may_rebind(pto_exec_t *exec, const void *in, const void *out
     if ((in == out) != (exec->user_in == exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "an executor in place stays in place, and another one does not become so");
+    if (exec->options.nccl_windows && (in != exec->user_in || out != exec->user_out))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the buffers are NCCL's symmetric windows, which stay");
     pto_memory_handle_t handle; /* the device divides an average into `out`, which must be its own memory */
     bool divides = exec->divisor != 0 && exec->shadow_out && !exec->quotient && out != exec->user_out;
     return divides ? exec->device->export_memory(out, &handle, err) : PTO_OK;

@@ -25,8 +25,9 @@ enum { CHOSEN_MAX = 2 };
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;                        /* of a chunked strategy; else 0 */
-    pto_staged_t staged_members;           /* of a strategy that stages; else 0 */
+    int64_t chunks;              /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
+    bool windows;                /* NCCL's buffers are its symmetric windows, which no machine file prices */
     pto_exec_choices_t chosen[CHOSEN_MAX]; /* of a plan with either nodes, in the timed runs */
     int chosen_count;
     bool by_library;
@@ -77,6 +78,9 @@ double energy_total(const settings_t *settings, const cell_t *cell);
  */
 pto_status_t measure_powers(const settings_t *settings, const pto_options_t *options, FILE *file,
                             pto_error_t *err);
+
+/* How tables and files call the cell's strategy. */
+const char *cell_name(const cell_t *cell);
 
 /* report.c, on rank 0. */
 /* Warn where processes share GPUs in another way than the machine's costs hold for. */

@@ -37,8 +37,8 @@
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
-#                          each plan in graphs, then the kernels beside NCCL in graphs of 100 and of 5 runs and
-#                          enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
+#                          each plan in graphs, then the kernels beside NCCL, without and with symmetric windows, in
+#                          graphs of 100 and of 5 runs and enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
 #            runs          samples of runs that are captured in graphs, and of enqueued ones, fitted; then the
 #                          kernels' and NCCL's collectives run so, to score the fits on (RUNS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
@@ -62,21 +62,21 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# RUNS_LIMIT (default 240); GRAPHS_LIMIT (default 75) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# RUNS_LIMIT (default 240); GRAPHS_LIMIT (default 120) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${RUNS_LIMIT:=240}" "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
+: "${RUNS_LIMIT:=240}" "${GRAPHS_LIMIT:=120}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
@@ -316,11 +316,25 @@ chunks_row() {
 
 streams() { host_run "$GPUS" "$BUILD/tests/test_streams" "$1" "$2" "$3" "$DEVICE"; } # WHAT COUNT SEED
 
-# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none
+# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none; nccl_windows is NCCL
+# without and with symmetric windows
 graphs_row() {
     local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-${3//,/-}.csv
     [ "$5" -gt 0 ] || own=(--enqueue)
+    [ "$3" != nccl_windows ] || { own+=(--nccl-windows) && set -- "$1" "$2" nccl "${@:4}"; }
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
+}
+
+# What NCCL itself says of its kernels on symmetric windows: a row of nccl_windows alone would not tell.
+windows_used() {
+    local log=$BUILD/windows.log
+    rm -f "$log".*
+    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,REG,TUNING NCCL_DEBUG_FILE=$log.%p \
+        kernels_row "$BUILD/windows-rows.csv" --collective allreduce --datatype float --bytes 1KiB:4MiB:64 --strategy nccl \
+        --nccl-windows --queued 5 --graph 5 --repeats 3 || return
+    [ "$DEVICE" = cuda ] || return 0
+    cat "$log".* | grep -i 'symmetric\|Algo' | sed 's/.*NCCL INFO //' | sort | uniq -c | tee "$OUT/windows.txt"
+    grep -qi symmetric "$OUT/windows.txt"
 }
 
 runs_samples() { # KIND
@@ -332,7 +346,7 @@ runs_samples() { # KIND
 
 torch_peer() { python3 tests/bench/peer_torch.py 100 >"$OUT/torch.csv"; }
 
-# The best kernel and NCCL, by collective, size and runs in a graph: median and quartiles of a run, and what the call
+# The best kernel and NCCL without and with symmetric windows, by collective, size and runs in a graph: median and quartiles of a run, and what the call
 # of a launch or an enqueued run takes.
 graphs_summary() {
     local file
@@ -344,7 +358,7 @@ graphs_summary() {
         function row(   cell, who) {
             if (!count) return
             split(key, part, " "); cell = part[1] " " part[2] " " part[3]
-            who = part[4] == "nccl" ? "nccl" : "ours"
+            who = part[4] ~ /^nccl/ ? part[4] : "ours"
             if (!((cell, who) in median) || time[int((count + 1) / 2)] < median[cell, who]) {
                 median[cell, who] = time[int((count + 1) / 2)]; name[cell, who] = part[4]; calls[cell, who] = call
                 low[cell, who] = time[int((count + 3) / 4)]; high[cell, who] = time[int((3 * count + 3) / 4)]
@@ -352,19 +366,26 @@ graphs_summary() {
             if (!(cell in seen)) { seen[cell] = 1; order[++cells] = cell }
             count = 0
         }
+        function others(cell, who, width) {
+            if ((cell, who) in median)
+                printf " %*.2f %9.2f %9.2f %8.2f %6.3f", width, low[cell, who], median[cell, who], high[cell, who], calls[cell, who],
+                    median[cell, "ours"] / median[cell, who]
+            else
+                printf " %*s %9s %9s %8s %6s", width, "-", "-", "-", "-", "-"
+        }
         /^#|^collective/ { next }
         { now = $1 " " $2 " " $3 " " $4; if (now != key) row(); key = now; time[++count] = 1e6 * $6; call = 1e6 * $7 }
         END {
             row()
-            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s\n", "collective", "bytes", "graph", "kernel", "25 % us",
-                "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio"
+            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s %11s %9s %9s %8s %6s\n", "collective", "bytes", "graph",
+                "kernel", "25 % us", "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio", "window 25 %", "median",
+                "75 %", "call", "ratio"
             for (i = 1; i <= cells; i++) {
                 c = order[i]; split(c, part, " ")
                 printf "%-15s %10d %6d %-14s %9.2f %9.2f %9.2f %8.2f", part[1], part[2], part[3], name[c, "ours"], low[c, "ours"],
                     median[c, "ours"], high[c, "ours"], calls[c, "ours"]
-                if ((c, "nccl") in median)
-                    printf " %9.2f %9.2f %9.2f %8.2f %6.3f", low[c, "nccl"], median[c, "nccl"], high[c, "nccl"], calls[c, "nccl"],
-                        median[c, "ours"] / median[c, "nccl"]
+                others(c, "nccl", 9)
+                others(c, "nccl_windows", 11)
                 printf "\n"
             }
         }' "$OUT/graphs.csv" | tee "$OUT/graphs.txt"
@@ -683,30 +704,38 @@ on_all_gpus() {
 
 # Each strategy has a step of its own, which names the one that hangs.
 graphs_rows() { # COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS
-    local strategy
-    for strategy in ${3//,/ }; do as_far_as 8 graphs_row "$1" "$2" "$strategy" "${@:4}"; done
+    local strategy limit
+    for strategy in ${3//,/ }; do
+        limit=8
+        [ "$strategy" != nccl_windows ] || limit=16
+        as_far_as $limit graphs_row "$1" "$2" "$strategy" "${@:4}"
+    done
 }
 
 # Whether results are right comes first, then what is compared most.
 part_graphs() {
-    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective
+    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective strategy
     on_all_gpus
     KERNELS_MACHINE=$BUILD/graphs.yaml # has some cost for all; predictions don't matter here
-    sed "/^nccl:/a\\  allgather: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]\\n  reduce_scatter: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]" \
+    awk -v gpus="$GPUS" '/^[^ ]/ { skip = 0 } skip { next } { print }
+        /^nccl:/ { skip = 1; count = split("allreduce alltoall allgather reduce_scatter", name, " ")
+            for (i = 1; i <= count; i++)
+                printf "  %s: [{gpus: %d, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]\n", name[i], gpus }' \
         tests/fixtures/machine.yaml >"$KERNELS_MACHINE"
     rm -f "$BUILD"/rows/graphs-*
     step 10 streams refusals 0 0
     step 40 streams absent 0 0
     step 25 streams random 300 1
     step 30 streams replays "$GRAPH_RUNS" 1
-    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl_windows 100 100 15
     for collective in alltoall allgather; do
-        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl 100 100 15
+        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl_windows 100 100 15
     done
-    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl 100 100 15
-    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl 100 5 15
-    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl 100 0 15
-    as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 gas_split,nccl 5 5 5
+    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl_windows 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl_windows 100 5 15
+    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl_windows 100 0 15
+    for strategy in gas_split nccl_windows; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
+    as_far_as 15 windows_used
     ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
     ends=$((ends + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
