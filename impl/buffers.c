@@ -389,6 +389,8 @@ void pto_exec_unbind(pto_exec_t *exec) {
     free(exec->offered.item);
     free(exec->reached.item);
     free(exec->reached_at);
+    free(exec->places);
+    free(exec->moved.item);
     free(exec->offers);
     /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)

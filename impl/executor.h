@@ -206,6 +206,13 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
+/* What a process has of the user's buffers of one side (register.h); it never changes. */
+typedef struct {
+    int64_t bytes;
+    bool holds;      /* it has one, however small */
+    bool is_private; /* only its own work uses it */
+} pto_user_side_t;
+
 enum { PTO_BEGAN_NOW = -1 };
 typedef struct {
     pthread_t thread;
@@ -236,7 +243,10 @@ struct pto_exec {
     pto_vector_t registrations; /* by number (register.c) */
     void *mailboxes;            /* of the node's processes; NULL: none */
     pto_shared_handle_t mailbox_handle;
-    uint64_t meetings; /* so far, through the mailboxes */
+    pto_user_side_t side[2];
+    pto_peer_memory_t *places; /* room for a rebinding: where `reached` will be */
+    pto_vector_t moved;        /* the same: the buffers that move (rebind.c) */
+    uint64_t meetings;         /* so far, through the mailboxes */
     bool mailboxes_own;
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */
     bool copies_aside;  /* the input of a collective in place, so that none is accessed by others */

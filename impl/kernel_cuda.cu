@@ -147,6 +147,7 @@ struct cuda_kernel {
     program all;
     any_exchange exchange; /* what the kernel is launched with, where it is one (`exchanges`) */
     bool exchanges;
+    bool has_operands; /* `all` has them */
     far_operands far;
     const void *entry;
     unsigned blocks;
@@ -253,8 +254,11 @@ static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda
 static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                        pto_error_t *err) {
     const int count = program->operand_count, near = std::min(count, int(OPERANDS_NEAR));
-    for (int i = 0; i < near; i++)
+    for (int i = 0; i < near && kernel->has_operands; i++) /* only their addresses change */
+        kernel->all.operands[i].at = static_cast<char *>(program->operands[i].spot.at);
+    for (int i = 0; i < near && !kernel->has_operands; i++)
         kernel->all.operands[i] = translate(&program->operands[i], kernel->blocks * kernel->all.slices);
+    kernel->has_operands = true;
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
@@ -269,19 +273,17 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
         form == FLAGS ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
 }
 
-static kernel_form form_of(const pto_kernel_program_t *program) {
+static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &all) {
     if (!has_lines(program))
         return FLAGS;
-    if (!is_exchange(program))
+    const exchange_kind kind = find_exchange(program, all);
+    if (kind == NO_EXCHANGE || all.peers > PORTOLAN_EXCHANGE_PEERS)
         return LINES;
-    const int peers = exchange_of(program).peers;
-    if (peers > PORTOLAN_EXCHANGE_PEERS)
-        return LINES;
-    if (peers == 1)
-        return is_sum(program) ? SUMS_OF_1 : COPIES_OF_1;
-    if (peers <= 3)
-        return is_sum(program) ? SUMS_OF_3 : COPIES_OF_3;
-    return is_sum(program) ? SUMS_OF_7 : COPIES_OF_7;
+    if (all.peers == 1)
+        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_1 : COPIES_OF_1;
+    if (all.peers <= 3)
+        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_3 : COPIES_OF_3;
+    return kind == EXCHANGE_OF_SUMS ? SUMS_OF_7 : COPIES_OF_7;
 }
 
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
@@ -308,16 +310,14 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "lines beside flags, rows or other double-buffered memory, none of which this device takes");
-    const kernel_form form = form_of(program);
+    const kernel_form form = form_of(program, kernel->exchange);
     kernel->entry = entry_of(program->datatype, program->op, form);
     kernel->exchanges = is_exchange(form);
-    if (kernel->exchanges)
-        kernel->exchange = exchange_of(program);
     kernel->threads = threads_of(program, form);
     kernel->all.op_count = static_cast<uint16_t>(program->op_count);
     kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
     kernel->all.flag_pitch_bytes = static_cast<uint32_t>(program->flag_pitch_bytes);
-    return translate_operands(program, kernel, err);
+    return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
 /* The kernels run in streams that don't wait for the default one, so zeros must be there before the first. */

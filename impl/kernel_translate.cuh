@@ -261,21 +261,11 @@ static bool has_one_size(const exchange_parts &parts) {
     return has;
 }
 
-/* Whether a program that can run with lines is an exchange of whole units: as many vectors into lines as out
- * of lines, all of one size. */
-static bool is_exchange(const pto_kernel_program_t *program) {
-    const exchange_parts parts = parts_of(program);
-    return !parts.others && parts.to_count > 0 && parts.to_count == parts.from_count && has_one_size(parts) &&
-           may_write_all(parts);
-}
-
 static char *place_of(const pto_operand_t *operand) {
     return operand != nullptr ? static_cast<char *>(operand->spot.at) : nullptr;
 }
 
-/* Of a program that is one. */
-static any_exchange exchange_of(const pto_kernel_program_t *program) {
-    const exchange_parts parts = parts_of(program);
+static any_exchange exchange_with(const exchange_parts &parts) {
     any_exchange all = {};
     all.own = place_of(parts.own != nullptr ? parts.own : parts.to[0].data);
     all.kept = place_of(parts.kept);
@@ -284,13 +274,24 @@ static any_exchange exchange_of(const pto_kernel_program_t *program) {
     all.units = static_cast<uint32_t>(parts.to[0].lines->bytes / UNIT_BYTES);
     all.peers = static_cast<uint8_t>(parts.to_count);
     all.own_at = static_cast<uint8_t>(parts.own_at);
-    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
     for (int i = 0; i < parts.to_count; i++)
         all.peer[i] = {place_of(parts.to[i].data), place_of(parts.to[i].lines), place_of(parts.from[i].lines),
                        place_of(parts.from[i].data != nullptr ? parts.from[i].data : parts.result)};
     return all;
 }
 
-static bool is_sum(const pto_kernel_program_t *program) { return parts_of(program).result != nullptr; }
+enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
+
+/* Whether a program that can run with lines is an exchange of whole units: as many vectors into lines as out
+ * of lines, all of one size. Only then, `all` is set. */
+static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &all) {
+    const exchange_parts parts = parts_of(program);
+    if (parts.others || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||
+        !may_write_all(parts))
+        return NO_EXCHANGE;
+    all = exchange_with(parts);
+    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    return parts.result != nullptr ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
+}
 
 #endif

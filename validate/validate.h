@@ -25,12 +25,12 @@ enum { CHOSEN_MAX = 2 };
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;              /* of a chunked strategy; else 0 */
-    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
-    bool windows;                /* NCCL's buffers are its symmetric windows, which no machine file prices */
+    int64_t chunks;                        /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members;           /* of a strategy that stages; else 0 */
     pto_exec_choices_t chosen[CHOSEN_MAX]; /* of a plan with either nodes, in the timed runs */
     int chosen_count;
     bool by_library;
+    bool windows; /* NCCL's buffers are its symmetric windows, which no machine file prices */
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;
     double setup_s; /* making the executor, once: the slowest process */

@@ -18,6 +18,20 @@ extern "C" {
 #include "kernel_exchange.cuh"
 #include "kernel_translate.cuh"
 
+static bool is_exchange(const pto_kernel_program_t *program) {
+    any_exchange all = {};
+    return find_exchange(program, all) != NO_EXCHANGE;
+}
+static bool is_sum(const pto_kernel_program_t *program) {
+    any_exchange all = {};
+    return find_exchange(program, all) == EXCHANGE_OF_SUMS;
+}
+static any_exchange exchange_of(const pto_kernel_program_t *program) {
+    any_exchange all = {};
+    find_exchange(program, all);
+    return all;
+}
+
 /* Two ops of whole units that are an exchange, until one thing is another one. */
 struct some_exchange {
     char memory[4][1024];

@@ -262,10 +262,9 @@ static void translate_all(const job &all, member &own) {
         else
             own.more.push_back(one);
     }
-    own.exchanges = all.lines && is_exchange(&from);
-    own.is_sum = is_sum(&from);
-    if (own.exchanges)
-        own.exchange = exchange_of(&from);
+    const exchange_kind kind = all.lines ? find_exchange(&from, own.exchange) : NO_EXCHANGE;
+    own.exchanges = kind != NO_EXCHANGE;
+    own.is_sum = kind == EXCHANGE_OF_SUMS;
     own.all.more = own.more.data();
     own.all.op_count = static_cast<uint16_t>(from.op_count);
     own.all.operand_count = static_cast<uint16_t>(from.operand_count);
