@@ -9,9 +9,9 @@ program=$build/tests/test_nccl
 built "$program" "$build/tests/fake/libnccl.so.2"
 
 # A call that hangs is ended by the executor's watchdog; the limit is for what it does not watch.
-run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT
+run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT [DEVICE]
     local -x LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NCCL=$2
-    launch 600 -n 4 "$program" "$3"
+    launch 600 -n 4 "$program" "${@:3}"
 }
 fake=$build/tests/fake
 
@@ -27,6 +27,7 @@ check "and the watchdog says what it waited for" has "in NCCL's collective, no p
 # Buffers that are NCCL's symmetric windows.
 check "all collectives are right on symmetric windows" run "$fake" windows windows
 check "of this library" grep -q "right on windows of NCCL 2.20.3" "$work/stdout"
+check "and with MPI in NCCL's place" run "$fake" "" windows host
 check "an allreduce outside of windows is told from one inside" fails run "$fake" windows run
 check "as an error" has "ncclAllReduce: invalid argument"
 check "where NCCL makes no window, there is none" fails run "$fake" nowindow window
