@@ -66,7 +66,8 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# RUNS_LIMIT (default 360); VARIANTS_LIMIT (default 240); GRAPHS_LIMIT (default 120) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# RUNS_LIMIT (default 360); VARIANTS_LIMIT (default 240) and VARIANTS (default
+# "general late late-128k late-64k fences runtime alone"); GRAPHS_LIMIT (default 120) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
@@ -80,7 +81,8 @@ start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${RUNS_LIMIT:=360}" "${VARIANTS_LIMIT:=240}" "${GRAPHS_LIMIT:=120}" "${GRAPH_RUNS:=10000}"
+: "${RUNS_LIMIT:=360}" "${VARIANTS_LIMIT:=240}"
+: "${VARIANTS:=general late late-128k late-64k fences runtime alone}" "${GRAPHS_LIMIT:=120}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
@@ -329,16 +331,19 @@ graphs_row() {
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
 }
 
-# variants: NAME FLAGS of each build of the kernels that is compared with the tree's
+# variants: NAME FLAGS of each build of the kernels that is compared with the tree's, of those asked for
 variants() {
-    [ "$GPUS" -le 2 ] || echo "general -DPORTOLAN_EXCHANGE_PEERS=1" # lines of more than two GPUs by the program
-    echo "late -DPORTOLAN_LATE_SIGNALS"                               # one signal of results for all slices
-    echo "late-128k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=131072"
-    echo "late-64k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=65536"
-    echo "fences -DPORTOLAN_FENCE_ALL" # each thread waits for its own stores before the signal
-    echo "runtime -DPORTOLAN_RUNTIME_LAUNCH" # launches by the run time instead of the driver
-    echo "alone -DPORTOLAN_LAUNCH_ALONE" # launches that do not overlap
+    {
+        [ "$GPUS" -le 2 ] || echo "general -DPORTOLAN_EXCHANGE_PEERS=1" # lines of more than two GPUs by the program
+        echo "late -DPORTOLAN_LATE_SIGNALS"                               # one signal of results for all slices
+        echo "late-128k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=131072"
+        echo "late-64k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=65536"
+        echo "fences -DPORTOLAN_FENCE_ALL"       # each thread waits for its own stores before the signal
+        echo "runtime -DPORTOLAN_RUNTIME_LAUNCH" # launches by the run time instead of the driver
+        echo "alone -DPORTOLAN_LAUNCH_ALONE"     # launches that do not overlap
+    } | grep -E "^(${VARIANTS// /|}) "
 }
+built_variant() { [ -z "$1" ] || variants | grep -q "^$1 "; } # NAME; none: the tree's own
 
 # All at once: most of the time is that of one file.
 build_variants() {
@@ -621,7 +626,7 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
+export OUT LARGE REPEATS VARIANTS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
@@ -835,16 +840,19 @@ part_variants() {
     rm -f "$BUILD"/rows/variant-*
     step 150 build_variants || return
     for name in "" general; do
-        [ "$GPUS" -gt 2 ] || break
+        built_variant general || break
+        built_variant "$name" || continue
         VARIANT=$name as_far_as 12 variant_row "${name:-tree}-short" allreduce 1KiB:4MiB:4 gas_allgather 100 100 15
         VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" alltoall 1KiB:1MiB:32 gas_allgather 100 100 15
         VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" reduce_scatter 1KiB:1MiB:32 gas_split 100 100 15
     done
     for again in 1 2; do
         for name in "" late late-128k late-64k fences; do
+            built_variant "$name" || continue
             VARIANT=$name as_far_as 12 variant_row "${name:-tree}-$again" allreduce 16MiB:256MiB:4 gas_split 5 5 11
         done
         for name in "" runtime alone; do
+            built_variant "$name" || continue
             VARIANT=$name as_far_as 8 variant_row "${name:-tree}-$again" allreduce 1KiB:64KiB:64 gas_allgather 100 0 15
         done
     done
