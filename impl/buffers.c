@@ -185,7 +185,9 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     if (taken != PTO_OK || bytes == 0)
         return taken;
     bool shared = exec->bound[b].shared >= 0;
-    if ((shared || pto_plan_uses_nccl(exec->plan)) && !shadow) {
+    bool nccl =
+        pto_plan_uses_nccl(exec->plan) && !exec->options.nccl_windows; /* which says itself what it takes */
+    if ((shared || nccl) && !shadow) {
         pto_memory_handle_t handle;
         pto_error_t reason;
         pto_status_t status = exec->device->export_memory(user, &handle, &reason);
@@ -387,6 +389,8 @@ void pto_exec_unbind(pto_exec_t *exec) {
     free(exec->offered.item);
     free(exec->reached.item);
     free(exec->reached_at);
+    free(exec->places);
+    free(exec->moved.item);
     free(exec->offers);
     /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)

@@ -13,6 +13,9 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_stat
                            pto_error_t *err);
 void pto_exec_unbind(pto_exec_t *exec);
 
+/* Not collective: what rebinding needs, so that it allocates nothing. All that others export is open. */
+pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err);
+
 /* Address of what another process exported. Every allocation is opened once. */
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
                                   pto_peer_memory_t *reach, pto_error_t *err);

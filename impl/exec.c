@@ -203,18 +203,34 @@ static pto_queue_t queue_of(const pto_exec_t *exec) {
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
 }
 
-static bool needs_cpu(const pto_exec_t *exec) {
+/* What this process's runs need beside the device, and in which stage; NULL: nothing. */
+static const char *needs_beside(const pto_exec_t *exec, const char **stage) {
     const pto_vector_t *tasks = &exec->lane[0].tasks;
-    bool needs = exec->lane_count > 1;
-    for (int i = 0; i < tasks->count; i++)
-        needs = needs || !pto_task_is_stream_ordered(exec, (const pto_task_t *)tasks->item + i);
-    return needs;
+    *stage = NULL;
+    if (exec->lane_count > 1)
+        return "the CPU for lanes";
+    for (int i = 0; i < tasks->count; i++) {
+        const pto_task_t *task = (const pto_task_t *)tasks->item + i;
+        *stage = task->stage;
+        if (pto_task_needs(exec, task))
+            return pto_task_needs(exec, task);
+    }
+    return NULL;
+}
+
+static pto_status_t refuse_enqueued(const pto_exec_t *exec, pto_error_t *err) {
+    const char *stage = NULL, *needs = needs_beside(exec, &stage);
+    return pto_error_set(
+        err, PTO_ERR_NOT_APPLICABLE, "%s needs %s%s%s%s in every run: runs cannot be enqueued in a stream",
+        pto_plan_request(exec->plan)->strategy->name, needs ? needs : "the CPU or MPI on other processes",
+        needs && stage ? " (stage '" : "", needs && stage ? stage : "", needs && stage ? "')" : "");
 }
 
 /* Collective: agree on the executor, on whether all processes can queue runs, and on whether all can enqueue
  * them. */
 static pto_status_t agree_on_all(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
-    int64_t least[2] = {-(int64_t)queue_of(exec), !needs_cpu(exec)};
+    const char *stage;
+    int64_t least[2] = {-(int64_t)queue_of(exec), !needs_beside(exec, &stage)};
     status = pto_agree_least(exec->job.comm, status, least, 2, err);
     exec->queue = (pto_queue_t)-least[0];
     exec->stream_ordered = least[1] != 0;
@@ -268,9 +284,7 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
     const pto_vector_t *tasks = &exec->lane[0].tasks;
     pto_status_t status = PTO_OK;
     if (!exec->stream_ordered)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s needs the CPU or MPI in every run: runs cannot be enqueued in a stream",
-                             pto_plan_request(exec->plan)->strategy->name);
+        return refuse_enqueued(exec, err);
     status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
@@ -314,6 +328,10 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
     pto_status_t status = pto_plan_runnable(exec->plan, err);
+    if (status == PTO_OK && exec->options.nccl_windows && !pto_nccl_does_all(exec->plan))
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "symmetric windows are for plans of NCCL's alone, and %s is none",
+                               request->strategy->name);
     if (status == PTO_OK && exec->options.own_algorithms && request->layout.in_host &&
         request->algorithm->shares_host)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -356,6 +374,7 @@ static uint64_t digest(const pto_exec_t *exec) {
                              (uint64_t)exec->divisor,
                              exec->options.placement,
                              exec->options.own_algorithms,
+                             exec->options.nccl_windows,
                              (uint64_t)(exec->device->name[0]),
                              (uint64_t)exec->options.slice_bytes};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
@@ -445,6 +464,8 @@ static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, p
         status = build(exec, err);
     pto_offsets_destroy(exec->offsets);
     exec->offsets = NULL;
+    if (status == PTO_OK && !exec->peer_failed)
+        status = pto_rebind_prepare(exec, err);
     if (status == PTO_OK && !exec->peer_failed)
         status = pto_kernels_make(exec, err);
     return agree_on_all(exec, status, err);
@@ -553,7 +574,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
-    pto_exec_own_release(exec->plan, exec->device, exec->own);
+    pto_exec_own_release(exec->plan, exec->device, &exec->options, exec->own);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec->lane);

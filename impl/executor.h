@@ -174,6 +174,7 @@ typedef struct {
     void *group;   /* the device's handle */
     pto_nccl_call_t call;
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
+    void *window[2];          /* of the input and output, where they are symmetric windows */
 } pto_nccl_part_t;
 
 /* --- the executor -------------------------------------------------------------------------------------- */
@@ -205,6 +206,13 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
+/* What a process has of the user's buffers of one side (register.h); it never changes. */
+typedef struct {
+    int64_t bytes;
+    bool holds;      /* it has one, however small */
+    bool is_private; /* only its own work uses it */
+} pto_user_side_t;
+
 enum { PTO_BEGAN_NOW = -1 };
 typedef struct {
     pthread_t thread;
@@ -235,7 +243,10 @@ struct pto_exec {
     pto_vector_t registrations; /* by number (register.c) */
     void *mailboxes;            /* of the node's processes; NULL: none */
     pto_shared_handle_t mailbox_handle;
-    uint64_t meetings; /* so far, through the mailboxes */
+    pto_user_side_t side[2];
+    pto_peer_memory_t *places; /* room for a rebinding: where `reached` will be */
+    pto_vector_t moved;        /* the same: the buffers that move (rebind.c) */
+    uint64_t meetings;         /* so far, through the mailboxes */
     bool mailboxes_own;
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */
     bool copies_aside;  /* the input of a collective in place, so that none is accessed by others */
@@ -294,6 +305,7 @@ struct pto_exec {
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */
-void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own);
+void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device,
+                          const pto_exec_options_t *options, void **own);
 
 #endif

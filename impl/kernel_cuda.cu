@@ -29,16 +29,24 @@
 
 #include "device_cuda.h"
 #include "kernel_exchange.cuh"
+#include "kernel_launch.cuh"
 #include "kernel_translate.cuh"
 #include "portolan/lines.h"
 
+/* What `tests/gpu/visit.sh variants` builds otherwise, to compare (NVCC_EXTRA). */
+#ifndef PORTOLAN_EXCHANGE_PEERS
+#define PORTOLAN_EXCHANGE_PEERS EXCHANGE_PEERS_MAX
+#endif
+#ifndef PORTOLAN_SLICE_BYTES
+#define PORTOLAN_SLICE_BYTES 262144
+#endif
+
 enum {
     BLOCK_BYTES = 8192,
-    SLICE_BYTES = 262144,
+    SLICE_BYTES = PORTOLAN_SLICE_BYTES,
     LINES_THREADS_MIN = 128,
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
-    EXCHANGE_THREADS_MAX = 1024,
     POLLS_PER_QUERY = 4096,
     POLLS_AT_ONCE = 64
 };
@@ -61,27 +69,51 @@ __global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ 
     run_with_lines<T, Op>(all, operands);
 }
 
-template <typename Result>
-__global__ void __launch_bounds__(EXCHANGE_THREADS_MAX, 1) run_both(const __grid_constant__ exchange all) {
+template <typename Result, int PEERS>
+__global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
+    run_all(const __grid_constant__ exchange<PEERS> all) {
     run_exchange<Result>(all);
 }
 
-enum kernel_form { FLAGS, LINES, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES, KERNEL_FORMS };
+/* Exchanges by the number of peers that a kernel takes: it has one line of each under way at a time. */
+enum kernel_form {
+    FLAGS,
+    LINES,
+    SUMS_OF_1,
+    SUMS_OF_3,
+    SUMS_OF_7,
+    COPIES_OF_1,
+    COPIES_OF_3,
+    COPIES_OF_7,
+    KERNEL_FORMS
+};
+
+template <typename Result> static const void *exchange_entry(int peers) {
+    return peers == 1   ? reinterpret_cast<const void *>(run_all<Result, 1>)
+           : peers == 3 ? reinterpret_cast<const void *>(run_all<Result, 3>)
+                        : reinterpret_cast<const void *>(run_all<Result, EXCHANGE_PEERS_MAX>);
+}
+
+/* 0: none. */
+static int peers_of(kernel_form form) {
+    static const int peers[KERNEL_FORMS] = {0, 0, 1, 3, EXCHANGE_PEERS_MAX, 1, 3, EXCHANGE_PEERS_MAX};
+    return peers[form];
+}
 
 struct entries {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
-        return form == FLAGS              ? reinterpret_cast<const void *>(run_program<T, Op>)
-               : form == LINES            ? reinterpret_cast<const void *>(run_lines<T, Op>)
-               : form == EXCHANGE_OF_SUMS ? reinterpret_cast<const void *>(run_both<sum_of_both<T, Op>>)
-                                          : reinterpret_cast<const void *>(run_both<copies_of_both>);
+        return form == FLAGS       ? reinterpret_cast<const void *>(run_program<T, Op>)
+               : form == LINES     ? reinterpret_cast<const void *>(run_lines<T, Op>)
+               : form <= SUMS_OF_7 ? exchange_entry<sum_of_all<T, Op>>(peers_of(form))
+                                   : exchange_entry<copies_of_all>(peers_of(form));
     }
 };
 
-static bool is_exchange(kernel_form form) { return form == EXCHANGE_OF_SUMS || form == EXCHANGE_OF_COPIES; }
+static bool is_exchange(kernel_form form) { return peers_of(form) > 0; }
 
 static unsigned threads_max(kernel_form form) {
-    return is_exchange(form) ? unsigned(EXCHANGE_THREADS_MAX) : unsigned(THREADS);
+    return is_exchange(form) ? exchange_threads_max(peers_of(form)) : unsigned(THREADS);
 }
 
 static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form form) {
@@ -113,8 +145,9 @@ struct run_graph {
 
 struct cuda_kernel {
     program all;
-    exchange both; /* what the kernel is launched with, where it is one (`exchanges`) */
+    any_exchange exchange; /* what the kernel is launched with, where it is one (`exchanges`) */
     bool exchanges;
+    bool has_operands; /* `all` has them */
     far_operands far;
     const void *entry;
     unsigned blocks;
@@ -128,6 +161,7 @@ struct cuda_kernel {
     bool rebound;         /* has other addresses than at first */
     bool enqueued; /* runs were enqueued, which may be repeated by graphs: only the device knows numbers */
     run_graph graph;
+    plain_launch plain;
     cudaStream_t stream;
     unsigned polls;
 };
@@ -220,8 +254,11 @@ static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda
 static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                        pto_error_t *err) {
     const int count = program->operand_count, near = std::min(count, int(OPERANDS_NEAR));
-    for (int i = 0; i < near; i++)
+    for (int i = 0; i < near && kernel->has_operands; i++) /* only their addresses change */
+        kernel->all.operands[i].at = static_cast<char *>(program->operands[i].spot.at);
+    for (int i = 0; i < near && !kernel->has_operands; i++)
         kernel->all.operands[i] = translate(&program->operands[i], kernel->blocks * kernel->all.slices);
+    kernel->has_operands = true;
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
@@ -236,12 +273,17 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
         form == FLAGS ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
 }
 
-static kernel_form form_of(const pto_kernel_program_t *program) {
+static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &all) {
     if (!has_lines(program))
         return FLAGS;
-    if (!is_exchange(program))
+    const exchange_kind kind = find_exchange(program, all);
+    if (kind == NO_EXCHANGE || all.peers > PORTOLAN_EXCHANGE_PEERS)
         return LINES;
-    return exchange_of(program).sums ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
+    if (all.peers == 1)
+        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_1 : COPIES_OF_1;
+    if (all.peers <= 3)
+        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_3 : COPIES_OF_3;
+    return kind == EXCHANGE_OF_SUMS ? SUMS_OF_7 : COPIES_OF_7;
 }
 
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
@@ -268,16 +310,14 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "lines beside flags, rows or other double-buffered memory, none of which this device takes");
-    const kernel_form form = form_of(program);
+    const kernel_form form = form_of(program, kernel->exchange);
     kernel->entry = entry_of(program->datatype, program->op, form);
     kernel->exchanges = is_exchange(form);
-    if (kernel->exchanges)
-        kernel->both = exchange_of(program);
     kernel->threads = threads_of(program, form);
     kernel->all.op_count = static_cast<uint16_t>(program->op_count);
     kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
     kernel->all.flag_pitch_bytes = static_cast<uint32_t>(program->flag_pitch_bytes);
-    return translate_operands(program, kernel, err);
+    return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
 /* The kernels run in streams that don't wait for the default one, so zeros must be there before the first. */
@@ -334,12 +374,16 @@ static pto_status_t look_at_code(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
+static pto_status_t prepare(cuda_kernel *kernel, pto_error_t *err) {
+    return prepare_launch(&kernel->plain, kernel->entry, kernel->blocks, kernel->threads, err);
+}
+
 /* Of the next launch. */
 static void *parameter_of(cuda_kernel *kernel) {
     if (!kernel->exchanges)
         return &kernel->all;
-    static_cast<ledger &>(kernel->both) = kernel->all;
-    return &kernel->both;
+    static_cast<ledger &>(kernel->exchange) = kernel->all;
+    return &kernel->exchange;
 }
 
 /* The graph's node; it borrows `parameters`. */
@@ -396,6 +440,8 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     if (status == PTO_OK)
         status = look_at_code(made, err);
     if (status == PTO_OK)
+        status = prepare(made, err);
+    if (status == PTO_OK)
         status = make_graph(made, err);
     if (status == PTO_OK)
         *kernel = made;
@@ -409,7 +455,8 @@ static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t 
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     made->rebound = true;
     made->graph.is_current = false;
-    return translate_all(program, made, err);
+    const pto_status_t status = translate_all(program, made, err);
+    return status == PTO_OK ? prepare(made, err) : status;
 }
 
 /* Consecutive runs overlap their launches, which costs less than launching a graph. The launch copies the
@@ -424,17 +471,7 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32
     pto_status_t status = needs_far(kernel) ? put_far(kernel, stream, &put, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    void *parameters[] = {parameter_of(kernel)};
-    cudaLaunchAttribute overlaps = {};
-    overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlaps.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(kernel->blocks);
-    config.blockDim = dim3(kernel->threads);
-    config.stream = stream;
-    config.attrs = &overlaps;
-    config.numAttrs = kernel->overlaps && !put ? 1 : 0;
-    return CUDA_DO(cudaLaunchKernelExC(&config, kernel->entry, parameters), err);
+    return launch_plainly(&kernel->plain, parameter_of(kernel), kernel->overlaps && !put, stream, err);
 }
 
 /* Of the queued runs only some report their end. Once runs were enqueued, a run's number on the device is no

@@ -7,8 +7,8 @@
  * each of one 512-byte piece, and one byte each of 32.
  *
  * What such a program does takes little longer than loading its first word, so each thread goes the shortest
- * way: from the operands themselves, without a table of parts. Two GPUs have a shorter one still
- * (kernel_exchange.cuh). */
+ * way: from the operands themselves, without a table of parts. Up to eight GPUs have a
+ * shorter one still (kernel_exchange.cuh). */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 

@@ -76,19 +76,32 @@ struct program : ledger {
 
 static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
 
-/* The parameter of an exchange's kernel (kernel_exchange.cuh). Vectors of `units`. */
-struct exchange : ledger {
+/* What an exchange (kernel_exchange.cuh) sends to one GPU, and what it gets from one, not necessarily the
+ * same. */
+struct exchange_peer {
     const char *sent;
-    const char *own; /* combined with what arrives, or copied; may be `sent` */
+    char *to;     /* lines of the other GPU */
+    char *from;   /* lines of this one */
+    char *target; /* of what arrives; of a sum, the first peer's is the result's */
+};
+
+/* The parameter of an exchange's kernel, but for its peers. All vectors have `units`. */
+struct exchange_head : ledger {
+    const char *own; /* combined with what arrives, or copied; may be sent, too */
     char *kept;      /* where `own` is copied to; NULL: nowhere */
-    char *target;    /* of what arrives, or its sum with `own` */
-    char *to;        /* lines of the other GPU */
-    char *from;      /* lines of this one */
     int64_t to_apart_bytes, from_apart_bytes;
     uint32_t units;
-    bool sums, own_first;
     chosen by;
+    uint8_t peers;
+    uint8_t own_at; /* of a sum: how many peers' vectors come before `own` */
 };
+
+/* A kernel takes as many peers as are compiled in, or fewer. The first peers lie where those of any number
+ * do, so that a launch may pass more. */
+template <int PEERS> struct exchange : exchange_head { exchange_peer peer[PEERS]; };
+
+enum { EXCHANGE_PEERS_MAX = 7 };
+typedef exchange<EXCHANGE_PEERS_MAX> any_exchange;
 
 /* --- one part --------------------------------------------------------------------------------------------
  *

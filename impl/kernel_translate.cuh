@@ -76,6 +76,14 @@ static int until_lines(const pto_kernel_program_t *program) {
     return until;
 }
 
+#ifdef PORTOLAN_LATE_SIGNALS /* a variant to compare: see run_with_flags */
+static int without_signals(const pto_kernel_program_t *program, int first, int last) {
+    while (last > first && program->ops[last - 1].kind == PTO_KERNEL_SIGNAL)
+        last--;
+    return last;
+}
+#endif
+
 /* The ops before the first wait, and those before the waits that nothing follows. */
 static void find_waits(const pto_kernel_program_t *program, struct program *all) {
     const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
@@ -84,6 +92,9 @@ static void find_waits(const pto_kernel_program_t *program, struct program *all)
         first++;
     while (last > first && waits(last - 1))
         last--;
+#ifdef PORTOLAN_LATE_SIGNALS
+    last = without_signals(program, first, last);
+#endif
     all->sends = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
     all->works = static_cast<uint8_t>(last);
 }
@@ -112,21 +123,37 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
-/* What a program does, if it is an exchange. What would be set a second time is something else. */
+/* What goes into lines, or comes out of some, with the op's number; of a sum, `data` is NULL. */
+struct lines_use {
+    const pto_operand_t *lines, *data;
+    int op;
+};
+
+/* What a program does, if it is an exchange. */
 struct exchange_parts {
-    const pto_operand_t *sent, *to, *own, *kept, *from, *target;
-    const pto_kernel_op_t *sum;
-    int sends_in, keeps_in, takes_in; /* op */
-    bool own_first;
+    lines_use to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
+    int to_count, from_count;
+    const pto_operand_t *own, *kept; /* of a copy within this GPU, or of a sum */
+    const pto_operand_t *result;     /* of a sum; NULL: there is none */
+    int keeps_in, sums_in;           /* op */
+    int own_at;
     bool others; /* something else, too */
 };
 
+static void add_use(lines_use *uses, int &count, const lines_use &use, exchange_parts &parts) {
+    if (count < EXCHANGE_PEERS_MAX)
+        uses[count++] = use;
+    else
+        parts.others = true;
+}
+
+/* What would be set a second time is something else, and so is a copy between lines. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
                      exchange_parts &parts) {
-    if (target->spot.lines && parts.to == nullptr)
-        parts.sent = source, parts.to = target, parts.sends_in = op;
-    else if (source->spot.lines && parts.target == nullptr)
-        parts.from = source, parts.target = target, parts.takes_in = op;
+    if (target->spot.lines && !source->spot.lines)
+        add_use(parts.to, parts.to_count, {target, source, op}, parts);
+    else if (source->spot.lines && !target->spot.lines && parts.result == nullptr)
+        add_use(parts.from, parts.from_count, {source, target, op}, parts);
     else if (!source->spot.lines && !target->spot.lines && parts.own == nullptr)
         parts.own = source, parts.kept = target, parts.keeps_in = op;
     else
@@ -135,16 +162,17 @@ static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *t
 
 static void add_sum(int number, const pto_kernel_op_t *op, const pto_operand_t *operand,
                     exchange_parts &parts) {
-    parts.others |= parts.target != nullptr || parts.own != nullptr || op->count != 3 ||
-                    operand[1].spot.lines == operand[2].spot.lines;
-    if (parts.others)
-        return;
-    parts.own_first = operand[2].spot.lines;
-    parts.sum = op;
-    parts.takes_in = number;
-    parts.target = operand;
-    parts.own = operand + (parts.own_first ? 1 : 2);
-    parts.from = operand + (parts.own_first ? 2 : 1);
+    parts.others |= parts.from_count > 0 || parts.own != nullptr || parts.result != nullptr || op->copies > 0;
+    for (int i = 1; i < op->count && !parts.others; i++)
+        if (operand[i].spot.lines)
+            add_use(parts.from, parts.from_count, {&operand[i], nullptr, number}, parts);
+        else if (parts.own == nullptr)
+            parts.own = &operand[i], parts.own_at = i - 1;
+        else
+            parts.others = true;
+    parts.others |= parts.own == nullptr || operand->spot.lines;
+    parts.result = operand;
+    parts.sums_in = number;
 }
 
 static exchange_parts parts_of(const pto_kernel_program_t *program) {
@@ -163,6 +191,13 @@ static exchange_parts parts_of(const pto_kernel_program_t *program) {
     return parts;
 }
 
+/* A vector that an exchange reads or writes, and in which op the program does so. */
+struct vector_use {
+    const pto_operand_t *vector;
+    int op;
+    bool by_sum; /* an element of the sum is written after it was read */
+};
+
 static bool apart(const pto_operand_t *one, const pto_operand_t *other) {
     const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
                to = reinterpret_cast<uintptr_t>(other->spot.at);
@@ -171,47 +206,92 @@ static bool apart(const pto_operand_t *one, const pto_operand_t *other) {
 }
 
 /* A thread reads its units before it writes them, so a result may take the place of a vector that an op
- * before has read, or of one that its own op adds; but not lie across one. */
-static bool may_write(const pto_operand_t *written, bool after, const pto_operand_t *read) {
-    return read == nullptr || written == nullptr || apart(read, written) ||
-           (after && read->spot.at == written->spot.at);
+ * before has read, or of one that its own sum adds; but not lie across one. */
+static bool may_write(const vector_use &written, const vector_use &read) {
+    const bool after = written.op > read.op || (written.op == read.op && written.by_sum);
+    return apart(read.vector, written.vector) || (after && read.vector->spot.at == written.vector->spot.at);
 }
 
-/* Whether a program that can run with lines is an exchange of whole units: one vector into lines, one out of
- * lines, all of one size. */
-static bool is_exchange(const pto_kernel_program_t *program) {
-    const exchange_parts parts = parts_of(program);
-    if (parts.others || parts.sent == nullptr || parts.target == nullptr)
-        return false;
-    bool is = parts.sent->bytes > 0 && parts.sent->bytes % UNIT_BYTES == 0 && parts.sent->bytes <= INT32_MAX;
-    for (const pto_operand_t *one : {parts.to, parts.own, parts.kept, parts.from, parts.target})
-        is = is && (one == nullptr || one->bytes == parts.sent->bytes);
-    return is && may_write(parts.target, parts.takes_in > parts.sends_in, parts.sent) &&
-           may_write(parts.target, parts.sum != nullptr || parts.takes_in > parts.keeps_in, parts.own) &&
-           may_write(parts.kept, parts.keeps_in > parts.sends_in, parts.sent) &&
-           may_write(parts.kept, false, parts.own) && may_write(parts.kept, false, parts.target);
+enum { EXCHANGE_READS_MAX = EXCHANGE_PEERS_MAX + 1, EXCHANGE_WRITES_MAX = EXCHANGE_PEERS_MAX + 1 };
+struct exchange_uses {
+    vector_use read[EXCHANGE_READS_MAX], written[EXCHANGE_WRITES_MAX];
+    int read_count, written_count;
+};
+
+static exchange_uses uses_of(const exchange_parts &parts) {
+    exchange_uses uses = {};
+    const bool sums = parts.result != nullptr;
+    for (int i = 0; i < parts.to_count; i++)
+        uses.read[uses.read_count++] = {parts.to[i].data, parts.to[i].op, false};
+    if (parts.own != nullptr)
+        uses.read[uses.read_count++] = {parts.own, sums ? parts.sums_in : parts.keeps_in, false};
+    if (sums)
+        uses.written[uses.written_count++] = {parts.result, parts.sums_in, true};
+    for (int i = 0; i < parts.from_count && !sums; i++)
+        uses.written[uses.written_count++] = {parts.from[i].data, parts.from[i].op, false};
+    if (parts.kept != nullptr)
+        uses.written[uses.written_count++] = {parts.kept, parts.keeps_in, false};
+    return uses;
 }
 
-/* Of a program that is one. */
-static exchange exchange_of(const pto_kernel_program_t *program) {
-    const exchange_parts parts = parts_of(program);
-    const auto at = [](const pto_operand_t *one) {
-        return one != nullptr ? static_cast<char *>(one->spot.at) : nullptr;
-    };
-    exchange all = {};
-    all.sent = at(parts.sent);
-    all.own = at(parts.own != nullptr ? parts.own : parts.sent);
-    all.kept = at(parts.kept);
-    all.target = at(parts.target);
-    all.to = at(parts.to);
-    all.from = at(parts.from);
-    all.to_apart_bytes = parts.to->spot.apart_bytes;
-    all.from_apart_bytes = parts.from->spot.apart_bytes;
-    all.units = static_cast<uint32_t>(parts.sent->bytes / UNIT_BYTES);
-    all.sums = parts.sum != nullptr;
-    all.own_first = parts.own_first;
-    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+static bool may_write_all(const exchange_parts &parts) {
+    const exchange_uses uses = uses_of(parts);
+    bool may = true;
+    for (int i = 0; i < uses.written_count; i++) {
+        for (int j = 0; j < uses.read_count; j++)
+            may = may && may_write(uses.written[i], uses.read[j]);
+        for (int j = 0; j < i; j++)
+            may = may && apart(uses.written[i].vector, uses.written[j].vector);
+    }
+    return may;
+}
+
+static bool has_one_size(const exchange_parts &parts) {
+    const exchange_uses uses = uses_of(parts);
+    const int64_t bytes = parts.to[0].lines->bytes;
+    bool has = bytes > 0 && bytes % UNIT_BYTES == 0 && bytes <= INT32_MAX;
+    for (int i = 0; i < parts.to_count; i++)
+        has = has && parts.to[i].lines->bytes == bytes && parts.from[i].lines->bytes == bytes &&
+              parts.to[i].lines->spot.apart_bytes == parts.to[0].lines->spot.apart_bytes &&
+              parts.from[i].lines->spot.apart_bytes == parts.from[0].lines->spot.apart_bytes;
+    for (int i = 0; i < uses.read_count; i++)
+        has = has && uses.read[i].vector->bytes == bytes;
+    for (int i = 0; i < uses.written_count; i++)
+        has = has && uses.written[i].vector->bytes == bytes;
+    return has;
+}
+
+static char *place_of(const pto_operand_t *operand) {
+    return operand != nullptr ? static_cast<char *>(operand->spot.at) : nullptr;
+}
+
+static any_exchange exchange_with(const exchange_parts &parts) {
+    any_exchange all = {};
+    all.own = place_of(parts.own != nullptr ? parts.own : parts.to[0].data);
+    all.kept = place_of(parts.kept);
+    all.to_apart_bytes = parts.to[0].lines->spot.apart_bytes;
+    all.from_apart_bytes = parts.from[0].lines->spot.apart_bytes;
+    all.units = static_cast<uint32_t>(parts.to[0].lines->bytes / UNIT_BYTES);
+    all.peers = static_cast<uint8_t>(parts.to_count);
+    all.own_at = static_cast<uint8_t>(parts.own_at);
+    for (int i = 0; i < parts.to_count; i++)
+        all.peer[i] = {place_of(parts.to[i].data), place_of(parts.to[i].lines), place_of(parts.from[i].lines),
+                       place_of(parts.from[i].data != nullptr ? parts.from[i].data : parts.result)};
     return all;
+}
+
+enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
+
+/* Whether a program that can run with lines is an exchange of whole units: as many vectors into lines as out
+ * of lines, all of one size. Only then, `all` is set. */
+static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &all) {
+    const exchange_parts parts = parts_of(program);
+    if (parts.others || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||
+        !may_write_all(parts))
+        return NO_EXCHANGE;
+    all = exchange_with(parts);
+    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    return parts.result != nullptr ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
 }
 
 #endif

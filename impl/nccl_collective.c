@@ -5,6 +5,7 @@
 #include "mpi_collective.h"
 #include "nccl_collective.h"
 #include "nccl_dl.h"
+#include "register.h"
 
 bool pto_runs_by_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
@@ -75,6 +76,53 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? exec->device->nccl->available(err) : status;
 }
 
+/* --- symmetric windows ---------------------------------------------------------------------------------- */
+
+static pto_status_t may_have_windows(const pto_exec_t *exec, pto_error_t *err) {
+    if (exec->shadow_in || exec->shadow_out)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "each run copies a buffer aside, which can be no symmetric window");
+    return PTO_OK;
+}
+
+static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
+    return exec->bound[buffer].memory ? pto_buffer_bytes(exec->plan, buffer, exec->job.logical) : 0;
+}
+
+/* Whether all members have it, in one size: not a root's buffer, nor blocks that differ. */
+static bool is_alike(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
+
+/* Collective among the members: the buffers that all of them have alike. */
+static pto_status_t make_windows(const pto_exec_t *exec, pto_nccl_part_t *part, pto_error_t *err) {
+    const pto_call_slices_t *slices = pto_plan_call(exec->plan, pto_plan_node(exec->plan, part->node)->call);
+    const int buffer[PTO_SIDES] = {slices->in.buffer, slices->out.buffer};
+    char *const memory[PTO_SIDES] = {exec->bound[buffer[0]].memory, exec->bound[buffer[1]].memory};
+    int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = memory[0] == memory[1];
+    int64_t least[] = {in, -in, out, -out, same, -same};
+    pto_status_t status = pto_agree_least(part->comm, PTO_OK, least, 6, err);
+    bool has_in = is_alike(least), has_out = is_alike(least + 2);
+    if (status == PTO_OK && has_in && has_out && least[4] != -least[5])
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "some members work in place, and others do not");
+    if (status == PTO_OK && !has_in && !has_out)
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "no buffer is on all members and of one size, so none can be a symmetric window");
+    if (status == PTO_OK && has_in)
+        status = exec->device->nccl->window_create(part->group, memory[0], (size_t)in, &part->window[0], err);
+    if (status == PTO_OK && has_out && !(has_in && same))
+        status =
+            exec->device->nccl->window_create(part->group, memory[1], (size_t)out, &part->window[1], err);
+    return status;
+}
+
+static void free_windows(const pto_exec_t *exec, pto_nccl_part_t *part) {
+    for (int side = 0; side < PTO_SIDES; side++)
+        if (part->window[side] && !exec->failed)
+            exec->device->nccl->window_destroy(part->group, part->window[side], NULL);
+}
+
+/* --- making and running --------------------------------------------------------------------------------- */
+
 /* Collective: create the group of node `at` and this process's arguments. All processes agree on the result
  * of each step before the next, since NCCL would wait for missing members forever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
@@ -93,6 +141,8 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, pto_members_comm(exec, &member, &part->comm, err), err);
     if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
+    if (status == PTO_OK && member.acts && exec->options.nccl_windows)
+        status = make_windows(exec, part, err);
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK &&
         part->group) { /* some members have no group, so destroying it in order would hang */
@@ -107,6 +157,8 @@ pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t
         return status;
     if (status == PTO_OK)
         status = available(exec, err);
+    if (status == PTO_OK && exec->options.nccl_windows)
+        status = may_have_windows(exec, err);
     status = pto_agree(exec->job.comm, status, err);
     for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
         if (pto_runs_by_nccl(pto_plan_node(exec->plan, n)))
@@ -148,8 +200,10 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
 void pto_nccl_free(pto_exec_t *exec) {
     pto_nccl_part_t *part = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++) {
-        if (part[i].group)
+        if (part[i].group) {
+            free_windows(exec, &part[i]);
             exec->device->nccl->destroy(part[i].group, exec->failed);
+        }
         if (part[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&part[i].comm);
         free(part[i].blocks);

@@ -54,6 +54,57 @@ static void nccl_destroy(void *group, bool failed) {
         (failed ? library->comm_abort : library->comm_destroy)(group);
 }
 
+/* --- symmetric windows ---------------------------------------------------------------------------------- */
+
+static pto_status_t with_windows(const pto_nccl_library_t **library, pto_error_t *err) {
+    pto_status_t status = pto_nccl_library(library, err);
+    return status == PTO_OK ? pto_nccl_has_windows(*library, err) : status;
+}
+
+static pto_status_t nccl_allocate(size_t bytes, void **memory, pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    pto_status_t status = with_windows(&library, err);
+    return status == PTO_OK ? pto_nccl_check(library, library->mem_alloc(memory, bytes > 0 ? bytes : 1),
+                                             "ncclMemAlloc", err)
+                            : status;
+}
+
+static pto_status_t nccl_release(void *memory, pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    pto_status_t status = memory ? with_windows(&library, err) : PTO_OK;
+    return status == PTO_OK && memory ? pto_nccl_check(library, library->mem_free(memory), "ncclMemFree", err)
+                                      : status;
+}
+
+/* Where NCCL has no symmetric memory, as between nodes, it may succeed without a window. */
+static pto_status_t nccl_window_create(void *group, void *memory, size_t bytes, void **window,
+                                       pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    void *made = NULL;
+    pto_status_t status = with_windows(&library, err);
+    if (status == PTO_OK)
+        status =
+            pto_nccl_check(library, library->window_register(group, memory, bytes, &made, PTO_NCCL_SYMMETRIC),
+                           "ncclCommWindowRegister", err);
+    if (status == PTO_OK && !made)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "NCCL %s makes no symmetric window of this memory on this machine",
+                             library->version);
+    if (status == PTO_OK)
+        *window = made;
+    return status;
+}
+
+static pto_status_t nccl_window_destroy(void *group, void *window, pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    pto_status_t status = with_windows(&library, err);
+    return status == PTO_OK ? pto_nccl_check(library, library->window_deregister(group, window),
+                                             "ncclCommWindowDeregister", err)
+                            : status;
+}
+
+/* --- collectives ---------------------------------------------------------------------------------------- */
+
 /* An open group must be closed even if a call inside failed; the first failure is reported. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                              void *stream, pto_error_t *err) {
@@ -149,4 +200,8 @@ const pto_nccl_t pto_nccl_cuda = {
     .create = nccl_create,
     .destroy = nccl_destroy,
     .run = nccl_run,
+    .allocate = nccl_allocate,
+    .release = nccl_release,
+    .window_create = nccl_window_create,
+    .window_destroy = nccl_window_destroy,
 };

@@ -10,10 +10,12 @@ static const char file_name[] = "libnccl.so.2";
 #define CALL(name, member)                                                                                   \
     { (name), offsetof(pto_nccl_library_t, member) }
 
-static const struct {
+typedef struct {
     const char *name;
     size_t offset;
-} calls[] = {
+} call_t;
+
+static const call_t calls[] = {
     CALL("ncclGetVersion", get_version),
     CALL("ncclGetUniqueId", get_unique_id),
     CALL("ncclCommInitRank", comm_init_rank),
@@ -30,6 +32,14 @@ static const struct {
     CALL("ncclGroupStart", group_start),
     CALL("ncclGroupEnd", group_end),
 };
+
+static const call_t window_calls[] = {
+    CALL("ncclMemAlloc", mem_alloc),
+    CALL("ncclMemFree", mem_free),
+    CALL("ncclCommWindowRegister", window_register),
+    CALL("ncclCommWindowDeregister", window_deregister),
+};
+enum { WINDOW_CALLS = sizeof window_calls / sizeof *window_calls };
 
 int pto_nccl_datatype(pto_datatype_t datatype) {
     static const int number[PTO_DATATYPE_COUNT] = {[PTO_DATATYPE_BYTE] = PTO_NCCL_INT8,
@@ -66,14 +76,19 @@ static void name_version(int code, char *text, size_t text_size) {
     snprintf(text, text_size, "%d.%d.%d", code / major_unit, code % major_unit / 100, code % 100);
 }
 
+static bool find_call(void *handle, const call_t *call, pto_nccl_library_t *library) {
+    void *found = dlsym(handle, call->name);
+    memcpy((char *)library + call->offset, &found, sizeof found);
+    return found != NULL;
+}
+
 static pto_status_t find_calls(void *handle, pto_nccl_library_t *library, pto_error_t *err) {
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *found = dlsym(handle, calls[i].name);
-        if (!found)
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (!find_call(handle, &calls[i], library))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no %s: NCCL 2.7 or later is needed",
                                  file_name, calls[i].name);
-        memcpy((char *)library + calls[i].offset, &found, sizeof found);
-    }
+    for (int i = 0; i < WINDOW_CALLS; i++)
+        find_call(handle, &window_calls[i], library);
     int code = 0;
     int result = library->get_version(&code);
     name_version(code, library->version, sizeof library->version);
@@ -96,6 +111,16 @@ pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *e
         opened = found;
     }
     *library = &opened;
+    return PTO_OK;
+}
+
+pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err) {
+    static const void *const none;
+    for (int i = 0; i < WINDOW_CALLS; i++)
+        if (memcmp((const char *)library + window_calls[i].offset, &none, sizeof none) == 0)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s (%s) has no %s: symmetric windows need NCCL 2.27 or later", file_name,
+                                 library->version, window_calls[i].name);
     return PTO_OK;
 }
 

@@ -16,6 +16,9 @@ typedef struct {
     char byte[PTO_NCCL_ID_BYTES];
 } pto_nccl_id_t;
 
+/* NCCL_WIN_COLL_SYMMETRIC. */
+enum { PTO_NCCL_SYMMETRIC = 1 };
+
 /* The values of ncclResult_t that are handled separately. */
 enum { PTO_NCCL_SUCCESS = 0, PTO_NCCL_INVALID_USAGE = 5 };
 
@@ -65,12 +68,22 @@ typedef struct {
     int (*recv)(void *out, size_t count, int datatype, int peer, void *comm, void *stream);
     int (*group_start)(void);
     int (*group_end)(void);
+    /* Since 2.27; NULL in earlier versions. `window` is an ncclWindow_t. */
+    int (*mem_alloc)(void **memory, size_t bytes);
+    int (*mem_free)(void *memory);
+    int (*window_register)(void *comm, void *memory, size_t bytes, void **window, int flags);
+    int (*window_deregister)(void *comm, void *window);
     char version[32]; /* as 2.28.3 */
 } pto_nccl_library_t;
 
 /* Opens the library on the first call and never closes it, because it has threads of its own. Not
  * thread-safe. Errors: PTO_ERR_NOT_APPLICABLE if the library, or a function that is needed, is missing. */
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
+
+/* Whether the library has symmetric windows. Errors: PTO_ERR_NOT_APPLICABLE with the function that is
+ * missing.
+ */
+pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err);
 
 /* Translates NCCL's result: PTO_OK, PTO_ERR_NOT_APPLICABLE if NCCL rejects the job (two processes on one
  * GPU), else PTO_ERR_IO with NCCL's message. */

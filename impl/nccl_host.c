@@ -1,5 +1,6 @@
 /* Emulates NCCL on the host device: MPI's calls on host memory. It shows that plans are correct, not how
  * fast NCCL is. */
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include "job.h"
 #include "mpi_collective.h"
 #include "reduce.h"
+
+enum { PAGE_BYTES = 4096 };
 
 static const char *host_version(void) { return "none (MPI collectives instead)"; }
 
@@ -18,6 +21,7 @@ static pto_status_t host_available(pto_error_t *err) {
 
 typedef struct {
     MPI_Comm comm;
+    int windows; /* that are registered */
 } group_t;
 
 static pto_status_t host_create(MPI_Comm comm, void **group, pto_error_t *err) {
@@ -30,8 +34,45 @@ static pto_status_t host_create(MPI_Comm comm, void **group, pto_error_t *err) {
 }
 
 static void host_destroy(void *group, bool failed) {
-    (void)failed;
+    assert(failed || !group || ((const group_t *)group)->windows == 0);
     free(group);
+}
+
+/* Memory that the device does not know as its own, as NCCL's is to CUDA IPC. */
+static pto_status_t host_allocate(size_t bytes, void **memory, pto_error_t *err) {
+    void *made = NULL;
+    if (posix_memalign(&made, PAGE_BYTES, bytes > 0 ? bytes : 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
+    *memory = made;
+    return PTO_OK;
+}
+
+static pto_status_t host_release(void *memory, pto_error_t *err) {
+    (void)err;
+    free(memory);
+    return PTO_OK;
+}
+
+/* MPI needs none. */
+static pto_status_t host_window_create(void *group, void *memory, size_t bytes, void **window,
+                                       pto_error_t *err) {
+    group_t *made = group;
+    int64_t least[2] = {(int64_t)bytes, -(int64_t)bytes};
+    pto_status_t status = pto_agree_least(made->comm, PTO_OK, least, 2, err);
+    if (status == PTO_OK && least[0] != -least[1])
+        return pto_error_set(err, PTO_ERR_IO, "members register windows of different sizes");
+    if (status == PTO_OK) {
+        made->windows++;
+        *window = memory;
+    }
+    return status;
+}
+
+static pto_status_t host_window_destroy(void *group, void *window, pto_error_t *err) {
+    (void)window;
+    (void)err;
+    ((group_t *)group)->windows--;
+    return PTO_OK;
 }
 
 static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
@@ -141,4 +182,8 @@ const pto_nccl_t pto_nccl_host = {
     .create = host_create,
     .destroy = host_destroy,
     .run = host_run,
+    .allocate = host_allocate,
+    .release = host_release,
+    .window_create = host_window_create,
+    .window_destroy = host_window_destroy,
 };

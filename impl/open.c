@@ -3,21 +3,39 @@
 #include <string.h>
 
 #include "executor.h"
+#include "portolan/nccl.h"
 
-static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical, void **own,
+/* Only plans by NCCL have windows. Others are refused when their executor is made. */
+static bool is_window(const pto_device_t *device, const pto_exec_options_t *options, int role) {
+    return options->nccl_windows && device->nccl && (role == PTO_ROLE_IN || role == PTO_ROLE_OUT);
+}
+
+static pto_status_t allocate_one(const pto_device_t *device, const pto_plan_t *plan,
+                                 const pto_exec_options_t *options, int role, int64_t bytes, void **memory,
+                                 pto_error_t *err) {
+    if (bytes > 0 && is_window(device, options, role))
+        return device->nccl->allocate((size_t)bytes, memory, err);
+    return pto_exec_user_allocate(plan, device, (pto_role_t)role, bytes, memory, err);
+}
+
+static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan,
+                             const pto_exec_options_t *options, int64_t logical, void **own,
                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int role = 0; role < PTO_ROLE_COUNT && status == PTO_OK; role++)
         if (role != PTO_ROLE_TEMPORARY)
-            status =
-                pto_exec_user_allocate(plan, device, (pto_role_t)role,
-                                       pto_exec_user_bytes(plan, logical, (pto_role_t)role), &own[role], err);
+            status = allocate_one(device, plan, options, role,
+                                  pto_exec_user_bytes(plan, logical, (pto_role_t)role), &own[role], err);
     return status;
 }
 
-void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device, void **own) {
+void pto_exec_own_release(const pto_plan_t *plan, const pto_device_t *device,
+                          const pto_exec_options_t *options, void **own) {
     for (int role = 0; role < PTO_ROLE_COUNT; role++)
-        pto_exec_user_release(plan, device, (pto_role_t)role, own[role]);
+        if (is_window(device, options, role))
+            device->nccl->release(own[role], NULL);
+        else
+            pto_exec_user_release(plan, device, (pto_role_t)role, own[role]);
 }
 
 static pto_status_t find_device(const char *name, int64_t gpu, const pto_device_t **device,
@@ -41,7 +59,7 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
         return status;
     status = find_device(device, pto_layout_rank(layout, logical).gpu, &found, err);
     if (status == PTO_OK)
-        status = allocate(found, plan, logical, own, err);
+        status = allocate(found, plan, &given, logical, own, err);
     status = pto_agree(comm, status, err);
     given.host_in = own[PTO_ROLE_HOST_IN];
     given.host_out = own[PTO_ROLE_HOST_OUT];
@@ -51,7 +69,7 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
     if (status == PTO_OK)
         memcpy((*exec)->own, own, sizeof own);
     else if (found)
-        pto_exec_own_release(plan, found, own);
+        pto_exec_own_release(plan, found, &given, own);
     return status;
 }
 

@@ -31,9 +31,9 @@ typedef struct {
     char *to;
 } moved_t;
 
-/* Where this process's and the others' user buffers were and are. */
+/* Where this process's and the others' user buffers were and are: exec->moved. */
 typedef struct {
-    pto_vector_t list; /* moved_t */
+    pto_vector_t *list; /* moved_t */
     bool failed;
 } moves_t;
 
@@ -59,12 +59,30 @@ static bool is_private(const pto_exec_t *exec, int buffer, int side) {
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
+static pto_user_side_t side_as_bound(const pto_exec_t *exec, int wanted) {
+    pto_user_side_t found = {.is_private = true};
+    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++) {
+        if (!side_of(exec, b, &side) || side != wanted ||
+            !pto_buffer_is_users(exec->plan, b, exec->job.logical))
+            continue;
+        found.holds = true;
+        found.is_private = found.is_private && is_private(exec, b, side);
+    }
+    found.bytes = pto_exec_user_bytes(exec->plan, exec->job.logical,
+                                      wanted == PTO_SIDE_IN ? PTO_ROLE_IN : PTO_ROLE_OUT);
+    return found;
+}
+
+pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err) {
+    for (int side = 0; side < PTO_SIDES; side++)
+        exec->side[side] = side_as_bound(exec, side);
+    exec->places = calloc((size_t)exec->reached.count + 1, sizeof *exec->places);
+    return exec->places ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+}
+
 bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
-    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
-        if (pto_plan_buffer(exec->plan, b)->role == role && side_of(exec, b, &side) &&
-            pto_buffer_is_users(exec->plan, b, exec->job.logical) && !is_private(exec, b, side))
-            return false;
-    return role == PTO_ROLE_IN || role == PTO_ROLE_OUT;
+    return (role == PTO_ROLE_IN && exec->side[PTO_SIDE_IN].is_private) ||
+           (role == PTO_ROLE_OUT && exec->side[PTO_SIDE_OUT].is_private);
 }
 
 static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int side, visit_t *visit,
@@ -89,6 +107,9 @@ static pto_status_t may_rebind(pto_exec_t *exec, const void *in, const void *out
     if ((in == out) != (exec->user_in == exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "an executor in place stays in place, and another one does not become so");
+    if (exec->options.nccl_windows && (in != exec->user_in || out != exec->user_out))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the buffers are NCCL's symmetric windows, which stay");
     pto_memory_handle_t handle; /* the device divides an average into `out`, which must be its own memory */
     bool divides = exec->divisor != 0 && exec->shadow_out && !exec->quotient && out != exec->user_out;
     return divides ? exec->device->export_memory(out, &handle, err) : PTO_OK;
@@ -144,9 +165,9 @@ static bool others_use_buffers(const pto_exec_t *exec) {
     return use;
 }
 
-/* Collective. Nothing of the executor has changed where it fails. */
-static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, visit_t *visits, pto_peer_memory_t *at,
-                             pto_error_t *err) {
+/* Collective. Nothing of the executor has changed where it fails. `visits`: room for all processes'. */
+static pto_status_t exchange_with(pto_exec_t *exec, const visit_t *mine, visit_t *visits,
+                                  pto_peer_memory_t *at, pto_error_t *err) {
     pto_status_t status = PTO_MPI(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, visits, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
         err);
@@ -163,12 +184,21 @@ static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, visit_t *vis
     return fresh ? pto_agree(exec->job.comm, status, err) : status;
 }
 
+static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_memory_t *at, pto_error_t *err) {
+    visit_t *visits = calloc((size_t)exec->job.size, sizeof *visits);
+    if (!visits)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = exchange_with(exec, mine, visits, at, err);
+    free(visits);
+    return status;
+}
+
 /* --- moving addresses ----------------------------------------------------------------------------------- */
 
 static void note(moves_t *moves, const void *from, int64_t bytes, const void *to) {
     if (!from || bytes == 0 || from == to)
         return;
-    moved_t *moved = pto_vector_add(&moves->list, sizeof *moved);
+    moved_t *moved = pto_vector_add(moves->list, sizeof *moved);
     moves->failed |= !moved;
     if (!moved)
         return;
@@ -177,9 +207,8 @@ static void note(moves_t *moves, const void *from, int64_t bytes, const void *to
 }
 
 static void note_own(const pto_exec_t *exec, const void *in, const void *out, moves_t *moves) {
-    int64_t rank = exec->job.logical;
-    note(moves, exec->user_in, pto_exec_user_bytes(exec->plan, rank, PTO_ROLE_IN), in);
-    note(moves, exec->user_out, pto_exec_user_bytes(exec->plan, rank, PTO_ROLE_OUT), out);
+    note(moves, exec->user_in, exec->side[PTO_SIDE_IN].bytes, in);
+    note(moves, exec->user_out, exec->side[PTO_SIDE_OUT].bytes, out);
 }
 
 static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, moves_t *moves) {
@@ -192,10 +221,10 @@ static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, mov
 
 /* Where an address is now; itself if it lies in no user's buffer. */
 static void *moved(const moves_t *moves, const void *address) {
-    const moved_t *item = moves->list.item;
+    const moved_t *item = moves->list->item;
     const char *at = address;
     void *same;
-    for (int i = 0; i < moves->list.count; i++)
+    for (int i = 0; i < moves->list->count; i++)
         if (at >= item[i].from && at < item[i].from + item[i].bytes)
             return item[i].to + (at - item[i].from);
     memcpy(&same, &address, sizeof same);
@@ -262,12 +291,11 @@ static pto_status_t move_addresses(pto_exec_t *exec, const moves_t *moves, pto_e
     return status == PTO_OK ? move_kernels(exec, moves, err) : status;
 }
 
-/* Frees the list. If it fails, the other processes use buffers that this one does not know. */
+/* If it fails, the other processes use buffers that this one does not know. */
 static pto_status_t move_all(pto_exec_t *exec, moves_t *moves, const void *in, void *out, pto_error_t *err) {
     pto_status_t status = moves->failed ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory") : PTO_OK;
-    if (status == PTO_OK && moves->list.count > 0)
+    if (status == PTO_OK && moves->list->count > 0)
         status = move_addresses(exec, moves, err);
-    free(moves->list.item);
     exec->failed |= status != PTO_OK;
     exec->user_in = in;
     exec->user_out = out;
@@ -281,21 +309,6 @@ static bool reaches(const pto_exec_t *exec, int wanted) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0, side; i < exec->reached.count; i++)
         if (reached[i].buffer >= 0 && side_of(exec, reached[i].buffer, &side) && side == wanted)
-            return true;
-    return false;
-}
-
-static pto_role_t role_of(int side) { return side == PTO_SIDE_IN ? PTO_ROLE_IN : PTO_ROLE_OUT; }
-
-static int64_t side_bytes(const pto_exec_t *exec, int side) {
-    return pto_exec_user_bytes(exec->plan, exec->job.logical, role_of(side));
-}
-
-/* Whether this process has a user buffer of a side, however small. */
-static bool holds(const pto_exec_t *exec, int wanted) {
-    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
-        if (side_of(exec, b, &side) && side == wanted &&
-            pto_buffer_is_users(exec->plan, b, exec->job.logical))
             return true;
     return false;
 }
@@ -335,10 +348,10 @@ static bool are_together(const pto_exec_t *exec, const pto_meeting_t *everyone, 
 static pto_meeting_t meeting_of(const pto_exec_t *exec, const visit_t *visit, const void *const *user) {
     pto_meeting_t mine = {.status = (pto_status_t)visit->status};
     for (int side = 0; side < PTO_SIDES; side++) {
-        bool is_own = holds(exec, side) && !pto_exec_user_is_private(exec, role_of(side));
-        mine.place[side] = is_own ? pto_register_place(exec, user[side], side_bytes(exec, side))
+        bool is_own = exec->side[side].holds && !exec->side[side].is_private;
+        mine.place[side] = is_own ? pto_register_place(exec, user[side], exec->side[side].bytes)
                                   : (pto_registered_t){.registration = -1};
-        mine.unknown[side] = is_own && side_bytes(exec, side) > 0 && mine.place[side].registration < 0;
+        mine.unknown[side] = is_own && exec->side[side].bytes > 0 && mine.place[side].registration < 0;
     }
     return mine;
 }
@@ -377,7 +390,7 @@ static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err)
  * and this process's buffer stays, the others' may or may not be meant to come here. */
 static pto_status_t follow_place(const pto_exec_t *exec, int side, const void *user, bool stays,
                                  pto_peer_memory_t *at, pto_error_t *err) {
-    pto_registered_t place = pto_register_place(exec, user, side_bytes(exec, side));
+    pto_registered_t place = pto_register_place(exec, user, exec->side[side].bytes);
     if (stays && (exec->together[side] || place.registration < 0))
         return PTO_OK;
     if (place.registration < 0)
@@ -389,21 +402,19 @@ static pto_status_t follow_place(const pto_exec_t *exec, int side, const void *u
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-/* Where the others' buffers are; NULL: out of memory. */
-static pto_peer_memory_t *reached_now(const pto_exec_t *exec, pto_error_t *err) {
+/* Where the others' buffers are, to be changed. */
+static pto_peer_memory_t *reached_now(const pto_exec_t *exec) {
     const pto_reached_t *reached = exec->reached.item;
-    pto_peer_memory_t *at = calloc((size_t)exec->reached.count + 1, sizeof *at);
-    for (int i = 0; at && i < exec->reached.count; i++)
-        at[i] = reached[i].at;
-    if (!at)
-        pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    return at;
+    for (int i = 0; i < exec->reached.count; i++)
+        exec->places[i] = reached[i].at;
+    return exec->places;
 }
 
 static pto_status_t take_places(pto_exec_t *exec, const void *in, void *out, const pto_peer_memory_t *at,
                                 pto_error_t *err) {
-    moves_t moves = {.failed = false};
+    moves_t moves = {.list = &exec->moved};
     pto_reached_t *reached = exec->reached.item;
+    exec->moved.count = 0;
     note_own(exec, in, out, &moves);
     note_others(exec, at, &moves);
     for (int i = 0; i < exec->reached.count; i++)
@@ -411,8 +422,8 @@ static pto_status_t take_places(pto_exec_t *exec, const void *in, void *out, con
     return move_all(exec, &moves, in, out, err);
 }
 
-static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, visit_t *visits,
-                           pto_peer_memory_t *at, pto_error_t *err) {
+static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, pto_peer_memory_t *at,
+                           pto_error_t *err) {
     visit_t mine;
     const void *const user[PTO_SIDES] = {in, out};
     pto_status_t status = make_visit(exec, in, out, &mine, err);
@@ -420,7 +431,7 @@ static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, visit_t 
     if (others && exec->mailboxes)
         status = meet(exec, &mine, user, at, &met, err);
     if (others && !met && (!exec->mailboxes || status == PTO_OK)) {
-        status = exchange(exec, &mine, visits, at, err);
+        status = exchange(exec, &mine, at, err);
         if (status == PTO_OK)
             exec->together[PTO_SIDE_IN] = exec->together[PTO_SIDE_OUT] = false;
     }
@@ -429,24 +440,19 @@ static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, visit_t 
 
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_error_t ignored;
-    visit_t *visits = calloc((size_t)exec->job.size, sizeof *visits);
     if (!err)
         err = &ignored;
-    pto_peer_memory_t *at = reached_now(exec, err);
     pto_watchdog_watch(exec, true);
-    pto_status_t status = visits && at ? rebind(exec, in, out, visits, at, err)
-                                       : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = rebind(exec, in, out, reached_now(exec), err);
     pto_watchdog_watch(exec, false);
-    free(visits);
-    free(at);
     return status;
 }
 
 /* Whether a change of a side takes the others' buffers along. A process that has no buffer of its own but
  * accesses theirs names their place by one in its own registered memory. */
 static bool takes_others(const pto_exec_t *exec, int side) {
-    if (holds(exec, side))
-        return !pto_exec_user_is_private(exec, role_of(side));
+    if (exec->side[side].holds)
+        return !exec->side[side].is_private;
     return reaches(exec, side) && pto_register_any(exec);
 }
 
@@ -470,10 +476,7 @@ static pto_status_t rebind_alone(pto_exec_t *exec, const void *in, void *out, pt
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     if (in == exec->user_in && out == exec->user_out && !pto_register_any(exec))
         return PTO_OK;
-    pto_peer_memory_t *at = reached_now(exec, err);
-    pto_status_t status = at ? rebind_alone(exec, in, out, at, err) : PTO_ERR_MEMORY;
-    free(at);
-    return status;
+    return rebind_alone(exec, in, out, reached_now(exec), err);
 }
 
 pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, void *stream,

@@ -261,9 +261,23 @@ pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *t
     return status;
 }
 
-bool pto_task_is_stream_ordered(const pto_exec_t *exec, const pto_task_t *task) {
-    return !task->choice &&
-           (on_device(exec, task) || task->kind == PTO_TASK_KERNEL || task->kind == PTO_TASK_NCCL);
+const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task) {
+    static const char *const needs[PTO_TASK_COUNT] = {
+        [PTO_TASK_POST] = "MPI for messages",
+        [PTO_TASK_FINISH] = "MPI for messages",
+        [PTO_TASK_MOVE] = "the CPU for copies",
+        [PTO_TASK_REDUCE] = "the CPU for reductions",
+        [PTO_TASK_SIGNAL] = "the CPU for flags in host memory",
+        [PTO_TASK_WAIT] = "the CPU for flags in host memory",
+        [PTO_TASK_LIBRARY] = "the MPI library's collective",
+        [PTO_TASK_MARK] = "the CPU for lanes",
+        [PTO_TASK_AFTER] = "the CPU for lanes",
+        [PTO_TASK_CHOOSE] = "the CPU for choices",
+        [PTO_TASK_CHOSEN] = "the CPU for choices",
+    };
+    if (task->choice)
+        return needs[PTO_TASK_CHOOSE];
+    return on_device(exec, task) ? NULL : needs[task->kind];
 }
 
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err) {

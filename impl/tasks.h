@@ -8,8 +8,8 @@
 pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
                          bool *finished, pto_error_t *err);
 
-/* Whether the device does the task without the CPU and MPI, once it is enqueued. */
-bool pto_task_is_stream_ordered(const pto_exec_t *exec, const pto_task_t *task);
+/* What the task needs beside the device, as words for an error; NULL: nothing, so that it can be enqueued. */
+const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task);
 /* Enqueue such a task in any stream. */
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err);
 

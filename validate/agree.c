@@ -12,6 +12,7 @@ pto_status_t compare_settings(const settings_t *settings, const pto_options_t *o
                    {"--queued", settings->options.queued},
                    {"--enqueue", settings->options.enqueue},
                    {"--graph", settings->options.graph},
+                   {"--nccl-windows", settings->options.nccl_windows},
                    {"--check-only", settings->options.check_only},
                    {"--own-algorithms", settings->exec.own_algorithms},
                    {"--each-algorithm", settings->options.each_algorithm},

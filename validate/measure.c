@@ -7,6 +7,7 @@
 #include "guard.h"
 #include "pattern.h"
 #include "portolan/bench.h"
+#include "portolan/nccl.h"
 #include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
@@ -38,16 +39,35 @@ typedef struct {
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
+    bool windows;  /* NCCL allocated the buffers */
     work_t work;
     void *stream; /* where runs are enqueued */
     void *graph;
 } user_t;
 
-static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, user_t *user,
-                              pto_error_t *err) {
+static pto_status_t make_buffer(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                                pto_role_t role, int64_t bytes, void **memory, pto_error_t *err) {
+    if (!user->windows)
+        return pto_exec_user_allocate(plan, settings->device, role, bytes, memory, err);
+    if (!settings->device->nccl)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the device '%s' has no NCCL",
+                             settings->device->name);
+    return bytes > 0 ? settings->device->nccl->allocate((size_t)bytes, memory, err) : PTO_OK;
+}
+
+static void free_buffer(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                        pto_role_t role, void *memory) {
+    if (!user->windows)
+        pto_exec_user_release(plan, settings->device, role, memory);
+    else if (settings->device->nccl)
+        settings->device->nccl->release(memory, NULL);
+}
+
+static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, bool windows,
+                              user_t *user, pto_error_t *err) {
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     pto_rank_t place = pto_layout_rank(layout, rank);
-    *user = (user_t){.owner = -1};
+    *user = (user_t){.owner = -1, .windows = windows};
     pto_status_t status = settings->device->select(place.gpu, err);
     if (status != PTO_OK || place.core >= layout->owners_per_gpu)
         return status;
@@ -55,10 +75,9 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;
-    status = pto_exec_user_allocate(plan, settings->device, PTO_ROLE_IN, user->in_bytes, &user->in, err);
+    status = make_buffer(settings, plan, user, PTO_ROLE_IN, user->in_bytes, &user->in, err);
     if (status == PTO_OK)
-        status =
-            pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
+        status = make_buffer(settings, plan, user, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     if (status == PTO_OK)
@@ -70,8 +89,8 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
 }
 
 static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t *user) {
-    pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
-    pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
+    free_buffer(settings, plan, user, PTO_ROLE_IN, user->in);
+    free_buffer(settings, plan, user, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
     reference_host_free(settings->device, &user->second);
     work_free(&user->work);
@@ -373,6 +392,7 @@ static pto_status_t make_executor(const settings_t *settings, const pto_plan_t *
     pto_exec_options_t options = settings->exec;
     options.host_in = user->second.in;
     options.host_out = user->second.out;
+    options.nccl_windows = user->windows;
     pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user->in, user->out,
                                           settings->op, &options, exec, err);
     double mine_s = MPI_Wtime() - began_s;
@@ -394,7 +414,9 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
     if (status != PTO_OK)
         return status;
     guard_step(local_limit_s(), "making buffers");
-    status = make_user(settings, plan, rank, &user, err);
+    status = make_user(settings, plan, rank, cell->windows, &user, err);
+    if (cell->windows) /* helpers need no NCCL */
+        status = agree_on_status(MPI_COMM_WORLD, status, err);
     if (status == PTO_OK)
         status = make_executor(settings, plan, &user, &exec, &cell->setup_s, err);
     if (status == PTO_OK)

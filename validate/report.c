@@ -85,6 +85,10 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
                 "for all, "
                 "over %d;\n#   predictions are of runs that are waited for one by one\n",
                 settings->options.queued, settings->options.queued);
+    if (settings->options.nccl_windows)
+        fprintf(file, "# nccl_windows: NCCL on buffers of ncclMemAlloc that are its symmetric windows; it "
+                      "has no price, "
+                      "and is none of the picks\n");
     if (settings->options.graph > 0)
         fprintf(file, "# graph: captured in one graph, %d runs at a time; Call is that of one launch\n",
                 settings->options.graph);
@@ -104,6 +108,8 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         fprintf(file, " %12s", "Call");
     fputc('\n', file);
 }
+
+const char *cell_name(const cell_t *cell) { return cell->windows ? "nccl_windows" : cell->strategy->name; }
 
 /* The number of members that the policy staged in this share of the runs or more. */
 static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
@@ -134,7 +140,7 @@ static void format_chosen(const cell_t *cell, char *text, size_t text_size) {
 
 static void report_cell(FILE *file, const settings_t *settings, const pto_request_t *request,
                         const cell_t *cell) {
-    fprintf(file, "%-12lld %-14s ", (long long)request->bytes, cell->strategy->name);
+    fprintf(file, "%-12lld %-14s ", (long long)request->bytes, cell_name(cell));
     if (cell->reason[0]) {
         fprintf(file, "does not apply: %s\n", cell->reason);
         return;
@@ -148,9 +154,12 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, "%-28s right\n", name);
         return;
     }
-    fprintf(file, "%-28s %12.2f %12.2f [%11.2f,%11.2f] %12.2f %10.3f", name, cell->least_s * 1e6,
-            cell->median_s * 1e6, cell->low_s * 1e6, cell->high_s * 1e6, cell->predicted_s * 1e6,
-            cell->predicted_s / cell->median_s);
+    fprintf(file, "%-28s %12.2f %12.2f [%11.2f,%11.2f]", name, cell->least_s * 1e6, cell->median_s * 1e6,
+            cell->low_s * 1e6, cell->high_s * 1e6);
+    if (cell->windows)
+        fprintf(file, " %12s %10s", "-", "-");
+    else
+        fprintf(file, " %12.2f %10.3f", cell->predicted_s * 1e6, cell->predicted_s / cell->median_s);
     fprintf(file, " %12.2f", cell->setup_s * 1e6);
     if (cell->has_predicted_setup)
         fprintf(file, " %12.2f", cell->predicted_setup_s * 1e6);
@@ -175,7 +184,7 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
 static pto_status_t score_point(const pto_request_t *request, const cell_t *cells, int count,
                                 pto_score_cell_t *score, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
-        if (cells[i].reason[0])
+        if (cells[i].reason[0] || cells[i].windows)
             continue;
         int at = score->candidate_count++;
         score->candidate[at].strategy = cells[i].strategy;
@@ -300,21 +309,20 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
         return;
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
-    fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
+    fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell_name(cell), (long long)request->bytes, cell->setup_s);
     if (cell->chosen_count > 0) {
         char chosen[96];
         format_chosen(cell, chosen, sizeof chosen);
-        fprintf(file, "# staged=%s,%lld: %s\n", cell->strategy->name, (long long)request->bytes, chosen);
+        fprintf(file, "# staged=%s,%lld: %s\n", cell_name(cell), (long long)request->bytes, chosen);
     }
     if (pattern_of(settings))
-        fprintf(file, "# kernel_s=%s,%.9g\n", cell->strategy->name, cell->kernel_s);
+        fprintf(file, "# kernel_s=%s,%.9g\n", cell_name(cell), cell->kernel_s);
     if (is_enqueued(settings))
-        fprintf(file, "# call_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
-                cell->enqueue_s);
+        fprintf(file, "# call_s=%s,%lld,%.9g\n", cell_name(cell), (long long)request->bytes, cell->enqueue_s);
     for (int i = 0; i < cell->sample_count; i++) {
         fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
-                cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
+                cell_name(cell), (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu), owners,
                 (long long)request->bytes, i + 1, cell->sample_s[i]);
         print_rest(file, settings, &options->scenario, cell, posted);

@@ -128,6 +128,13 @@ static void predict_setup(const pto_options_t *options, const pto_plan_t *plan, 
     cell->predicted_setup_s = cell->has_predicted_setup ? setup.seconds : 0;
 }
 
+static void predict(const pto_options_t *options, const settings_t *settings, const pto_plan_t *plan,
+                    const pto_price_t *price, const pto_explanation_t *explanation, cell_t *cell) {
+    predict_energy(options, settings, plan, price, explanation, cell);
+    predict_setup(options, plan, cell);
+    cell->predicted_s = price->seconds;
+}
+
 /* Whether the MPI library's own collective is in it. */
 static bool uses_library(const pto_plan_t *plan) {
     bool uses = false;
@@ -148,14 +155,13 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_explanation_t explanation = {0};
     int64_t bytes = pto_scenario_request(&options->scenario, point, cell->strategy, NULL).bytes;
     guard_about("%s of %lld bytes by %s", pto_collective_name(options->scenario.collective), (long long)bytes,
-                cell->strategy->name);
+                cell_name(cell));
     guard_step(local_limit_s(), "planning");
     pto_status_t status = pto_plan_choose(&scenario, options->machine, point, cell->strategy, &plan, &price,
                                           &explanation, &err);
     if (status == PTO_OK) {
-        predict_energy(options, settings, plan, &price, &explanation, cell);
-        predict_setup(options, plan, cell);
-        cell->predicted_s = price.seconds;
+        if (!cell->windows)
+            predict(options, settings, plan, &price, &explanation, cell);
         cell->algorithm = pto_plan_request(plan)->algorithm;
         cell->chunks = pto_plan_request(plan)->chunks;
         cell->staged_members = pto_plan_request(plan)->staged_members;
@@ -216,6 +222,13 @@ static int add_algorithms(const pto_strategy_t *strategy, pto_collective_t colle
     return count;
 }
 
+/* NCCL without and with symmetric windows. */
+static int add_windows(const pto_strategy_t *strategy, cell_t *list) {
+    for (int i = 0; i < 2 && list; i++)
+        list[i] = (cell_t){.strategy = strategy, .windows = i == 1};
+    return 2;
+}
+
 /* Add a strategy's cells to the list, if there is one. Returns their number. */
 static int add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
                      const pto_strategy_t *strategy, cell_t *list) {
@@ -224,6 +237,8 @@ static int add_cells(const pto_options_t *options, const settings_t *settings, i
     pto_price_t price;
     if (settings->options.each_algorithm && strategy->by_hand)
         return add_algorithms(strategy, options->scenario.collective, list);
+    if (settings->options.nccl_windows && strategy->nccl)
+        return add_windows(strategy, list);
     bool several = strategy->stages && !strategy->fixed &&
                    (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
     if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,

@@ -30,6 +30,7 @@ typedef struct {
     pto_exec_choices_t chosen[CHOSEN_MAX]; /* of a plan with either nodes, in the timed runs */
     int chosen_count;
     bool by_library;
+    bool windows; /* NCCL's buffers are its symmetric windows, which no machine file prices */
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;
     double setup_s; /* making the executor, once: the slowest process */
@@ -77,6 +78,9 @@ double energy_total(const settings_t *settings, const cell_t *cell);
  */
 pto_status_t measure_powers(const settings_t *settings, const pto_options_t *options, FILE *file,
                             pto_error_t *err);
+
+/* How tables and files call the cell's strategy. */
+const char *cell_name(const cell_t *cell);
 
 /* report.c, on rank 0. */
 /* Warn where processes share GPUs in another way than the machine's costs hold for. */

@@ -57,6 +57,11 @@ static const pto_option_t own_options[] = {
      STORE(FLAG, enqueue)},
     {"graph", "N", "capture N of these runs in a graph, and launch it as often as needed", STORE(INT, graph),
      .most = 10000},
+    {"nccl-windows", NULL,
+     "run each plan by nccl a second time, as nccl_windows: on buffers of ncclMemAlloc, registered as "
+     "symmetric "
+     "windows (NCCL 2.27); these have no prediction",
+     STORE(FLAG, nccl_windows)},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
     {"pattern", "collective|global_sum|stencil2d",
      "an application's kernel before each exchange: a sum on each GPU before an allreduce of one double, or "

@@ -19,9 +19,10 @@ typedef struct {
     const char *out_path; /* NULL: no file */
     bool force;           /* it may exist */
     int repeats;
-    int queued;   /* runs that a repeat queues before it waits; 0: each run is waited for */
-    bool enqueue; /* in one stream of the program's */
-    int graph;    /* runs captured in one graph; 0: no graphs */
+    int queued;        /* runs that a repeat queues before it waits; 0: each run is waited for */
+    bool enqueue;      /* in one stream of the program's */
+    int graph;         /* runs captured in one graph; 0: no graphs */
+    bool nccl_windows; /* a second cell for plans by NCCL */
     bool check_only;
     bool own_algorithms;
     bool each_algorithm; /* a cell for each that own_algorithm may run */

@@ -142,6 +142,18 @@ nccl() {
     run 150 "$gpus" "$test_nccl" cases "$DEVICE"
 }
 
+# Not every NCCL has symmetric windows, and not on every machine.
+nccl_windows() {
+    local gpus=$((GPUS / 2 * 2))
+    [ "$gpus" -ge 2 ] || { echo "NCCL takes two GPUs or more" && return 77; }
+    if ! run 60 "$gpus" "$test_nccl" window "$DEVICE" >"$work/windows" 2>&1; then
+        cat "$work/windows"
+        grep -o -m1 "NCCL is not installed\|libnccl.*symmetric windows need.*\|NCCL .* makes no symmetric window.*" "$work/windows" && return 77
+        return 1
+    fi
+    run 120 "$gpus" "$test_nccl" windows "$DEVICE"
+}
+
 # A process is killed while plans run: the job must end within 30 s, and by no success.
 killed() { # PROCESSES WHAT SHAPE
     local status=0 log=$work/killed.$2
@@ -196,6 +208,7 @@ spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owne
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
 spawn "cuda_aware" cuda_aware
 spawn "NCCL's collectives, every type, operation and placing" nccl
+spawn "NCCL's collectives on its symmetric windows" nccl_windows
 spawn "runs back to back on changing data never read stale results" run 90 8 "$test_stale" 300 "$DEVICE"
 collect
 spawn "rings of page-locked host memory deliver every chunk" run 90 2 "$test_exec" rings 3 "$SEED" "$DEVICE" \

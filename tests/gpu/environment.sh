@@ -61,10 +61,12 @@ compile() {
     [ -x "$BUILD/portolan-validate" ] && [ -x "$BUILD/tests/test_exec" ]
 }
 
+# BOUND: cores that each process keeps to; none: wherever the kernel puts it
 host_run() { # PROCESSES PROGRAM...
-    local processes=$1
+    local processes=$1 binding=(--bind-to none)
     shift
-    mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,$within" "${idle[@]}" "$@"
+    [ -z "${BOUND:-}" ] || binding=(--map-by "slot:PE=$BOUND" --bind-to core:overload-allowed)
+    mpirun -n "$processes" --oversubscribe "${binding[@]}" --mca pml ob1 --mca btl "self,$within" "${idle[@]}" "$@"
 }
 
 merge_rows() { awk -f tests/merge_rows.awk "$@"; }

@@ -37,10 +37,14 @@
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
-#                          each plan in graphs, then the kernels beside NCCL in graphs of 100 and of 5 runs and
-#                          enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
-#            runs          samples of runs that are captured in graphs, and of enqueued ones, fitted; then the
-#                          kernels' and NCCL's collectives run so, to score the fits on (RUNS_LIMIT seconds)
+#                          each plan in graphs, then the kernels beside NCCL, without and with symmetric windows, in
+#                          graphs of 100 and of 5 runs and enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
+#            variants      kernels that are built otherwise beside the tree's, on all GPUs: short vectors by the program
+#                          instead of a kernel of their own (more than two GPUs), and long ones with other signals
+#                          (VARIANTS_LIMIT seconds)
+#            runs          samples of runs that are captured in graphs, and of enqueued ones, by processes that are
+#                          bound to cores and others, fitted; then the kernels' and NCCL's collectives run so, to
+#                          score the fits on (RUNS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
@@ -62,28 +66,30 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# RUNS_LIMIT (default 240); GRAPHS_LIMIT (default 75) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# RUNS_LIMIT (default 360); VARIANTS_LIMIT (default 240) and VARIANTS (default
+# "general late late-128k late-64k fences runtime alone"); GRAPHS_LIMIT (default 120) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, variants.txt, runs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${RUNS_LIMIT:=240}" "${GRAPHS_LIMIT:=75}" "${GRAPH_RUNS:=10000}"
+: "${RUNS_LIMIT:=360}" "${VARIANTS_LIMIT:=240}"
+: "${VARIANTS:=general late late-128k late-64k fences runtime alone}" "${GRAPHS_LIMIT:=120}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
 cluster=tests/cluster/cluster
 calibrate=$BUILD/portolan-calibrate
-validate=$BUILD/portolan-validate
+validate=$BUILD${VARIANT:+-$VARIANT}/portolan-validate # VARIANT: of the kernels (variants)
 
 # --- steps: each runs as `visit.sh --do STEP ARGUMENTS`, under a time limit
 
@@ -316,23 +322,116 @@ chunks_row() {
 
 streams() { host_run "$GPUS" "$BUILD/tests/test_streams" "$1" "$2" "$3" "$DEVICE"; } # WHAT COUNT SEED
 
-# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none
+# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none; nccl_windows is NCCL
+# without and with symmetric windows
 graphs_row() {
     local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-${3//,/-}.csv
     [ "$5" -gt 0 ] || own=(--enqueue)
+    [ "$3" != nccl_windows ] || { own+=(--nccl-windows) && set -- "$1" "$2" nccl "${@:4}"; }
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
 }
 
-runs_samples() { # KIND
-    host_run "$GPUS" "$calibrate" --force --repeats 20 --budget 15 --bytes 8:16MiB:2 --runs "$1" \
+# variants: NAME FLAGS of each build of the kernels that is compared with the tree's, of those asked for
+variants() {
+    {
+        [ "$GPUS" -le 2 ] || echo "general -DPORTOLAN_EXCHANGE_PEERS=1" # lines of more than two GPUs by the program
+        echo "late -DPORTOLAN_LATE_SIGNALS"                               # one signal of results for all slices
+        echo "late-128k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=131072"
+        echo "late-64k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=65536"
+        echo "fences -DPORTOLAN_FENCE_ALL"       # each thread waits for its own stores before the signal
+        echo "runtime -DPORTOLAN_RUNTIME_LAUNCH" # launches by the run time instead of the driver
+        echo "alone -DPORTOLAN_LAUNCH_ALONE"     # launches that do not overlap
+    } | grep -E "^(${VARIANTS// /|}) "
+}
+built_variant() { [ -z "$1" ] || variants | grep -q "^$1 "; } # NAME; none: the tree's own
+
+# All at once: most of the time is that of one file.
+build_variants() {
+    local name flags status=0 made=()
+    while read -r name flags; do
+        make BUILD="$(BUILD=$BUILD-$name build_folder)" CUDA_ARCH="${CUDA_ARCH:-90}" NVCC_EXTRA="$flags" -j4 \
+            "$(BUILD=$BUILD-$name build_folder)/portolan-validate" >"$BUILD/variant-$name.log" 2>&1 &
+        made+=($!)
+    done < <(variants)
+    for name in "${made[@]}"; do wait "$name" || status=1; done
+    tail -n 3 "$BUILD"/variant-*.log
+    return $status
+}
+
+# variant_row NAME COLLECTIVE BYTES STRATEGY RUNS RUNS-IN-A-GRAPH REPEATS: also of the tree's own kernels; 0 in a graph is
+# none
+variant_row() {
+    local own=(--graph "$6")
+    [ "$6" -gt 0 ] || own=(--enqueue)
+    kernels_row "$BUILD/rows/variant-$1@$2-${3//:/-}-$6.csv" --collective "$2" --datatype float --bytes "$3" \
+        --strategy "$4" --queued "$5" --repeats "$7" "${own[@]}"
+}
+
+# The median of each, by collective and size, in the order in which they were measured.
+variants_summary() {
+    local file name
+    for file in "$BUILD"/rows/variant-*.csv*; do
+        name=${file##*/variant-}
+        awk -F, -v name="${name%%@*}" '/^# graph=/ { graph = substr($0, 9) } /^# call_s=/ { call[$2] = $3 }
+            /^#/ || $3 == "strategy" { next } { print name, $1, $7, graph, 1e6 * call[$7], $9 }' "$file"
+    done | sort -k2,2 -k4,4n -k3,3n -k1,1 -k6,6g | awk '
+        function row() {
+            if (count)
+                printf "%-16s %6d %12d %-14s %10.2f %10.2f\n", part[2], part[4], part[3], part[1], 1e6 * time[int((count + 1) / 2)], part[5]
+            count = 0
+        }
+        BEGIN { printf "%-16s %6s %12s %-14s %10s %10s\n", "collective", "graph", "bytes", "variant", "median us", "call" }
+        { now = $1 " " $2 " " $3 " " $4 " " $5; if (now != key) { row(); key = now; split(key, part, " ") } time[++count] = $6 }
+        END { row() }' | tee "$OUT/variants.txt"
+}
+
+# What NCCL itself says of its kernels on symmetric windows: a row of nccl_windows alone would not tell.
+windows_used() {
+    local log=$BUILD/windows.log
+    rm -f "$log".*
+    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,REG,TUNING NCCL_DEBUG_FILE=$log.%p \
+        kernels_row "$BUILD/windows-rows.csv" --collective allreduce --datatype float --bytes 1KiB:4MiB:64 --strategy nccl \
+        --nccl-windows --queued 5 --graph 5 --repeats 3 || return
+    [ "$DEVICE" = cuda ] || return 0
+    cat "$log".* | grep -i 'symmetric\|Algo' | sed 's/.*NCCL INFO //' | sort | uniq -c | tee "$OUT/windows.txt"
+    grep -qi symmetric "$OUT/windows.txt"
+}
+
+# bound KIND: whether its processes keep to cores of their own, as many as there are for each but two at most: one that
+# works, and one for what else NCCL and the driver do
+bound() { [ "${1%-bound}" != "$1" ]; }
+bound_cores() {
+    local cores=$(($(nproc) / GPUS))
+    echo $((cores < 2 ? 1 : 2))
+}
+
+runs_samples() { # KIND: graph, enqueued or enqueued-bound
+    ! bound "$1" || local -x BOUND
+    ! bound "$1" || BOUND=$(bound_cores)
+    host_run "$GPUS" "$calibrate" --force --repeats 20 --budget 15 --bytes 8:16MiB:2 --runs "${1%-bound}" \
         --machine "h200-x$GPUS" --out "$OUT/samples-runs-$1.csv" || return
     "$BUILD/portolan" fit "$OUT/samples-runs-$1.csv" --name "h200-x$GPUS-$1" --inherits "$KERNELS_MACHINE" --partial \
         --out "$OUT/h200-x$GPUS-$1.yaml" --force --report
 }
 
+# Each kind's fit on its own runs, and enqueued runs of bound processes on the fit of unbound ones.
+runs_scores() {
+    local fit rows
+    for fit in graph enqueued enqueued-bound; do
+        for rows in graph enqueued enqueued-bound; do
+            [ "${fit%-bound}" = "${rows%-bound}" ] || continue
+            [ -e "$OUT/h200-x$GPUS-$fit.yaml" ] || continue
+            [ -e "$OUT/collectives-runs-$rows.csv" ] || continue
+            echo "=== fit of $fit, runs $rows"
+            "$BUILD/portolan" score --min-bytes 1 --machine "$OUT/h200-x$GPUS-$fit.yaml" "$OUT/collectives-runs-$rows.csv"
+        done
+    done >"$OUT/runs.txt"
+    awk '/^===/ { print } /^all$/ { all = 1 } /^===/ { all = 0 } all && /cells|model/ { print }' "$OUT/runs.txt"
+}
+
 torch_peer() { python3 tests/bench/peer_torch.py 100 >"$OUT/torch.csv"; }
 
-# The best kernel and NCCL, by collective, size and runs in a graph: median and quartiles of a run, and what the call
+# The best kernel and NCCL without and with symmetric windows, by collective, size and runs in a graph: median and quartiles of a run, and what the call
 # of a launch or an enqueued run takes.
 graphs_summary() {
     local file
@@ -344,7 +443,7 @@ graphs_summary() {
         function row(   cell, who) {
             if (!count) return
             split(key, part, " "); cell = part[1] " " part[2] " " part[3]
-            who = part[4] == "nccl" ? "nccl" : "ours"
+            who = part[4] ~ /^nccl/ ? part[4] : "ours"
             if (!((cell, who) in median) || time[int((count + 1) / 2)] < median[cell, who]) {
                 median[cell, who] = time[int((count + 1) / 2)]; name[cell, who] = part[4]; calls[cell, who] = call
                 low[cell, who] = time[int((count + 3) / 4)]; high[cell, who] = time[int((3 * count + 3) / 4)]
@@ -352,19 +451,26 @@ graphs_summary() {
             if (!(cell in seen)) { seen[cell] = 1; order[++cells] = cell }
             count = 0
         }
+        function others(cell, who, width) {
+            if ((cell, who) in median)
+                printf " %*.2f %9.2f %9.2f %8.2f %6.3f", width, low[cell, who], median[cell, who], high[cell, who], calls[cell, who],
+                    median[cell, "ours"] / median[cell, who]
+            else
+                printf " %*s %9s %9s %8s %6s", width, "-", "-", "-", "-", "-"
+        }
         /^#|^collective/ { next }
         { now = $1 " " $2 " " $3 " " $4; if (now != key) row(); key = now; time[++count] = 1e6 * $6; call = 1e6 * $7 }
         END {
             row()
-            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s\n", "collective", "bytes", "graph", "kernel", "25 % us",
-                "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio"
+            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s %11s %9s %9s %8s %6s\n", "collective", "bytes", "graph",
+                "kernel", "25 % us", "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio", "window 25 %", "median",
+                "75 %", "call", "ratio"
             for (i = 1; i <= cells; i++) {
                 c = order[i]; split(c, part, " ")
                 printf "%-15s %10d %6d %-14s %9.2f %9.2f %9.2f %8.2f", part[1], part[2], part[3], name[c, "ours"], low[c, "ours"],
                     median[c, "ours"], high[c, "ours"], calls[c, "ours"]
-                if ((c, "nccl") in median)
-                    printf " %9.2f %9.2f %9.2f %8.2f %6.3f", low[c, "nccl"], median[c, "nccl"], high[c, "nccl"], calls[c, "nccl"],
-                        median[c, "ours"] / median[c, "nccl"]
+                others(c, "nccl", 9)
+                others(c, "nccl_windows", 11)
                 printf "\n"
             }
         }' "$OUT/graphs.csv" | tee "$OUT/graphs.txt"
@@ -506,7 +612,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
+        variants | runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -520,7 +626,7 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
+export OUT LARGE REPEATS VARIANTS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
@@ -681,40 +787,84 @@ on_all_gpus() {
     export GPUS KERNELS_MACHINE
 }
 
+# A machine that has some cost for all, where predictions don't matter.
+graphs_machine() {
+    KERNELS_MACHINE=$BUILD/graphs.yaml
+    awk -v gpus="$GPUS" '/^[^ ]/ { skip = 0 } skip { next } { print }
+        /^nccl:/ { skip = 1; count = split("allreduce alltoall allgather reduce_scatter", name, " ")
+            for (i = 1; i <= count; i++)
+                printf "  %s: [{gpus: %d, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]\n", name[i], gpus }' \
+        tests/fixtures/machine.yaml >"$KERNELS_MACHINE"
+}
+
 # Each strategy has a step of its own, which names the one that hangs.
 graphs_rows() { # COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS
-    local strategy
-    for strategy in ${3//,/ }; do as_far_as 8 graphs_row "$1" "$2" "$strategy" "${@:4}"; done
+    local strategy limit
+    for strategy in ${3//,/ }; do
+        limit=8
+        [ "$strategy" != nccl_windows ] || limit=16
+        as_far_as $limit graphs_row "$1" "$2" "$strategy" "${@:4}"
+    done
 }
 
 # Whether results are right comes first, then what is compared most.
 part_graphs() {
-    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective
+    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective strategy
     on_all_gpus
-    KERNELS_MACHINE=$BUILD/graphs.yaml # has some cost for all; predictions don't matter here
-    sed "/^nccl:/a\\  allgather: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]\\n  reduce_scatter: [{gpus: $GPUS, alpha_s: 1e-5, beta_s_per_byte: 1e-11}]" \
-        tests/fixtures/machine.yaml >"$KERNELS_MACHINE"
+    graphs_machine
     rm -f "$BUILD"/rows/graphs-*
     step 10 streams refusals 0 0
     step 40 streams absent 0 0
     step 25 streams random 300 1
     step 30 streams replays "$GRAPH_RUNS" 1
-    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl_windows 100 100 15
     for collective in alltoall allgather; do
-        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl 100 100 15
+        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl_windows 100 100 15
     done
-    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl 100 100 15
-    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl 100 5 15
-    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl 100 0 15
-    as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 gas_split,nccl 5 5 5
+    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl_windows 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl_windows 100 5 15
+    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl_windows 100 0 15
+    for strategy in gas_split nccl_windows; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
+    as_far_as 15 windows_used
     ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
     ends=$((ends + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
 }
 
+# Short vectors by lines where more than two GPUs have a kernel for them; long ones for what a signal costs. The
+# tree's kernels come first and last.
+part_variants() {
+    local ends=$((SECONDS + VARIANTS_LIMIT)) name again
+    on_all_gpus
+    graphs_machine
+    rm -f "$BUILD"/rows/variant-*
+    step 150 build_variants || return
+    for name in "" general; do
+        built_variant general || break
+        built_variant "$name" || continue
+        VARIANT=$name as_far_as 12 variant_row "${name:-tree}-short" allreduce 1KiB:4MiB:4 gas_allgather 100 100 15
+        VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" alltoall 1KiB:1MiB:32 gas_allgather 100 100 15
+        VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" reduce_scatter 1KiB:1MiB:32 gas_split 100 100 15
+    done
+    for again in 1 2; do
+        for name in "" late late-128k late-64k fences; do
+            built_variant "$name" || continue
+            VARIANT=$name as_far_as 12 variant_row "${name:-tree}-$again" allreduce 16MiB:256MiB:4 gas_split 5 5 11
+        done
+        for name in "" runtime alone; do
+            built_variant "$name" || continue
+            VARIANT=$name as_far_as 8 variant_row "${name:-tree}-$again" allreduce 1KiB:64KiB:64 gas_allgather 100 0 15
+        done
+    done
+    ends=$((ends + 10)) # what was measured shall not go unsummed
+    step 10 variants_summary
+}
+
 # runs_rows KIND RUNS-IN-A-GRAPH KERNELS: of every collective, into one file
 runs_rows() {
     local kernels=$3 collective
+    ! bound "$1" || local -x BOUND
+    ! bound "$1" || BOUND=$(bound_cores)
     KERNELS_MACHINE=$OUT/h200-x$GPUS-$1.yaml
     rm -f "$BUILD"/rows/graphs-*
     graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,"$kernels",nccl 100 "$2" 11
@@ -731,9 +881,12 @@ part_runs() {
     local ends=$((SECONDS + RUNS_LIMIT)) kind
     on_all_gpus
     [ "$DEVICE" = cuda ] || KERNELS_MACHINE=$PWD/$KERNELS_MACHINE
-    for kind in graph enqueued; do step 70 runs_samples $kind; done
+    for kind in graph enqueued enqueued-bound; do step 70 runs_samples $kind; done
     runs_rows graph 100 gas_gather,gas_read,gas_tree
     runs_rows enqueued 0 gas_read
+    runs_rows enqueued-bound 0 gas_read
+    ends=$((ends + 20)) # what was measured shall not go unscored
+    step 20 runs_scores
 }
 
 part_kernels() {
@@ -804,6 +957,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     graphs) part_graphs ;;
+    variants) part_variants ;;
     runs) part_runs ;;
     chunks) part_chunks ;;
     profile) part_profile ;;

@@ -25,6 +25,9 @@ SAME(PTO_NCCL_FLOAT64, ncclFloat64);
 SAME(PTO_NCCL_BFLOAT16, ncclBfloat16);
 SAME(PTO_NCCL_AVG, ncclAvg);
 #endif
+#if NCCL_VERSION_CODE >= 22700
+SAME(PTO_NCCL_SYMMETRIC, NCCL_WIN_COLL_SYMMETRIC);
+#endif
 SAME(PTO_NCCL_SUM, ncclSum);
 SAME(PTO_NCCL_PROD, ncclProd);
 SAME(PTO_NCCL_MAX, ncclMax);
@@ -51,3 +54,10 @@ extern __typeof__(ncclResult_t(const void *, size_t, ncclDataType_t, int, ncclCo
 extern __typeof__(ncclResult_t(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)) ncclRecv;
 extern __typeof__(ncclResult_t(void)) ncclGroupStart;
 extern __typeof__(ncclResult_t(void)) ncclGroupEnd;
+#if NCCL_VERSION_CODE >= 22700
+_Static_assert(sizeof(ncclWindow_t) == sizeof(void *), "ncclWindow_t");
+extern __typeof__(ncclResult_t(void **, size_t)) ncclMemAlloc;
+extern __typeof__(ncclResult_t(void *)) ncclMemFree;
+extern __typeof__(ncclResult_t(ncclComm_t, void *, size_t, ncclWindow_t *, int)) ncclCommWindowRegister;
+extern __typeof__(ncclResult_t(ncclComm_t, ncclWindow_t)) ncclCommWindowDeregister;
+#endif

@@ -3,7 +3,9 @@
  * NCCL's documentation rather than the code under test: it has its own numbers and declarations.
  *
  * FAKE_NCCL=usage|fail|hang: ncclCommInitRank rejects the job, ncclAllReduce fails, or it never returns on
- * process 0. */
+ * process 0. FAKE_NCCL=nowindow: there is no symmetric memory, so registering succeeds without a window.
+ * FAKE_NCCL=windows: allreduce and allgather, and what is sent in a group, must lie in windows. Compiled with
+ * WITHOUT_WINDOWS it is older than those. */
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,10 +23,20 @@ typedef struct {
     char internal[ID_BYTES];
 } id_t_;
 
+/* Part of an allocation of ncclMemAlloc. */
+typedef struct window {
+    const unsigned char *memory;
+    size_t bytes;
+    struct comm *comm; /* NULL: free */
+} window_t;
+
 typedef struct comm {
     MPI_Comm mpi;
     int rank;
 } comm_t;
+
+enum { WINDOWS_MAX = 64, WINDOW_ALIGN = 4096, COLL_SYMMETRIC = 1 };
+static window_t windows[WINDOWS_MAX];
 
 /* What one group of sends and receives holds. */
 static MPI_Request open_call[CALLS_MAX];
@@ -49,6 +61,12 @@ int EXPORT ncclSend(const void *in, size_t count, int type, int peer, comm_t *co
 int EXPORT ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
 int EXPORT ncclGroupStart(void);
 int EXPORT ncclGroupEnd(void);
+#ifndef WITHOUT_WINDOWS
+int EXPORT ncclMemAlloc(void **memory, size_t bytes);
+int EXPORT ncclMemFree(void *memory);
+int EXPORT ncclCommWindowRegister(comm_t *comm, void *memory, size_t bytes, window_t **window, int flags);
+int EXPORT ncclCommWindowDeregister(comm_t *comm, window_t *window);
+#endif
 
 static int asked_to(const char *what) {
     const char *said = getenv("FAKE_NCCL");
@@ -132,7 +150,20 @@ int ncclCommInitRank(comm_t **comm, int ranks, id_t_ id, int rank) {
     return SUCCESS;
 }
 
+/* Whether the memory lies in a window, if it must. */
+static bool is_allowed(const comm_t *comm, const void *memory, size_t bytes) {
+    const unsigned char *at = memory;
+    bool found = bytes == 0 || !asked_to("windows");
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        found = found || (windows[i].comm == comm && at >= windows[i].memory &&
+                          at + bytes <= windows[i].memory + windows[i].bytes);
+    return found;
+}
+
 int ncclCommDestroy(comm_t *comm) {
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        if (windows[i].comm == comm)
+            abort(); /* a window outlives its communicator */
     MPI_Comm_free(&comm->mpi);
     free(comm);
     return SUCCESS;
@@ -265,6 +296,8 @@ static size_t size_of(size_t count, int type) {
 
 int ncclAllReduce(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
     (void)stream;
+    if (!is_allowed(comm, in, size_of(count, type)) || !is_allowed(comm, out, size_of(count, type)))
+        return INVALID_ARGUMENT;
     if (asked_to("fail"))
         return SYSTEM_ERROR;
     while (asked_to("hang") && comm->rank == 0)
@@ -292,8 +325,10 @@ int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, c
 
 int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream) {
     (void)stream;
-    int bytes = (int)size_of(count, type);
-    if (!is_type(type) || (count > 0 && (!in || !out)))
+    int bytes = (int)size_of(count, type), ranks = 0;
+    MPI_Comm_size(comm->mpi, &ranks);
+    if (!is_type(type) || (count > 0 && (!in || !out)) || !is_allowed(comm, in, (size_t)bytes) ||
+        !is_allowed(comm, out, (size_t)bytes * (size_t)ranks))
         return INVALID_ARGUMENT;
     MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, comm->mpi);
     return SUCCESS;
@@ -333,7 +368,7 @@ static int take_call(int type) {
 
 int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream) {
     (void)stream;
-    int result = take_call(type);
+    int result = is_allowed(comm, in, size_of(count, type)) ? take_call(type) : INVALID_ARGUMENT;
     if (result == SUCCESS)
         MPI_Isend(in, (int)size_of(count, type), MPI_BYTE, peer, 0, comm->mpi, &open_call[open_calls++]);
     return result;
@@ -341,8 +376,77 @@ int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, voi
 
 int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream) {
     (void)stream;
-    int result = take_call(type);
+    int result = is_allowed(comm, out, size_of(count, type)) ? take_call(type) : INVALID_ARGUMENT;
     if (result == SUCCESS)
         MPI_Irecv(out, (int)size_of(count, type), MPI_BYTE, peer, 0, comm->mpi, &open_call[open_calls++]);
     return result;
 }
+
+/* --- symmetric windows ---------------------------------------------------------------------------------- */
+
+#ifndef WITHOUT_WINDOWS
+
+/* What ncclMemAlloc gave, and how much. */
+static struct {
+    unsigned char *memory;
+    size_t bytes;
+} pieces[WINDOWS_MAX];
+
+int ncclMemAlloc(void **memory, size_t bytes) {
+    size_t whole = (bytes + WINDOW_ALIGN - 1) / WINDOW_ALIGN * WINDOW_ALIGN;
+    for (int i = 0; i < WINDOWS_MAX; i++) {
+        if (pieces[i].memory)
+            continue;
+        if (posix_memalign(memory, WINDOW_ALIGN, whole))
+            return SYSTEM_ERROR;
+        pieces[i].memory = *memory;
+        pieces[i].bytes = whole;
+        return SUCCESS;
+    }
+    return SYSTEM_ERROR;
+}
+
+int ncclMemFree(void *memory) {
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        if (windows[i].comm && windows[i].memory == memory)
+            abort(); /* the memory of a window */
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        if (memory && pieces[i].memory == memory) {
+            free(memory);
+            pieces[i].memory = NULL;
+            return SUCCESS;
+        }
+    return INVALID_ARGUMENT;
+}
+
+static bool is_ours(const unsigned char *memory, size_t bytes) {
+    bool ours = false;
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        ours = ours || (pieces[i].memory && memory >= pieces[i].memory &&
+                        memory + bytes <= pieces[i].memory + pieces[i].bytes);
+    return ours && (size_t)memory % WINDOW_ALIGN == 0;
+}
+
+/* Collective. */
+int ncclCommWindowRegister(comm_t *comm, void *memory, size_t bytes, window_t **window, int flags) {
+    int64_t most[2] = {(int64_t)bytes, -(int64_t)bytes};
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, comm->mpi);
+    if (most[0] != -most[1] || flags != COLL_SYMMETRIC || !is_ours(memory, bytes))
+        return INVALID_ARGUMENT;
+    *window = NULL;
+    for (int i = 0; i < WINDOWS_MAX && !*window && !asked_to("nowindow"); i++)
+        if (!windows[i].comm) {
+            windows[i] = (window_t){memory, bytes, comm};
+            *window = &windows[i];
+        }
+    return SUCCESS;
+}
+
+int ncclCommWindowDeregister(comm_t *comm, window_t *window) {
+    if (!window || window->comm != comm)
+        return INVALID_ARGUMENT;
+    window->comm = NULL;
+    return SUCCESS;
+}
+
+#endif

@@ -44,7 +44,9 @@ for processes in 2 3; do
     check "and so are runs of each plan in graphs" run $processes "$test_streams" replays "${REPEATS:-1000}" "$seed"
 done
 check "random programs of kernels with many operands are right" run 6 "$test_streams" random 40 "$seed"
-check "messages are not enqueued" run 2 "$test_streams" refusals
+for processes in 1 2 3; do
+    check "messages and flags in host memory are not enqueued on $processes" run $processes "$test_streams" refusals
+done
 for processes in 2 3; do
     check "memory is registered by all of $processes or by none, and closed" run $processes "$test_register"
 done

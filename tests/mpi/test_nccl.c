@@ -5,6 +5,11 @@
  *   cases   every collective, type, operation and placing is right; N is even
  *   create  only make an executor, or say why there is none
  *   run     run an allreduce once, with a watchdog of 10 seconds
+ *   windows every collective whose buffers can be symmetric windows is right on them
+ *   window  only make an executor whose buffers are symmetric windows, or say why there is none
+ *   foreign the same of buffers that NCCL did not allocate
+ *   refused say why executors have no symmetric windows: a collective in place that copies its input aside,
+ *           blocks that differ, buffers that change, and a plan of other strategies
  *
  * VERBOSE=1: say each case before it begins.
  * Without a device everything between a plan and NCCL is tested, with fake_nccl.c in NCCL's place: the device
@@ -129,16 +134,85 @@ static void run_cases(const pto_device_t *device, int size) {
         printf("test_nccl: %d cases right with NCCL %s\n", cases, device->nccl->version());
 }
 
+/* --- symmetric windows ---------------------------------------------------------------------------------- */
+
+/* The device, but NCCL allocates its memory. */
+static pto_device_t with_windows(const pto_device_t *device) {
+    pto_device_t made = *device;
+    made.allocate = device->nccl->allocate;
+    made.release = device->nccl->release;
+    return made;
+}
+
+static void run_windows(const pto_device_t *device, int size) {
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                                  PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLGATHER,
+                                                  PTO_COLLECTIVE_ALLTOALL,  PTO_COLLECTIVE_REDUCE_SCATTER};
+    const pto_device_t windows = with_windows(device);
+    const pto_layout_t layout = {1, size, 1, 1, 1, false};
+    for (size_t c = 0; c < sizeof collective / sizeof *collective; c++)
+        for (int bytes = 4; bytes <= 65536; bytes *= 128)
+            for (int in_place = 0; in_place < (pto_collective_is_vector(collective[c]) ? 2 : 1); in_place++) {
+                case_t test;
+                ask(&test, collective[c], &layout, bytes);
+                test.in_place = in_place;
+                test.options.nccl_windows = true;
+                pto_plan_t *plan = made(&test);
+                if (!case_run(&test, plan, MPI_COMM_WORLD, &windows, RUNS))
+                    die("a case does not apply");
+                pto_plan_destroy(plan);
+                cases++;
+            }
+    if (world_rank == 0)
+        printf("test_nccl: %d cases right on windows of NCCL %s\n", cases, device->nccl->version());
+}
+
+/* Says why; ends the job where there is no reason. */
+static void refuse(case_t *test, const pto_device_t *device, const char *strategy, const char *algorithm,
+                   bool changes) {
+    const pto_device_t windows = with_windows(device);
+    case_user_t user;
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    test->options.nccl_windows = true;
+    pto_plan_t *plan = case_plan(test, strategy, algorithm);
+    pto_status_t status = case_open(test, plan, MPI_COMM_WORLD, &windows, &user, &exec, &err);
+    if (status == PTO_OK && changes)
+        status = pto_exec_rebind(exec, user.out, user.in, &err);
+    if (status != PTO_ERR_NOT_APPLICABLE)
+        die("windows that should be refused are not");
+    fprintf(stderr, "test_nccl: %s\n", err.message);
+    pto_exec_destroy(exec);
+    case_user_free(test, &windows, &user);
+    pto_plan_destroy(plan);
+}
+
+static void run_refused(const pto_device_t *device, int size) {
+    const pto_layout_t layout = {1, size, 1, 1, 1, false};
+    case_t test;
+    ask(&test, PTO_COLLECTIVE_ALLGATHER, &layout, 4096);
+    test.in_place = true;
+    refuse(&test, device, "nccl", "nccl", false);
+    ask(&test, PTO_COLLECTIVE_ALLTOALLV, &layout, 4096);
+    test.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
+    test.request.counts = &test.counts;
+    refuse(&test, device, "nccl", "nccl", false);
+    ask(&test, PTO_COLLECTIVE_ALLREDUCE, &layout, 4096);
+    refuse(&test, device, "nccl", "nccl", true);
+    refuse(&test, device, "three_step", "ring", false);
+}
+
 /* --- what fails ----------------------------------------------------------------------------------------- */
 
 /* Returns the exit code: 1 where an error was told. */
-static int run_once(const pto_device_t *device, int size, bool run) {
+static int run_once(const pto_device_t *device, int size, bool run, bool windows) {
     case_t test;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
     ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1, false}, 4096);
     test.options.on_timeout = PTO_TIMEOUT_ABORT;
     test.options.timeout_s = run ? 10 : 60; /* NCCL takes its time to begin */
+    test.options.nccl_windows = windows;
     pto_plan_t *plan = made(&test);
     case_user_t user = case_user(&test, plan, device, world_rank);
     memset(user.host, 0, (size_t)user.in_bytes);
@@ -174,12 +248,19 @@ int main(int argc, char **argv) {
         device.nccl = &in_place;
     else
         every_way = strcmp(argv[2], "host") == 0;
+    const pto_device_t windows = with_windows(&device);
     if (strcmp(what, "cases") == 0)
         run_cases(&device, size);
     else if (strcmp(what, "create") == 0 || strcmp(what, "run") == 0)
-        code = run_once(&device, size, strcmp(what, "run") == 0);
+        code = run_once(&device, size, strcmp(what, "run") == 0, false);
+    else if (strcmp(what, "window") == 0 || strcmp(what, "foreign") == 0)
+        code = run_once(what[0] == 'w' ? &windows : &device, size, false, true);
+    else if (strcmp(what, "windows") == 0)
+        run_windows(&device, size);
+    else if (strcmp(what, "refused") == 0)
+        run_refused(&device, size);
     else
-        die("do what? cases, create or run");
+        die("do what? cases, create, run, windows, window, foreign or refused");
     MPI_Finalize();
     return code;
 }

@@ -9,9 +9,9 @@ program=$build/tests/test_nccl
 built "$program" "$build/tests/fake/libnccl.so.2"
 
 # A call that hangs is ended by the executor's watchdog; the limit is for what it does not watch.
-run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT
+run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT [DEVICE]
     local -x LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NCCL=$2
-    launch 600 -n 4 "$program" "$3"
+    launch 600 -n 4 "$program" "${@:3}"
 }
 fake=$build/tests/fake
 
@@ -23,6 +23,28 @@ check "a failing call is an error" fails run "$fake" fail run
 check "with rank, stage, call and cause" has "rank .* in stage 'NCCL'.*: ncclAllReduce: unhandled system error"
 check "a call that never ends ends the job" fails run "$fake" hang run
 check "and the watchdog says what it waited for" has "in NCCL's collective, no progress for 10 s"
+
+# Buffers that are NCCL's symmetric windows.
+check "all collectives are right on symmetric windows" run "$fake" windows windows
+check "of this library" grep -q "right on windows of NCCL 2.20.3" "$work/stdout"
+check "and with MPI in NCCL's place" run "$fake" "" windows host
+check "an allreduce outside of windows is told from one inside" fails run "$fake" windows run
+check "as an error" has "ncclAllReduce: invalid argument"
+check "where NCCL makes no window, there is none" fails run "$fake" nowindow window
+check "and it says so" has "does not apply here: NCCL 2.20.3 makes no symmetric window of this memory on this machine"
+check "memory of another kind is no window" fails run "$fake" "" foreign
+check "and NCCL says so" has "ncclCommWindowRegister: invalid argument"
+mkdir "$work/before"
+mpicc -DWITHOUT_WINDOWS -shared -fPIC tests/mpi/fake_nccl.c -lm -o "$work/before/libnccl.so.2"
+check "an earlier library does all else" run "$work/before" "" run
+check "but has no windows" fails run "$work/before" "" window
+check "and it says which version is needed" \
+    has "libnccl.so.2 (2.20.3) has no ncclMemAlloc: symmetric windows need NCCL 2.27 or later"
+check "what can be no window is refused" run "$fake" "" refused
+check "an input that is copied aside" has "each run copies a buffer aside, which can be no symmetric window"
+check "blocks that differ" has "no buffer is on all members and of one size"
+check "buffers that change" has "the buffers are NCCL's symmetric windows, which stay"
+check "plans without NCCL" has "symmetric windows are for plans of NCCL's alone, and three_step is none"
 
 # A library that is older than what is needed, and a file that is none. (An absent one can't be had where NCCL is
 # installed; the loader says no in the same place.)
@@ -88,6 +110,16 @@ done
 check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
 check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
 check "and tells that this was no NCCL" grep -q '^# nccl=none (MPI collectives instead)$' "$work/collectives.csv"
+check "validate runs it on symmetric windows too" validate h200-x4 \
+    --collective allreduce --strategy nccl,gas_read --repeats 3 --nccl-windows --out "$work/windows.csv"
+check "which the table names, without a prediction" \
+    test "$(grep -c '^[0-9]* *nccl_windows *nccl  .*\] *- *- ' "$work/stdout")" = 3
+check "which are no picks" test "$(grep -c '^ *picked [a-z_]*, won [a-z_]*, ' "$work/stdout")$(grep -c 'won nccl_windows' "$work/stdout")" = 30
+check "and the file" test "$(grep -c '^allreduce,library,nccl_windows,1,4,1,' "$work/windows.csv")" = 9
+check "beside NCCL without" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/windows.csv")" = 9
+score_windows() { "$build/portolan" score --machine h200-x4 --min-bytes 1 "$work/windows.csv" >"$work/stdout"; }
+check "score leaves them out" score_windows
+check "with the reason" grep -q "nccl_windows: no strategy of that name is known" "$work/stdout"
 check "a machine without its cost leaves it out" validate summit-spectrum --collective alltoall --check-only \
     --strategy nccl,cuda_aware
 check "with what to measure" grep -q 'nccl *does not apply: .*nccl.alltoall for 4 GPUs on 1 node.*portolan-calibrate' "$work/stdout"

@@ -1,5 +1,6 @@
 /* Registered memory (pto_register): what is refused, with the last process in error, and that nothing is left
- * open. Random programs with registered buffers are in test_streams.c and exec_case.c.
+ * open. Which plans let other processes access the user's buffers, so that memory that cannot be exported is
+ * copied in each run. Random programs with registered buffers are in test_streams.c and exec_case.c.
  *
  *   mpirun -n N test_register [DEVICE]   on at least two processes; each has a GPU
  */
@@ -123,6 +124,96 @@ static void check_registrations(const pto_device_t *device) {
     free(strange);
 }
 
+/* --- memory that cannot be exported --------------------------------------------------------------------- */
+
+/* Whether other processes access some process's input or output: the table in docs/executing.md. */
+static const struct {
+    const char *strategy;
+    pto_collective_t collective;
+    bool in, out;
+} accesses[] = {
+    {"gas_allgather", PTO_COLLECTIVE_ALLREDUCE, false, false},
+    {"gas_allgather", PTO_COLLECTIVE_ALLGATHER, false, false},
+    {"gas_allgather", PTO_COLLECTIVE_ALLTOALL, false, false},
+    {"gas_split", PTO_COLLECTIVE_REDUCE_SCATTER, false, false},
+    {"gas_split", PTO_COLLECTIVE_REDUCE, false, true},
+    {"gas_split", PTO_COLLECTIVE_GATHER, false, true},
+    {"gas_split", PTO_COLLECTIVE_ALLREDUCE, false, true},
+    {"gas_split", PTO_COLLECTIVE_ALLGATHER, false, true},
+    {"gas_split", PTO_COLLECTIVE_ALLTOALL, false, true},
+    {"gas_split", PTO_COLLECTIVE_SCATTER, false, true},
+    {"gas_read", PTO_COLLECTIVE_ALLREDUCE, true, false},
+    {"gas_read", PTO_COLLECTIVE_REDUCE, true, false},
+    {"gas_read", PTO_COLLECTIVE_REDUCE_SCATTER, true, false},
+    {"gas_read", PTO_COLLECTIVE_ALLGATHER, true, false},
+    {"gas_read", PTO_COLLECTIVE_ALLTOALL, true, false},
+    {"gas_read", PTO_COLLECTIVE_GATHER, true, false},
+    {"gas_read", PTO_COLLECTIVE_SCATTER, true, false},
+    {"gas_gather", PTO_COLLECTIVE_REDUCE, false, false},
+    {"gas_gather", PTO_COLLECTIVE_ALLREDUCE, false, true},
+    {"gas_tree", PTO_COLLECTIVE_REDUCE, false, false},
+    {"gas_tree", PTO_COLLECTIVE_ALLREDUCE, false, true},
+    {"gas_tree", PTO_COLLECTIVE_BROADCAST, false, true},
+    {"gsb", PTO_COLLECTIVE_ALLREDUCE, false, false},
+};
+enum { ACCESSES = sizeof accesses / sizeof *accesses };
+
+static pto_plan_t *plan_of(int i) {
+    pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
+                             .collective = accesses[i].collective,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .bytes = 4096};
+    pto_plan_t *plan = NULL;
+    MUST(pto_strategy_find(accesses[i].strategy, &request.strategy, &err));
+    MUST(pto_algorithm_find("direct", request.collective, &request.algorithm, &err));
+    MUST(pto_plan_create(&request, &plan, &err));
+    return plan;
+}
+
+static bool any_accesses(const pto_exec_t *exec, pto_role_t role) {
+    int access = !pto_exec_user_is_private(exec, role);
+    MPI_Allreduce(MPI_IN_PLACE, &access, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    return access;
+}
+
+/* Memory of the host instead of the device's: runs can be queued only where none of it is copied. */
+static void check_copies(const pto_device_t *device, int i, const pto_plan_t *plan) {
+    pto_exec_t *exec = NULL;
+    void *in = NULL, *out = NULL;
+    bool copies = accesses[i].in || accesses[i].out;
+    MUST(device->allocate_staging((size_t)size * 4096, &in, &err));
+    MUST(device->allocate_staging((size_t)size * 4096, &out, &err));
+    memset(in, 0, (size_t)size * 4096);
+    MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &options, &exec, &err));
+    const pto_status_t status = pto_exec_queue(exec, &err);
+    if (status != (copies ? PTO_ERR_NOT_APPLICABLE : PTO_OK))
+        die(copies ? "buffers that should be copied are not" : err.message);
+    MUST(status == PTO_OK ? pto_exec_wait(exec, &err) : pto_exec_run(exec, &err));
+    pto_exec_destroy(exec);
+    MUST(device->release_staging(in, &err));
+    MUST(device->release_staging(out, &err));
+}
+
+static void check_accesses(const pto_device_t *device) {
+    for (int i = 0; i < ACCESSES; i++) {
+        pto_plan_t *plan = plan_of(i);
+        pto_exec_t *exec = NULL;
+        void *in = NULL, *out = NULL;
+        MUST(device->allocate((size_t)size * 4096, &in, &err));
+        MUST(device->allocate((size_t)size * 4096, &out, &err));
+        MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &options, &exec, &err));
+        if (any_accesses(exec, PTO_ROLE_IN) != accesses[i].in ||
+            any_accesses(exec, PTO_ROLE_OUT) != accesses[i].out)
+            die(accesses[i].strategy);
+        pto_exec_destroy(exec);
+        if (strcmp(accesses[i].strategy, "gsb") != 0)
+            check_copies(device, i, plan);
+        pto_plan_destroy(plan);
+        MUST(device->release(in, &err));
+        MUST(device->release(out, &err));
+    }
+}
+
 int main(int argc, char **argv) {
     const pto_device_t *device = NULL;
     MPI_Init(&argc, &argv);
@@ -131,6 +222,7 @@ int main(int argc, char **argv) {
     MUST(pto_device_find(argc > 1 ? argv[1] : "host", &device, &err));
     MUST(device->select(rank, &err));
     check_registrations(device);
+    check_accesses(device);
     if (rank == 0)
         printf("test_register: right\n");
     MPI_Finalize();

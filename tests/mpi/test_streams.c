@@ -511,21 +511,35 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
     MUST(NULL, device->stream_destroy(stream, &err));
 }
 
-static void check_refusals(const pto_device_t *device) {
-    static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
-    pto_plan_t *plan = plan_of(&staged, 100, NULL);
+/* One process alone copies and reduces on its device. */
+static void check_refusal(const pto_device_t *device, const kind_t *kind, const char *reason) {
+    pto_plan_t *plan = plan_of(kind, 100, NULL);
     pto_exec_t *exec = NULL;
-    void *data = NULL;
+    void *data = NULL, *stream = NULL;
+    MUST(NULL, device->stream_create(&stream, &err));
     MUST(NULL, device->allocate(100 * sizeof(uint32_t), &data, &err));
     MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &options, &exec, &err));
     if (pto_exec_is_stream_ordered(exec) != (size == 1))
-        die(NULL, "messages are not stream-ordered");
-    if (size > 1 && pto_exec_enqueue(exec, NULL, &err) != PTO_ERR_NOT_APPLICABLE)
-        die(NULL, "messages were enqueued in a stream");
+        die(NULL, "what the CPU takes part in is not stream-ordered");
+    const pto_status_t status = pto_exec_enqueue(exec, stream, &err);
+    if (size == 1)
+        MUST(NULL, status);
+    else if (status != PTO_ERR_NOT_APPLICABLE || !strstr(err.message, reason))
+        die(NULL, status == PTO_OK ? "it was enqueued in a stream" : err.message);
+    MUST(NULL, device->finish(stream, &err));
     MUST(NULL, pto_exec_run(exec, &err));
     pto_exec_destroy(exec);
     pto_plan_destroy(plan);
     MUST(NULL, device->release(data, &err));
+    MUST(NULL, device->stream_destroy(stream, &err));
+}
+
+static void check_refusals(const pto_device_t *device) {
+    static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
+    static const kind_t shared = {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE};
+    check_refusal(device, &staged, "three_step needs MPI for messages (stage '");
+    if (size > 1) /* which it needs */
+        check_refusal(device, &shared, "gsb needs the CPU for flags in host memory (stage 'co");
 }
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* Whole runs of kernels (kernel_run.cuh), on GPUs whose threads are coroutines: programs with flags and with
- * lines on two to six GPUs, with several blocks and slices, run after run; and what is left when a GPU gives
+ * lines on two to nine GPUs, with several blocks and slices, run after run; and what is left when a GPU gives
  * up waiting. The results are compared with sums of the inputs. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ template <> plus_unsigned operation<plus_unsigned>(chosen) { return {}; }
 enum flag_t { READY, DONE, FLAGS };
 
 /* What becomes of the inputs. */
-enum result_t { SUM, DIFFERENCE, HALF_OF_DIFFERENCE, COPIES, SWAPPED };
+enum result_t { SUM, DIFFERENCE, SHARE_OF_DIFFERENCE, COPIES, SWAPPED };
 
 /* One GPU's memory and program. */
 struct member {
@@ -45,8 +45,8 @@ struct member {
     std::vector<pto_operand_t> operands;
     std::vector<operand> more;
     program all;
-    exchange both; /* where the program is one */
-    bool exchanges;
+    any_exchange exchange; /* where the program is one */
+    bool exchanges, is_sum;
     bool in_place; /* the result replaces the input */
     result_t result;
     std::vector<block_state> states;
@@ -160,68 +160,87 @@ static void gather_when_ready(job &all, unsigned me) {
     add_op(all.of[me], PTO_KERNEL_REDUCE, sum);
 }
 
-static pto_operand_t lines_of(job &all, unsigned me) {
-    const int64_t apart = static_cast<int64_t>(all.of[me].gathered.size() / 2 * sizeof(uint32_t));
-    return whole(all.of[me].gathered.data(), all.count * sizeof(uint32_t), apart, true);
+/* The lines of GPU `to` for what GPU `from` sends: all of a vector, or as many bytes. */
+static pto_operand_t lines_at(job &all, unsigned to, unsigned from, size_t bytes) {
+    std::vector<uint32_t> &gathered = all.of[to].gathered;
+    const int64_t apart = static_cast<int64_t>(gathered.size() / 2 * sizeof(uint32_t));
+    return whole(&gathered[from * (gathered.size() / 2 / all.members)], bytes, apart, true);
 }
 
-/* Two GPUs: each stores its vector to the other and subtracts the second from the first. */
+/* Others first, in the order in which programs store to them. */
+static unsigned peer_of(const job &all, unsigned me, unsigned i) { return (me + 1 + i) % all.members; }
+
+/* Each stores its vector to all others and subtracts all others' from the first one's. */
 static void subtract(job &all, unsigned me) {
     member &own = all.of[me];
     own.result = DIFFERENCE;
-    const pto_operand_t in = whole(own.in.data(), all.count * sizeof(uint32_t));
-    const pto_operand_t out =
-        whole(own.in_place ? own.in.data() : own.out.data(), all.count * sizeof(uint32_t));
-    add_op(own, PTO_KERNEL_SPREAD, {in, lines_of(all, 1 - me)});
-    if (me == 0)
-        add_op(own, PTO_KERNEL_REDUCE, {out, in, lines_of(all, 0)});
-    else
-        add_op(own, PTO_KERNEL_REDUCE, {out, lines_of(all, 1), in});
+    const size_t bytes = all.count * sizeof(uint32_t);
+    const pto_operand_t in = whole(own.in.data(), bytes);
+    std::vector<pto_operand_t> stores = {in};
+    std::vector<pto_operand_t> sum = {whole(own.in_place ? own.in.data() : own.out.data(), bytes)};
+    for (unsigned i = 0; i + 1 < all.members; i++)
+        stores.push_back(lines_at(all, peer_of(all, me, i), me, bytes));
+    for (unsigned from = 0; from < all.members; from++)
+        sum.push_back(from == me ? in : lines_at(all, me, from, bytes));
+    add_op(own, PTO_KERNEL_SPREAD, stores);
+    add_op(own, PTO_KERNEL_REDUCE, sum);
 }
 
-/* The same of one half each; the other one is stored to the other GPU. */
-static void subtract_halves(job &all, unsigned me) {
+/* The same of a share each; the others are stored to the other GPUs. */
+static void subtract_shares(job &all, unsigned me) {
     member &own = all.of[me];
-    own.result = HALF_OF_DIFFERENCE;
-    const size_t bytes = all.count / 2 * sizeof(uint32_t);
-    const auto half = [&](unsigned i) { return whole(&own.in[i * all.count / 2], bytes); };
-    pto_operand_t out = whole(own.out.data(), bytes), to = lines_of(all, 1 - me), from = lines_of(all, me);
-    to.bytes = from.bytes = static_cast<int64_t>(bytes);
-    add_op(own, PTO_KERNEL_MOVE, {half(1 - me), to});
-    if (me == 0)
-        add_op(own, PTO_KERNEL_REDUCE, {out, half(0), from});
-    else
-        add_op(own, PTO_KERNEL_REDUCE, {out, from, half(1)});
+    own.result = SHARE_OF_DIFFERENCE;
+    const size_t share = all.count / all.members, bytes = share * sizeof(uint32_t);
+    std::vector<pto_operand_t> stores, sum = {whole(own.out.data(), bytes)};
+    for (unsigned i = 0; i + 1 < all.members; i++) {
+        stores.push_back(whole(&own.in[peer_of(all, me, i) * share], bytes));
+        stores.push_back(lines_at(all, peer_of(all, me, i), me, bytes));
+    }
+    for (unsigned from = 0; from < all.members; from++)
+        sum.push_back(from == me ? whole(&own.in[me * share], bytes) : lines_at(all, me, from, bytes));
+    add_op(own, PTO_KERNEL_MOVE, stores);
+    add_op(own, PTO_KERNEL_REDUCE, sum);
 }
 
-/* Two GPUs: each gets both vectors, in one op or in two. */
-static void copy_both(job &all, unsigned me) {
+/* Each gets all vectors, in one op or in two. */
+static void copy_all(job &all, unsigned me) {
     member &own = all.of[me];
     const size_t bytes = all.count * sizeof(uint32_t);
     own.result = COPIES;
-    own.out.resize(2 * all.count);
-    const pto_operand_t in = whole(own.in.data(), bytes), lines = lines_of(all, 1 - me);
-    const pto_operand_t kept = whole(&own.out[me * all.count], bytes),
-                        target = whole(&own.out[(1 - me) * all.count], bytes);
+    own.out.resize(all.members * all.count);
+    const pto_operand_t in = whole(own.in.data(), bytes), kept = whole(&own.out[me * all.count], bytes);
+    std::vector<pto_operand_t> spread = {in, kept}, moves = {in, kept}, takes;
+    for (unsigned i = 0; i + 1 < all.members; i++) {
+        const unsigned peer = peer_of(all, me, i);
+        const pto_operand_t to = lines_at(all, peer, me, bytes), from = lines_at(all, me, peer, bytes);
+        spread.push_back(to);
+        moves.insert(moves.end(), {in, to});
+        takes.insert(takes.end(), {from, whole(&own.out[peer * all.count], bytes)});
+    }
     if (all.blocks % 2) {
-        add_op(own, PTO_KERNEL_SPREAD, {in, kept, lines});
-        add_op(own, PTO_KERNEL_MOVE, {lines_of(all, me), target});
+        add_op(own, PTO_KERNEL_SPREAD, spread);
+        add_op(own, PTO_KERNEL_MOVE, takes);
     } else {
-        add_op(own, PTO_KERNEL_MOVE, {in, lines, lines_of(all, me), target, in, kept});
+        moves.insert(moves.end(), takes.begin(), takes.end());
+        add_op(own, PTO_KERNEL_MOVE, moves);
     }
 }
 
-/* Two GPUs: each replaces the other's half of its vector by what the other sends. */
-static void swap_halves(job &all, unsigned me) {
+/* Each replaces the others' shares of its vector by what they send. */
+static void swap_shares(job &all, unsigned me) {
     member &own = all.of[me];
     own.result = SWAPPED;
     own.in_place = true;
-    const size_t bytes = all.count / 2 * sizeof(uint32_t);
-    const pto_operand_t half = whole(&own.in[(1 - me) * all.count / 2], bytes);
-    pto_operand_t to = lines_of(all, 1 - me), from = lines_of(all, me);
-    to.bytes = from.bytes = static_cast<int64_t>(bytes);
-    add_op(own, PTO_KERNEL_SPREAD, {half, to});
-    add_op(own, PTO_KERNEL_MOVE, {from, half});
+    const size_t share = all.count / all.members, bytes = share * sizeof(uint32_t);
+    std::vector<pto_operand_t> stores, takes;
+    for (unsigned i = 0; i + 1 < all.members; i++) {
+        const unsigned peer = peer_of(all, me, i);
+        const pto_operand_t block = whole(&own.in[peer * share], bytes);
+        stores.insert(stores.end(), {block, lines_at(all, peer, me, bytes)});
+        takes.insert(takes.end(), {lines_at(all, me, peer, bytes), block});
+    }
+    add_op(own, PTO_KERNEL_MOVE, stores);
+    add_op(own, PTO_KERNEL_MOVE, takes);
 }
 
 /* As kernel_cuda.cu does it. */
@@ -243,9 +262,9 @@ static void translate_all(const job &all, member &own) {
         else
             own.more.push_back(one);
     }
-    own.exchanges = all.lines && is_exchange(&from);
-    if (own.exchanges)
-        own.both = exchange_of(&from);
+    const exchange_kind kind = all.lines ? find_exchange(&from, own.exchange) : NO_EXCHANGE;
+    own.exchanges = kind != NO_EXCHANGE;
+    own.is_sum = kind == EXCHANGE_OF_SUMS;
     own.all.more = own.more.data();
     own.all.op_count = static_cast<uint16_t>(from.op_count);
     own.all.operand_count = static_cast<uint16_t>(from.operand_count);
@@ -267,13 +286,17 @@ static uint32_t value(uint64_t run, unsigned owner, size_t i) {
 static uint32_t wanted(const job &all, unsigned me, result_t result, uint64_t run, size_t i) {
     if (result == COPIES)
         return value(run, static_cast<unsigned>(i / all.count), i % all.count);
+    const size_t share = all.count / all.members;
     if (result == SWAPPED) /* block j of GPU me is block me of GPU j */
-        return value(run, static_cast<unsigned>(i / (all.count / 2)),
-                     me * all.count / 2 + i % (all.count / 2));
-    if (result == HALF_OF_DIFFERENCE)
-        i += me * all.count / 2;
-    if (result != SUM)
-        return value(run, 0, i) - value(run, 1, i);
+        return value(run, static_cast<unsigned>(i / share), me * share + i % share);
+    if (result == SHARE_OF_DIFFERENCE)
+        i += me * share;
+    if (result != SUM) {
+        uint32_t difference = value(run, 0, i);
+        for (unsigned owner = 1; owner < all.members; owner++)
+            difference -= value(run, owner, i);
+        return difference;
+    }
     uint32_t sum = 0;
     for (unsigned owner = 0; owner < all.members; owner++)
         sum += value(run, owner, i);
@@ -282,9 +305,9 @@ static uint32_t wanted(const job &all, unsigned me, result_t result, uint64_t ru
 
 static bool is_right(const job &all, unsigned me, uint64_t run) {
     const member &own = all.of[me];
-    const size_t count = own.result == COPIES               ? 2 * all.count
-                         : own.result == HALF_OF_DIFFERENCE ? all.count / 2
-                                                            : all.count;
+    const size_t count = own.result == COPIES                ? all.members * all.count
+                         : own.result == SHARE_OF_DIFFERENCE ? all.count / all.members
+                                                             : all.count;
     for (size_t i = 0; i < count; i++)
         if ((own.in_place ? own.in : own.out)[i] != wanted(all, me, own.result, run, i))
             return false;
@@ -327,6 +350,26 @@ static void prepare(job &all, build_t build) {
         build(all, me), translate_all(all, all.of[me]);
 }
 
+template <int PEERS> static void run_exchange_of(const member &own) {
+    exchange<PEERS> all = {};
+    static_cast<exchange_head &>(all) = own.exchange;
+    std::copy_n(own.exchange.peer, PEERS, all.peer);
+    if (own.is_sum)
+        run_exchange<sum_of_all<uint32_t, minus_unsigned>>(all);
+    else
+        run_exchange<copies_of_all>(all);
+}
+
+/* By the kernels that kernel_cuda.cu has. */
+static void run_some_exchange(const member &own) {
+    if (own.exchange.peers == 1)
+        run_exchange_of<1>(own);
+    else if (own.exchange.peers <= 3)
+        run_exchange_of<3>(own);
+    else
+        run_exchange_of<EXCHANGE_PEERS_MAX>(own);
+}
+
 /* Run what is prepared; once more, if runs are added. */
 static void run(job &all) {
     gpus.clear();
@@ -338,11 +381,9 @@ static void run(job &all) {
         gpu.next = [&all, me] { return next_run(all, me); };
         gpu.kernel = [&all, &own](unsigned block) {
             own.line_operands[block].resize(OPERANDS_MAX);
-            static_cast<ledger &>(own.both) = own.all;
-            if (own.exchanges && own.both.sums)
-                run_exchange<sum_of_both<uint32_t, minus_unsigned>>(own.both);
-            else if (own.exchanges)
-                run_exchange<copies_of_both>(own.both);
+            static_cast<ledger &>(own.exchange) = own.all;
+            if (own.exchanges)
+                run_some_exchange(own);
             else if (own.result == DIFFERENCE)
                 run_with_lines<uint32_t, minus_unsigned>(own.all, own.line_operands[block].data());
             else if (all.lines)
@@ -388,32 +429,53 @@ static void runs_with_lines_are_right_with_any_blocks_and_slices(void **) {
                 check_job(gather, members, blocks, slices, true);
 }
 
-/* Vectors of whole units, also fewer than there are threads. */
-static void exchanges_are_right_with_any_blocks(void **) {
-    for (build_t build : {subtract, subtract_halves, copy_both, swap_halves})
-        for (unsigned blocks : {1u, 2u, 3u})
-            for (int i = 0; i < 4; i++) {
-                job all = made(2, blocks, 1, true, 5);
-                all.count = 8 * (1 + random_below(i < 2 ? 10 : 200));
-                all.in_place = build == subtract && i % 2 != 0;
-                prepare(all, build);
-                assert_true(all.of[0].exchanges && all.of[1].exchanges);
-                run(all);
-                for (const member &own : all.of)
-                    assert_true(own.run == all.runs && own.wrong == 0);
-            }
+/* Of whole units in each GPU's share, and of two to eight GPUs. */
+static job some_exchange(unsigned members, unsigned blocks, unsigned slices, uint64_t runs,
+                         unsigned units_max) {
+    job all = made(members, blocks, slices, true, runs);
+    all.count = members * 4 * (1 + random_below(units_max));
+    return all;
+}
+
+/* Also fewer units than there are threads. */
+static void exchanges_are_right_with_any_blocks_and_gpus(void **) {
+    for (build_t build : {subtract, subtract_shares, copy_all, swap_shares})
+        for (unsigned members : {2u, 3u, 4u, 5u, 8u})
+            for (unsigned blocks = 1; blocks <= (members > 4 ? 2u : 3u); blocks++)
+                for (int i = 0; i < (members > 2 ? 2 : 4); i++) {
+                    job all = some_exchange(members, blocks, 1, 5, i % 2 ? 10 : 400 / members);
+                    all.in_place = build == subtract && i % 2 != 0;
+                    prepare(all, build);
+                    for (const member &own : all.of)
+                        assert_true(own.exchanges &&
+                                    own.is_sum == (build == subtract || build == subtract_shares));
+                    run(all);
+                    for (const member &own : all.of)
+                        assert_true(own.run == all.runs && own.wrong == 0);
+                }
 }
 
 /* One GPU whose addresses don't allow wide accesses runs another kernel. */
 static void an_exchange_understands_the_other_kernel(void **) {
-    for (build_t build : {subtract, copy_both}) {
-        job all = made(2, 1 + random_below(2), 1 + random_below(2), true, 4);
-        all.count = 4 * (1 + random_below(300));
-        prepare(all, build);
-        all.of[1].exchanges = false;
-        run(all);
-        assert_true(all.of[0].exchanges && all.of[0].wrong == 0 && all.of[1].wrong == 0);
-    }
+    for (build_t build : {subtract, copy_all})
+        for (unsigned members : {2u, 3u, 4u, 8u}) {
+            job all = some_exchange(members, 1 + random_below(2), 1 + random_below(2), 4, 600 / members);
+            prepare(all, build);
+            all.of[members / 2].exchanges = false;
+            run(all);
+            for (const member &own : all.of)
+                assert_true(own.run == all.runs && own.wrong == 0);
+            assert_true(all.of[0].exchanges);
+        }
+}
+
+/* Enough GPUs for what the kernel has no room for. */
+static void nine_gpus_run_the_program(void **) {
+    job all = some_exchange(9, 1, 1, 3, 20);
+    prepare(all, subtract);
+    run(all);
+    for (const member &own : all.of)
+        assert_true(!own.exchanges && own.run == all.runs && own.wrong == 0);
 }
 
 /* More than a launch has room for. */
@@ -455,32 +517,34 @@ static void a_gpu_that_gives_up_does_nothing_more(void **) {
 
 /* It stores no lines in the runs after that. */
 static void an_exchange_that_gives_up_stores_nothing_more(void **) {
-    for (build_t build : {subtract, copy_both}) {
-        job all = made(2, 2, 1, true, 3);
-        all.count = 4 * (1 + random_below(300));
-        all.patience_ms = 1;
-        prepare(all, build);
-        all.absent[1] = true;
-        run(all);
-        for (const block_state &state : all.of[0].states)
-            assert_true(state.last_run == 3 && state.gave_up_in <= 1);
-        assert_true(all.of[0].states[0].gave_up_in == 1 && all.of[0].ended[1] == 1);
-        const std::vector<uint32_t> &lines = all.of[1].gathered; /* run 2's, then those of runs 1 and 3 */
-        const auto odd = lines.begin() + static_cast<ptrdiff_t>(lines.size() / 2);
-        assert_true(std::all_of(lines.begin(), odd, [](uint32_t word) { return word == 0; }));
-        const uint8_t tag = static_cast<uint8_t>(*(odd + static_cast<ptrdiff_t>(all.count)));
-        assert_int_equal(tag >> PTO_TAG_SHIFT, 1);
-    }
+    for (build_t build : {subtract, copy_all})
+        for (unsigned members : {2u, 3u, 4u, 8u}) {
+            job all = some_exchange(members, 2, 1, 3, 600 / members);
+            all.patience_ms = 1;
+            prepare(all, build);
+            all.absent[members - 1] = true;
+            run(all);
+            for (const block_state &state : all.of[0].states)
+                assert_true(state.last_run == 3 && state.gave_up_in <= 1);
+            assert_true(all.of[0].states[0].gave_up_in == 1 && all.of[0].ended[1] == 1);
+            const std::vector<uint32_t> &lines =
+                all.of[members - 1].gathered; /* run 2's, then runs 1 and 3's */
+            const auto odd = lines.begin() + static_cast<ptrdiff_t>(lines.size() / 2);
+            assert_true(std::all_of(lines.begin(), odd, [](uint32_t word) { return word == 0; }));
+            const uint8_t tag = static_cast<uint8_t>(*(odd + static_cast<ptrdiff_t>(all.count)));
+            assert_int_equal(tag >> PTO_TAG_SHIFT, 1);
+        }
 }
 
 /* However late GPUs are: a run that ends without giving up has the right result. */
 static void no_run_that_does_not_give_up_is_wrong(void **) {
     unsigned gave_up = 0, late = 0, runs = 0;
-    static const build_t builds[] = {read_all, split, gather_when_ready, gather, gather, subtract, copy_both};
+    static const build_t builds[] = {read_all, split, gather_when_ready, gather, gather, subtract, copy_all};
     for (int i = 0; i < 28; i++) {
         const bool exchanges = i % 7 >= 5;
-        job all = made(exchanges ? 2 : 2 + random_below(2), 1, 1 + random_below(2), i % 7 >= 4, 3);
-        all.count = (exchanges ? 4 : all.members) * (1 + random_below(100));
+        job all = made(2 + random_below(exchanges ? 4 : 2), 1, 1 + random_below(2), i % 7 >= 4, 3);
+        all.count =
+            (exchanges ? 4 : 1) * all.members * (1 + random_below(100) / (exchanges ? all.members : 1));
         all.patience_ms = 1u << (4 + random_below(8));
         prepare(all, builds[i % 7]);
         assert_true(all.of[0].exchanges == exchanges);
@@ -502,8 +566,9 @@ int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_with_flags_are_right_with_any_blocks_and_slices),
         cmocka_unit_test(runs_with_lines_are_right_with_any_blocks_and_slices),
-        cmocka_unit_test(exchanges_are_right_with_any_blocks),
+        cmocka_unit_test(exchanges_are_right_with_any_blocks_and_gpus),
         cmocka_unit_test(an_exchange_understands_the_other_kernel),
+        cmocka_unit_test(nine_gpus_run_the_program),
         cmocka_unit_test(operands_in_a_table_are_found),
         cmocka_unit_test(a_gpu_that_gives_up_does_nothing_more),
         cmocka_unit_test(an_exchange_that_gives_up_stores_nothing_more),

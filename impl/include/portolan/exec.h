@@ -71,6 +71,11 @@ typedef struct {
     double timeout_s;     /* of a run, or of a wait for it; 0: 20 s; negative: no time-out */
     pto_timeout_t on_timeout;
     pto_wait_t wait;
+    bool nccl_windows; /* a plan of NCCL's alone: `in` and `out` are memory of the `allocate` of the device's
+                          NCCL table (nccl.h), and become NCCL's symmetric windows as far as all members
+                          have them in the same size; they stay until pto_exec_destroy, and no run copies
+                          them. pto_exec_open allocates them so. PTO_ERR_NOT_APPLICABLE: NCCL before 2.27,
+                          or none of the buffers can be a window */
     const void *host_in; /* of a second pattern: the user's buffers in host memory (PTO_ROLE_HOST_IN, _OUT) */
     void *host_out;
     double delay_max_s; /* for tests: upper bound of a random delay before each step */

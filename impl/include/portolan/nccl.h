@@ -45,6 +45,15 @@ struct pto_nccl {
     /* `failed`: abort instead of waiting for the other members. */
     void (*destroy)(void *group, bool failed);
     pto_status_t (*run)(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err);
+    /* Memory that can become a symmetric window, which lets NCCL access the buffers of other members. Errors:
+     * PTO_ERR_NOT_APPLICABLE if this NCCL has no such windows. */
+    pto_status_t (*allocate)(size_t bytes, void **memory, pto_error_t *err);
+    pto_status_t (*release)(void *memory, pto_error_t *err); /* NULL is legal */
+    /* Collective among the members, with the same size: register memory of `allocate`, before any `run` on
+     * it. Errors: PTO_ERR_NOT_APPLICABLE if NCCL makes no window here. */
+    pto_status_t (*window_create)(void *group, void *memory, size_t bytes, void **window, pto_error_t *err);
+    /* Collective: before `destroy` and before the memory is released. */
+    pto_status_t (*window_destroy)(void *group, void *window, pto_error_t *err);
 };
 
 PTO_API_END
