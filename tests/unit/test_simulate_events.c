@@ -41,7 +41,7 @@ static void equal_times_fire_in_insertion_order_and_late_events_last(void **stat
     pto_agenda_set(&agenda, 2, 1, false);
     pto_agenda_set(&agenda, 7, 2, false);
     const uint32_t expected[] = {5, 2, 3, 0, 7};
-    uint32_t slot;
+    uint32_t slot = 0;
     double time_s;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_true(pto_agenda_take(&agenda, &slot, &time_s));

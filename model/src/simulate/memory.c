@@ -10,9 +10,8 @@ static void place_ranks(pto_sim_t *sim) {
         pto_proc_t *proc = &sim->proc[i];
         uint32_t rank = i % sim->ranks;
         proc->rank = rank;
-        proc->lane = i / sim->ranks;
+        proc->lane = (uint16_t)(i / sim->ranks);
         proc->node = (int32_t)pto_sim_node(sim, rank);
-        proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
@@ -53,15 +52,27 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     view->rate_s = pto_sim_rate_s(sim, step);
 }
 
+/* Add a step to the range of those that send, or that receive. */
+static void widen(int step, int *first, int *last) {
+    if (*last < 0)
+        *first = step;
+    *last = step;
+}
+
 static void view_plan(pto_sim_t *sim) {
     for (int i = 0; i < sim->plan->stages.count; i++) {
         const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
         pto_stage_view_t *view = &sim->stage[i];
+        view->send_last = view->recv_last = -1;
         for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
             const pto_step_t *step = pto_plan_step(sim->plan, j);
             bool message = pto_step_is_message(step);
             bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
             view->sends = view->sends || step->kind == PTO_STEP_SEND;
+            if (step->kind == PTO_STEP_SEND)
+                widen(j - stage->step_first, &view->send_first, &view->send_last);
+            if (step->kind == PTO_STEP_RECV)
+                widen(j - stage->step_first, &view->recv_first, &view->recv_last);
             view->messages = view->messages || message;
             view->signals_first = view->signals_first || first;
             view->locals = view->locals || (!message && !first);
@@ -69,6 +80,12 @@ static void view_plan(pto_sim_t *sim) {
             if (message)
                 view_message_step(sim, step, &sim->view[j]);
         }
+    }
+    sim->has_flows = sim->machine->fabric.levels > 0 || sim->shared_links.count > 0;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        sim->ejection_s_per_byte[space] = pto_sim_ejection_s_per_byte(sim->machine, (pto_space_t)space);
+        sim->latency_apart = sim->latency_apart || pto_param_known(&sim->machine->latency_s[space]);
+        sim->both_ways = sim->both_ways || pto_param_known(&sim->machine->both_ways[space]);
     }
     for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all; other plans may share them */
         sim->limited[kind] =

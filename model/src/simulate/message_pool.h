@@ -46,8 +46,21 @@ typedef struct {
     uint32_t last;
 } pto_message_queue_t;
 
+/* The number of a message that was never used; 0 when out of memory. */
+uint32_t pto_pool_extend(pto_pool_t *pool);
+
 /* The number of an unused message; 0 when out of memory. */
-uint32_t pto_pool_take(pto_pool_t *pool);
+static inline uint32_t pto_pool_take(pto_pool_t *pool) {
+    uint32_t number = pool->free_first;
+    if (number)
+        pool->free_first = pto_message_at(pool, number)->next;
+    else if (!(number = pto_pool_extend(pool)))
+        return 0;
+    if (++pool->in_flight > pool->most_in_flight)
+        pool->most_in_flight = pool->in_flight;
+    return number;
+}
+
 void pto_pool_fini(pto_pool_t *pool);
 
 static inline void pto_pool_give(pto_pool_t *pool, uint32_t number) {

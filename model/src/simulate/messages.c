@@ -9,23 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate/simulate_internal.h"
+#include "simulate/moves.h"
 
 /* --- properties of messages ----------------------------------------------------------------------------- */
 
 static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->at->walk.instance; }
 
 /* Called by both ends; the second call frees the record. */
-static void release(pto_sim_t *sim, uint32_t number) {
-    pto_message_t *message = pto_message_at(&sim->pool, number);
+static void release(pto_sim_t *sim, uint32_t number, pto_message_t *message) {
     if (message->one_end)
         pto_pool_give(&sim->pool, number);
     else
         message->one_end = true;
-}
-
-bool pto_sim_messages_ended(const pto_proc_t *proc) {
-    return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
 }
 
 /* --- receiving ------------------------------------------------------------------------------------------ */
@@ -91,18 +86,20 @@ static double latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, cons
 }
 
 /* Assign a message to a side, and find its cost there. */
-static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t number) {
-    const pto_proc_t *proc = &sim->proc[rank];
-    const pto_message_t *message = pto_message_at(&sim->pool, number);
-    pto_sim_cost_t cost = pto_sim_message_cost(sim, proc->at, side->moved, message->step,
-                                               (pto_level_t)message->level, message->bytes)
-                              ->cost;
+static inline void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
+                              const pto_message_t *message) {
+    const pto_sim_cost_t *cost = &pto_sim_message_cost(sim, proc->at, side->moved, message->step,
+                                                       (pto_level_t)message->level, message->bytes)
+                                      ->cost;
     side->message = number;
     side->start_s = sim->now_s;
-    side->alpha_s = cost.alpha_s - latency_apart_s(sim, proc, side, message, cost.alpha_s);
-    side->bytes_s = cost.bytes_s;
+    side->alpha_s = cost->alpha_s;
+    side->bytes_s = cost->bytes_s;
+    if (sim->latency_apart)
+        side->alpha_s -= latency_apart_s(sim, proc, side, message, cost->alpha_s);
     side->moved |= (uint8_t)(1u << message->level);
-    share_both_ways(sim, rank, side, side == &proc->out, cost.alone_s);
+    if (sim->both_ways)
+        share_both_ways(sim, (uint32_t)(proc - sim->proc), side, side == &proc->out, cost->alone_s);
 }
 
 /* Set the event at which a side would be done if no link delayed it. */
@@ -130,43 +127,51 @@ static bool expect_delay(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pt
     return true;
 }
 
-static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
+/* What a message needs of the link of its sender's or receiver's node. */
+static inline double link_s(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
+    double s_per_byte = sends ? sim->view[message->step].injection_s_per_byte
+                              : sim->ejection_s_per_byte[message->space];
+    return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
+}
+
+/* Put a message on the links of its receiver that can delay it. Returns whether the receiver waits for one. */
+static bool enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
+    pto_side_t *in = &sim->proc[rank].in;
+    double ejection_s = link_s(sim, message, false);
+    if (ejection_s > 0 && !sim->limited[PTO_LINK_EJECTION])
+        return false;
+    if (ejection_s > 0)
+        pto_link_join(sim, PTO_LINK_EJECTION, rank, ejection_s, message->bytes);
+    else if (!pto_sim_flows(sim, (pto_level_t)message->level) || !pto_routes_join(sim, false, rank, message))
+        return false;
+    in->through_s[0] = INFINITY;
+    return expect_delay(sim, links_of(sim, message, false), rank, in);
+}
+
+static inline void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number,
+                                   const pto_message_t *message) {
     pto_proc_t *proc = &sim->proc[rank];
-    const pto_message_t *message = pto_message_at(&sim->pool, number);
     if (proc->recvs_open == 0) {
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank, "is sent a message that it does not receive");
         return;
     }
-    start_side(sim, rank, &proc->in, number);
-    double link_s = (double)message->bytes * pto_sim_ejection_s_per_byte(sim, (pto_space_t)message->space);
-    bool waits = false;
+    start_side(sim, proc, &proc->in, number, message);
     proc->in.through_s[0] = sim->now_s;
     proc->in.through_s[1] = 0;
-    if (message->level == PTO_LEVEL_OFF_NODE && link_s > 0) {
-        if (pto_link_join(sim, PTO_LINK_EJECTION, rank, link_s, message->bytes)) {
-            proc->in.through_s[0] = INFINITY;
-            waits = expect_delay(sim, PTO_LINK_EJECTION, rank, &proc->in);
-        }
-    } else if (pto_sim_flows(sim, (pto_level_t)message->level) &&
-               pto_routes_join(sim, false, rank, message)) {
-        proc->in.through_s[0] = INFINITY;
-        waits = expect_delay(sim, links_of(sim, message, false), rank, &proc->in);
-    }
-    if (!waits)
+    bool free = !sim->has_flows && !sim->limited[PTO_LINK_EJECTION];
+    if (free || !enter_node(sim, rank, message))
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
 }
 
-static void arrive(pto_sim_t *sim, uint32_t number) {
-    uint32_t rank = pto_message_at(&sim->pool, number)->target;
-    pto_proc_t *proc = &sim->proc[rank];
+static inline void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *message) {
+    uint32_t rank = message->target;
     if (pto_sim_side_is_busy(sim, rank, false))
-        pto_queue_add(&sim->pool, &proc->in.queue, number);
+        pto_queue_add(&sim->pool, &sim->proc[rank].in.queue, number);
     else
-        start_receiving(sim, rank, number);
+        start_receiving(sim, rank, number, message);
 }
 
-/* Whether a sender's links have let its message through; if not, wait for the first one that has not. */
-static bool is_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits) {
+static bool will_be_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits) {
     for (int i = 0; i < 2; i++) {
         if (sender->out.through_s[i] != INFINITY)
             continue;
@@ -182,8 +187,14 @@ static bool is_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits)
     return true;
 }
 
+/* Whether a sender's links have let its message through; if not, wait for the first one that has not. */
+static inline bool is_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits) {
+    bool known = sender->out.through_s[0] != INFINITY && sender->out.through_s[1] != INFINITY;
+    return known || will_be_through(sim, sender, waits);
+}
+
 /* Whether a side is done that would be at end_s; if not, that becomes its next event. */
-static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double end_s) {
+static inline bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double end_s) {
     if (!pto_sim_before(sim->now_s, end_s))
         return true;
     pto_sim_set(sim, rank, slot, end_s);
@@ -194,9 +205,8 @@ static double later(double a_s, double b_s) { return a_s < b_s ? b_s : a_s; }
 
 /* Whether the receiving side is done with its message; if not, its next event is set, or it waits for a
  * link. */
-static bool received(pto_sim_t *sim, uint32_t rank) {
+static inline bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     pto_proc_t *proc = &sim->proc[rank];
-    const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
     if (proc->in.through_s[0] == INFINITY) {
         pto_link_kind_t kind = links_of(sim, message, false);
         pto_link_advance(sim, kind, proc->node);
@@ -216,20 +226,25 @@ static bool received(pto_sim_t *sim, uint32_t rank) {
     return is_done(sim, rank, PTO_SLOT_RECV, sending ? later(end_s, sender->out.through_s[1]) : end_s);
 }
 
-static void end_message(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, pto_side_t *side,
-                        int64_t peer_rank) {
-    const pto_message_t *message = pto_message_at(&sim->pool, side->message);
+static inline void end_message(pto_sim_t *sim, uint32_t rank, pto_side_t *side, pto_message_t *message,
+                               pto_side_use_t *use) {
+    bool sends = side == &sim->proc[rank].out;
     if (sim->options->visit)
-        pto_sim_span(sim, resource, rank, peer_rank, message->bytes, side->start_s);
-    side->stage_busy_s += sim->now_s - side->start_s;
-    release(sim, side->message);
+        pto_sim_span(sim, sends ? PTO_RESOURCE_SEND : PTO_RESOURCE_RECV, rank,
+                     sim->proc[sends ? message->target : message->source].rank, message->bytes,
+                     side->start_s);
+    use->stage_busy_s += sim->now_s - side->start_s;
+    use->link_s += link_s(sim, message, sends);
+    release(sim, side->message, message);
     side->message = 0;
 }
 
 /* A side's last message of the stage has ended. */
-static void close_side(const pto_sim_t *sim, const pto_side_t *side, double stage_s, pto_side_use_t *use) {
-    use->busy_s += side->stage_busy_s;
-    use->waiting_s += pto_sim_excess(sim->now_s, stage_s + side->stage_busy_s);
+static inline void close_side(const pto_sim_t *sim, pto_side_t *side, double stage_s, pto_side_use_t *use) {
+    use->busy_s += use->stage_busy_s;
+    use->waiting_s += pto_sim_excess(sim->now_s, stage_s + use->stage_busy_s);
+    use->stage_busy_s = 0;
+    side->moved = 0;
 }
 
 /* The receiving side is free: the next lane that has a message waiting receives it. */
@@ -238,7 +253,7 @@ static void receive_next(pto_sim_t *sim, uint32_t rank) {
         pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
         uint32_t next = pto_queue_take(&lane.sim->pool, &lane.sim->proc[lane.rank].in.queue);
         if (next) {
-            start_receiving(lane.sim, lane.rank, next);
+            start_receiving(lane.sim, lane.rank, next, pto_message_at(&lane.sim->pool, next));
             return;
         }
     }
@@ -246,12 +261,15 @@ static void receive_next(pto_sim_t *sim, uint32_t rank) {
 
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    if (!proc->in.message || !received(sim, rank))
+    if (!proc->in.message)
         return false;
-    const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
-    proc->expected -= pto_sim_message_digest(sim->proc[message->source].rank, message->bytes);
+    pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
+    if (!received(sim, rank, message))
+        return false;
+    uint32_t source = message->source - proc->lane * sim->ranks;
+    proc->expected -= pto_sim_message_digest(source, message->bytes);
     proc->recvs_open--;
-    end_message(sim, PTO_RESOURCE_RECV, rank, &proc->in, sim->proc[message->source].rank);
+    end_message(sim, rank, &proc->in, message, &proc->receiving);
     if (proc->recvs_open == 0 && proc->expected != 0)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank,
                      "is sent messages of other ranks or sizes than it receives");
@@ -263,12 +281,11 @@ bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank) {
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
-/* Put a message on the links of its sender that limit it. Returns whether the sender waits for one of them.
- */
-static bool leave(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
+/* Put a message on the links of its sender that can delay it. Returns whether the sender waits for one. */
+static bool leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     const pto_step_view_t *view = &sim->view[message->step];
     pto_side_t *out = &sim->proc[rank].out;
-    double injection_s = (double)message->bytes * view->injection_s_per_byte;
+    double injection_s = link_s(sim, message, true);
     bool waits = false;
     if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, true, rank, message)) {
         out->through_s[0] = INFINITY;
@@ -276,12 +293,13 @@ static bool leave(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     }
     if (message->level != PTO_LEVEL_OFF_NODE)
         return waits;
-    if (injection_s > 0 && pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes)) {
+    if (injection_s > 0 && sim->limited[PTO_LINK_INJECTION]) {
+        pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes);
         out->through_s[0] = INFINITY;
         waits = expect_delay(sim, PTO_LINK_INJECTION, rank, out);
     }
-    if (view->rate_s > 0 &&
-        pto_link_join(sim, PTO_LINK_RATE, rank, view->rate_s + injection_s, message->bytes)) {
+    if (view->rate_s > 0) {
+        pto_link_join(sim, PTO_LINK_RATE, rank, view->rate_s + injection_s, message->bytes);
         out->through_s[1] = INFINITY;
         waits = expect_delay(sim, PTO_LINK_RATE, rank, out);
     }
@@ -294,22 +312,23 @@ static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
            (target->at->walk.instance == (int64_t)message->instance && target->state != PTO_PROC_LANE);
 }
 
-static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
+static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, pto_message_t *message) {
     pto_proc_t *proc = &sim->proc[rank];
-    pto_message_t *message = pto_message_at(&sim->pool, number);
     message->start_s = sim->now_s;
-    start_side(sim, rank, &proc->out, number);
+    start_side(sim, proc, &proc->out, number, message);
     message->waits = false;
     proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
     proc->out.through_s[1] = sim->now_s;
-    if (!leave(sim, rank, message))
+    bool free =
+        !sim->has_flows && !sim->limited[PTO_LINK_INJECTION] && sim->view[message->step].rate_s == 0;
+    if (free || !leave_node(sim, rank, message))
         set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
     pto_proc_t *target = &sim->proc[message->target];
     if (target->at->walk.instance > (int64_t)message->instance)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target,
                      "has already left the stage of a message sent to it");
     else if (is_posted(sim, message))
-        arrive(sim, number);
+        arrive(sim, number, message);
     else
         pto_heap_add(&sim->pool, &target->early, number);
 }
@@ -366,7 +385,7 @@ static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
         }
         pto_message_t *message = pto_message_at(&sim->pool, number);
         if (!message->waits || is_posted(sim, message)) {
-            start_sending(sim, rank, number);
+            start_sending(sim, rank, number, message);
             return;
         }
         if (!second_look) {
@@ -396,15 +415,16 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!proc->out.message || !sent(sim, rank))
         return false;
-    const pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
+    pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
     pto_proc_t *target = &sim->proc[message->target];
     if (target->in.message == proc->out.message)
         target->in.through_s[1] = proc->out.through_s[0];
-    end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, target->rank);
+    end_message(sim, rank, &proc->out, message, &proc->sending);
     proc->sends_open--;
     for (uint32_t i = 1; i <= sim->all->lanes; i++) {
         pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
-        if (lane.sim->proc[lane.rank].state == PTO_PROC_MESSAGES)
+        const pto_proc_t *other = &lane.sim->proc[lane.rank];
+        if (other->state == PTO_PROC_MESSAGES && (other->out.queue.first || !other->sends_made_all))
             send_next(lane.sim, lane.rank, false);
     }
     if (proc->sends_open == 0 && proc->sends_made_all)
@@ -474,7 +494,7 @@ static void take_early(pto_sim_t *sim, uint32_t rank) {
         uint32_t number = pto_heap_take(&sim->pool, &proc->early);
         const pto_message_t *message = pto_message_at(&sim->pool, number);
         if (!message->waits) {
-            arrive(sim, number);
+            arrive(sim, number, message);
             continue;
         }
         pto_queue_add(&sim->pool, &sim->proc[message->source].out.queue, number);
@@ -487,15 +507,10 @@ void pto_sim_post(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     bool sends = proc->at->view->sends;
     proc->stage_s = sim->now_s;
-    proc->out.moved = 0;
-    proc->in.moved = 0;
-    proc->out.stage_busy_s = 0;
-    proc->in.stage_busy_s = 0;
     pto_sim_count_receives(sim, proc);
-    proc->send_next = 0;
-    proc->send_count = 0;
-    proc->send_step = -1;
     proc->sends_made_all = !sends;
+    if (sends)
+        pto_sim_begin_sends(sim, proc, proc->at->view->send_first);
     if (proc->early)
         take_early(sim, rank);
     if (sends && sim->status == PTO_OK)

@@ -15,18 +15,9 @@ static bool pool_grow(pto_pool_t *pool) {
     return block != NULL;
 }
 
-uint32_t pto_pool_take(pto_pool_t *pool) {
-    uint32_t number = pool->free_first;
-    if (number) {
-        pool->free_first = pto_message_at(pool, number)->next;
-    } else {
-        number = ++pool->used;
-        if (number >> PTO_POOL_BLOCK_BITS >= pool->block_count && !pool_grow(pool))
-            return 0;
-    }
-    if (++pool->in_flight > pool->most_in_flight)
-        pool->most_in_flight = pool->in_flight;
-    return number;
+uint32_t pto_pool_extend(pto_pool_t *pool) {
+    uint32_t number = ++pool->used;
+    return number >> PTO_POOL_BLOCK_BITS < pool->block_count || pool_grow(pool) ? number : 0;
 }
 
 void pto_pool_fini(pto_pool_t *pool) {

@@ -20,7 +20,7 @@ typedef enum {
 
 /* One side, sending or receiving, of a rank: a cache line. */
 typedef struct {
-    uint32_t message; /* the current message; 0: none */
+    _Alignas(64) uint32_t message; /* the current message; 0: none */
     uint8_t waits;    /* the pto_link_kind_t that it waits for; PTO_LINKS_PER_NODE: none */
     uint8_t moved;    /* a bit for each pto_level_t of which it has moved a message in this stage */
     double start_s;
@@ -29,15 +29,17 @@ typedef struct {
     double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
                             the message rate of its node. Receiving: its ejection, and the sender's injection
                             once the sender is done with the message */
-    double stage_busy_s;
     pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
 } pto_side_t;
 
 _Static_assert(sizeof(pto_side_t) == 64, "a side is to stay within a cache line");
 
+/* Seconds of a side: sums, and those of its stage. */
 typedef struct {
     double busy_s;
     double waiting_s;
+    double link_s; /* what its messages need of its node's link, which is busy so long if it delays none */
+    double stage_busy_s;
 } pto_side_use_t;
 
 /* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. */
@@ -78,13 +80,13 @@ typedef struct {
 } pto_local_t;
 
 /* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and
- * one of the others. The last one is read and written when a stage or a side's messages end. */
+ * one of the others. The last one is read and written when a message ends. */
 typedef struct {
     _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
     double stage_s;    /* when its messages were posted, its current local step began, or it ended */
     uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
-    int64_t send_next; /* the number of the next peer to send to, of send_count, */
-    int64_t send_count;
+    uint32_t send_next; /* the number of the next peer to send to, of send_count, */
+    uint32_t send_count;
     uint32_t send_me;  /* by the group's member with this index, */
     int16_t send_step; /* in this step of the stage */
     uint8_t state;     /* a pto_proc_state_t */
@@ -93,12 +95,11 @@ typedef struct {
     uint32_t recvs_open;
     uint32_t rank; /* of the plan */
     int32_t node;
+    uint32_t early; /* heap of messages to later stages, held back or arrived */
+    uint16_t lane;
+    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     pto_side_t out;
     pto_side_t in;
-    int32_t place_in_node;
-    uint32_t lane;
-    uint32_t early;       /* heap of messages to later stages, held back or arrived */
-    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     pto_side_use_t sending;
     pto_side_use_t receiving;
 } pto_proc_t;

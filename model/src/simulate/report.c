@@ -104,10 +104,22 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
+/* A link that delays no message is busy as long as its node's messages need it. */
+static void add_unlimited_links(const pto_sim_t *sim) {
+    for (uint32_t i = 0; i < sim->ranks * sim->lanes; i++) {
+        const pto_proc_t *proc = &sim->proc[i];
+        if (!sim->limited[PTO_LINK_INJECTION])
+            pto_link_of(sim, PTO_LINK_INJECTION, proc->node)->busy_s += proc->sending.link_s;
+        if (!sim->limited[PTO_LINK_EJECTION])
+            pto_link_of(sim, PTO_LINK_EJECTION, proc->node)->busy_s += proc->receiving.link_s;
+    }
+}
+
 void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
     const pto_sim_t *sim = all->sim;
     *simulation = (pto_simulation_t){.ranks = all->ranks, .events = sim->events};
     for (uint32_t i = 0; i < all->count; i++) {
+        add_unlimited_links(&all->sim[i]);
         simulation->messages += all->sim[i].messages;
         simulation->most_in_flight += all->sim[i].pool.most_in_flight;
     }
@@ -118,7 +130,7 @@ void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
             int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->nodes;
             add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
-                    pto_link_busy_s(sim, (pto_link_kind_t)kind, link), link->waiting_s / (double)users);
+                    link->busy_s, link->waiting_s / (double)users);
         }
     }
     for (int64_t gpu = 0; gpu < sim->gpus; gpu++)

@@ -15,7 +15,7 @@
 /* The counter of pending signals from `from` to `to`. */
 static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
     size_t row = (size_t)flag * sim->ranks + (size_t)to;
-    return &sim->raised[row * sim->ranks_per_node + (size_t)sim->proc[from].place_in_node];
+    return &sim->raised[row * sim->ranks_per_node + (size_t)from % sim->ranks_per_node];
 }
 
 static bool all_raised(const pto_sim_t *sim, pto_action_t *action) {
@@ -263,33 +263,39 @@ static void end_rank(pto_sim_t *sim, uint32_t rank) {
     begin_next_plan(sim, rank);
 }
 
+/* Go to the next stage, and begin it; false if the rank has to wait first, or has ended. */
+static bool go_on(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
+        pto_sim_leave_branch(sim, rank);
+    if (!pto_sim_next_stage(sim, proc)) {
+        end_rank(sim, rank);
+        return false;
+    }
+    if (!proc->at->plain) {
+        pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+        if (pto_walk_in_nccl(&proc->at->walk)) {
+            sim->local[rank].streams = false;
+            pto_sim_nccl_enter(sim, rank);
+            return true;
+        }
+    }
+    proc->stage_s = sim->now_s;
+    if (!proc->at->plain && !enter_stage(sim, rank))
+        return proc->state != PTO_PROC_LANE;
+    open_stage(sim, rank, true);
+    return true;
+}
+
 /* Advance a rank as far as possible without time passing. */
 static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
+    while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED && proc->state != PTO_PROC_NCCL) {
         if (proc->state == PTO_PROC_BETWEEN) {
-            if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
-                pto_sim_leave_branch(sim, rank);
-            if (!pto_sim_next_stage(sim, proc)) {
-                end_rank(sim, rank);
+            if (!go_on(sim, rank))
                 return;
-            }
-            pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-            if (pto_walk_in_nccl(&proc->at->walk)) {
-                sim->local[rank].streams = false;
-                pto_sim_nccl_enter(sim, rank);
-                continue;
-            }
-            proc->stage_s = sim->now_s;
-            if (!enter_stage(sim, rank)) {
-                if (proc->state == PTO_PROC_LANE)
-                    return;
-                continue;
-            }
-            open_stage(sim, rank, true);
+            continue;
         }
-        if (proc->state == PTO_PROC_NCCL)
-            return;
         if (proc->state == PTO_PROC_MESSAGES) {
             if (!pto_sim_messages_ended(proc))
                 return;
@@ -386,32 +392,37 @@ static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
 /* How often a simulation looks whether it is to end. */
 enum { EVENTS_PER_LOOK = 1 << 16 };
 
+/* Handle the event of a slot; returns the simulation that it belongs to. */
+static inline pto_sim_t *handle(pto_sim_t *first, uint32_t slot) {
+    if (slot < first->first_link_slot) {
+        uint32_t rank = slot / PTO_SLOTS_PER_RANK;
+        pto_sim_t *sim = pto_sim_owner(first, &rank);
+        rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+        return sim;
+    }
+    if (slot < first->first_gpu_slot)
+        pto_link_event(first, slot - first->first_link_slot);
+    else
+        pto_gpu_event(first, slot - first->first_gpu_slot);
+    return first;
+}
+
 static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
     pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot;
-    double time_s, now_s = 0;
+    double time_s;
     for (uint32_t i = 0; i < all->count; i++)
         if (all->sim[i].status != PTO_OK)
             return;
+    first->now_s = 0;
     while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
-        now_s = time_s > now_s ? time_s : now_s;
-        first->now_s = now_s;
-        first->events++;
-        if (first->events % EVENTS_PER_LOOK == 0 && pto_is_stopped()) {
+        if (time_s > first->now_s)
+            first->now_s = time_s;
+        if (++first->events % EVENTS_PER_LOOK == 0 && pto_is_stopped()) {
             pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
             return;
         }
-        if (slot >= first->first_gpu_slot) {
-            sim = first;
-            pto_gpu_event(sim, slot - first->first_gpu_slot);
-        } else if (slot >= first->first_link_slot) {
-            sim = first;
-            pto_link_event(sim, slot - first->first_link_slot);
-        } else {
-            uint32_t rank = slot / PTO_SLOTS_PER_RANK;
-            sim = pto_sim_owner(first, &rank);
-            rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
-        }
+        sim = handle(first, slot);
     }
 }
 

@@ -15,7 +15,7 @@
  *     at_once.c   several plans at once, on the processes of one job
  *     size.c      how much of a plan is simulated
  *     symmetry.c  plans in which one node stands for all
- *     moves.c     what a rank sends and receives in its stage
+ *     moves.c     what a rank sends and receives in its stage (moves.h)
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -115,8 +115,12 @@ typedef struct pto_sim {
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
-    bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message */
-    bool has_locals;                  /* any copies, reductions, signals or waits */
+    bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message; if not, it has no jobs */
+    double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
+    bool has_flows;     /* messages may be flows on links that routes.c shares */
+    bool latency_apart; /* the machine has a latency that occupies neither end of a message */
+    bool both_ways;     /* it has a slowdown of processes that send and receive at once */
+    bool has_locals;    /* any copies, reductions, signals or waits */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -191,7 +195,14 @@ bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machin
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
 void pto_passages_fini(pto_passages_t *passages);
 /* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
-bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
+bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
+static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
+    const pto_passage_t *next = proc->at->next;
+    if (!next || !next->plain || next->block != proc->at->block)
+        return pto_sim_find_next_stage(sim, proc);
+    proc->at = next;
+    return true;
+}
 
 /* --- simulate.c ----------------------------------------------------------------------------------------- */
 
@@ -220,19 +231,38 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- costs.c -------------------------------------------------------------------------------------------- */
 
-/* The distance of a rank of the plan from a process. */
-pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+/* The distance of a rank of the plan from a process, of the same node and of any. */
+pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
+    bool whole = sim->nodes == sim->layout->nodes; /* then without a division */
+    int64_t node = whole ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
+    return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
+}
+
+/* Compute a cost, and keep it in its place. A failure sets sim->status. */
+void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
+                          pto_level_t level, int64_t bytes, pto_known_cost_t *place);
+
 /* The cost of a message at one of its ends, whose process is in the passage and has moved other messages in
- * that stage. It is valid until the next call. A failure sets sim->status. */
-const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
-                                             uint32_t step, pto_level_t level, int64_t bytes);
+ * that stage. It is valid until the next call. */
+static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at,
+                                                           uint8_t moved, uint32_t step, pto_level_t level,
+                                                           int64_t bytes) {
+    uint64_t rest = pto_cost_rest(at, moved, step, level);
+    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
+    pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
+    if (place->bytes != bytes || place->rest != rest)
+        pto_sim_compute_cost(sim, at, moved, step, level, bytes, place);
+    return place;
+}
+
 /* Whether a link can never delay a message: ranks_per_node messages that share it take no longer than one
  * takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* Seconds of a link's time per byte, or per message; 0: not limited. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
-double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
+double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
@@ -252,7 +282,9 @@ double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
 /* Post the receives of the stage that a rank has entered, and begin its sends. */
 void pto_sim_post(pto_sim_t *sim, uint32_t rank);
-bool pto_sim_messages_ended(const pto_proc_t *proc);
+static inline bool pto_sim_messages_ended(const pto_proc_t *proc) {
+    return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
+}
 /* The side may be done with its message. Returns whether the stage's messages may have ended. */
 bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
@@ -260,22 +292,18 @@ bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
 
-/* --- moves.c -------------------------------------------------------------------------------------------- */
-
-/* Go to the next non-empty send of the rank's stage; false if there is none left. */
-bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
-/* Count the receives of the stage, and sum up what is expected. */
-void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc);
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
  * end shows that they are the same messages, in any order, without a list of them. */
-uint64_t pto_sim_message_digest(int64_t source, int64_t bytes);
+static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /* constants: SplitMix64 */
+    uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+    return hash ^ (hash >> 27);
+}
 
 /* --- links.c -------------------------------------------------------------------------------------------- */
 
-/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. Returns false if the
- * link cannot delay it. */
-bool pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
-double pto_link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, const pto_link_t *link);
+/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. */
+void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
 /* Update a link for a job of `bytes` that begins now; schedule its next end as an event, if a side waits for
  * it; account for the period that ended with its last job. */
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
@@ -301,6 +329,8 @@ bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_messag
 
 /* Whether messages of a distance are flows on links that routes.c shares. */
 static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
+    if (!sim->has_flows)
+        return false;
     return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
 }
 
@@ -341,6 +371,8 @@ static inline pto_sim_lane_t pto_sim_other_lane(pto_sim_t *sim, uint32_t rank, u
 
 /* Whether any lane of the rank sends, or receives, a message now. */
 static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
+    if (sim->all->lanes == 1)
+        return (sends ? sim->proc[rank].out.message : sim->proc[rank].in.message) != 0;
     for (uint32_t i = 0; i < sim->all->lanes; i++) {
         pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
         const pto_proc_t *proc = &lane.sim->proc[lane.rank];

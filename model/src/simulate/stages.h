@@ -4,6 +4,7 @@
 #define PTO_SIMULATE_STAGES_H
 
 #include "plan/plan_internal.h"
+#include "simulate/message_pool.h"
 
 typedef struct {
     double alpha_s;
@@ -11,21 +12,12 @@ typedef struct {
     double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
-/* What a cost depends on: messages that agree in all of it cost the same. The step determines its stage. */
-typedef struct {
-    int64_t bytes;
-    uint32_t step;
-    pto_level_t level;
-    bool in_lanes;
-    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
-} pto_cost_key_t;
-
 enum { PTO_KNOWN_COSTS_BITS = 8 };
 
-/* Costs computed lately, by a hash of their keys. */
+/* Costs computed lately, by a hash of what they depend on: messages that agree in all of it cost the same. */
 typedef struct {
     int64_t bytes;
-    uint64_t rest; /* of the key; 0: an unused entry */
+    uint64_t rest; /* see pto_cost_rest; 0: an unused entry */
     pto_space_t space;
     bool held_back;
     pto_sim_cost_t cost;
@@ -43,6 +35,10 @@ typedef struct {
 typedef struct {
     bool messages;
     bool sends;
+    int send_first; /* the steps between which it sends, */
+    int send_last;
+    int recv_first; /* and receives */
+    int recv_last;
     bool locals;
     bool signals_first; /* raised before all else, because its steps run at once */
 } pto_stage_view_t;
@@ -56,26 +52,45 @@ typedef struct {
     int64_t who_first; /* the members of its group that act */
     int64_t who_stride;
     int64_t who_until;
-    int64_t peer_first;
+    int64_t peer_first; /* as added to a rank, or combined with it by XOR */
     int64_t peer_stride;
     int64_t peer_count;
     int64_t bytes; /* -1: not computed yet, or not alike */
     int64_t group_size;
     bool sends;
     bool receives;
+    bool by_index; /* of its view; then also whether */
+    bool all_act;
+    bool by_xor;   /* ranks are combined with peer_first */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
-typedef struct {
-    pto_walk_t walk;
+typedef struct pto_passage {
+    struct pto_passage *next;          /* NULL: none, or not made yet */
+    struct pto_passage_block *block;   /* NULL: before the first stage */
     const pto_stage_view_t *view;
     pto_move_t *move; /* one for each step; zero for those without messages */
+    uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
+    bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
+    pto_walk_t walk;
 } pto_passage_t;
+
+/* All that a cost depends on but the bytes, in one number: the stage's part of it, and the whole. What a side
+ * has moved earlier in its stage counts too (see pto_side_t). */
+enum { PTO_COST_LEVEL_BITS = 3, PTO_COST_MOVED_BITS = 8 };
+static inline uint64_t pto_cost_key(bool in_lanes) {
+    return (uint64_t)(2 + in_lanes) << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS + PTO_COST_MOVED_BITS);
+}
+static inline uint64_t pto_cost_rest(const pto_passage_t *at, uint8_t moved, uint32_t step,
+                                     pto_level_t level) {
+    uint32_t low = (uint32_t)level << PTO_MESSAGE_STEP_BITS | step;
+    return at->cost_key | (uint64_t)moved << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS) | low;
+}
 
 enum { PTO_PASSAGES_PER_BLOCK = 64 };
 
 /* Consecutive passages. A block is freed when all ranks are past it. */
-typedef struct {
+typedef struct pto_passage_block {
     uint32_t procs; /* that are in it */
     int count;
     pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
@@ -85,6 +100,7 @@ typedef struct {
 typedef struct {
     pto_walk_t walk; /* the cursor that makes them */
     pto_passage_t start;
+    pto_passage_t *last; /* that was made */
     pto_passage_block_t **block; /* NULL: freed */
     int64_t block_count;
     int64_t block_room;
