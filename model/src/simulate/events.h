@@ -10,12 +10,12 @@
 /* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
  * stale, and skipped. */
 typedef struct {
-    double time_s; /* NAN: not in use */
-    bool late;     /* comes after all other events of that time */
-    uint32_t next; /* the first one that is not taken yet */
+    double time_s;  /* NAN: not in use */
+    uint32_t *slot; /* kept for the next time when the bucket is empty */
+    uint32_t next;  /* the first one that is not taken yet */
     uint32_t count;
     uint32_t room;
-    uint32_t *slot; /* kept for the next time when the bucket is empty */
+    bool late; /* comes after all other events of that time */
 } pto_agenda_bucket_t;
 
 typedef struct {

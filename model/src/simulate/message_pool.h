@@ -24,20 +24,18 @@ typedef struct {
 
 _Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 bytes");
 
-/* Messages by number, from 1; their addresses are stable. */
+/* Messages by number, from 1. Their addresses are valid until the next one is taken. */
 typedef struct {
-    pto_message_t **block;
-    uint32_t block_count;
+    pto_message_t *message;
+    uint32_t room;
     uint32_t used;
     uint32_t free_first;
     int64_t in_flight;
     int64_t most_in_flight;
 } pto_pool_t;
 
-enum { PTO_POOL_BLOCK_BITS = 12 };
-
 static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t number) {
-    return &pool->block[number >> PTO_POOL_BLOCK_BITS][number & ((1u << PTO_POOL_BLOCK_BITS) - 1)];
+    return &pool->message[number];
 }
 
 /* Messages by `next`; 0: none. */

@@ -68,7 +68,7 @@ static inline void pto_sim_expect(const pto_sim_t *sim, pto_proc_t *proc, int64_
 }
 
 /* Count the receives of the stage, and sum up what is expected. */
-static inline void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc) {
+PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc) {
     const pto_passage_t *at = proc->at;
     proc->recvs_open = 0;
     proc->expected = 0;

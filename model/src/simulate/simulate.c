@@ -4,7 +4,6 @@
  * local steps one after another. Each rank has three slots (its local work, its sending and its receiving
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
-#include "portolan/progress.h"
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
@@ -173,8 +172,7 @@ static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Continue a rank's local steps; true when the stage's last one has ended. */
-static bool run_local(pto_sim_t *sim, uint32_t rank) {
+bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
     const pto_stage_t *stage = proc->at->walk.stage;
@@ -210,26 +208,21 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
-static void open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_view_t *view = proc->at->view;
-    if (view->signals_first || (sim->has_locals && sim->local[rank].streams))
+void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    if (proc->at->view->signals_first || local->streams)
         begin_at_once(sim, rank);
-    if (view->locals) {
-        pto_local_t *local = &sim->local[rank];
-        local->rank = proc->rank;
-        local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
-        local->local_step = 0;
-        local->local_peer = 0;
-    }
-    proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
-    if (view->messages || proc->early)
-        pto_sim_post(sim, rank);
+    if (!proc->at->view->locals)
+        return;
+    local->rank = proc->rank;
+    local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
+    local->local_step = 0;
+    local->local_peer = 0;
 }
 
 /* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
-static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
+static bool may_begin(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_sim_gate_t gate = PTO_SIM_PASSES;
     if (sim->lanes > 1 && !pto_sim_may_start(sim, rank))
@@ -238,6 +231,18 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
         gate = pto_sim_gate(sim, rank);
     proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
     return gate == PTO_SIM_PASSES;
+}
+
+bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+    if (pto_walk_in_nccl(&proc->at->walk)) {
+        sim->local[rank].streams = false;
+        pto_sim_nccl_enter(sim, rank);
+        return false;
+    }
+    proc->stage_s = sim->now_s;
+    return may_begin(sim, rank);
 }
 
 /* A rank that has ended all its lanes begins the plan that follows. */
@@ -256,55 +261,11 @@ static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-static void end_rank(pto_sim_t *sim, uint32_t rank) {
+void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank) {
     sim->proc[rank].state = PTO_PROC_ENDED;
     sim->proc[rank].stage_s = sim->now_s;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
     begin_next_plan(sim, rank);
-}
-
-/* Go to the next stage, and begin it; false if the rank has to wait first, or has ended. */
-static bool go_on(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
-        pto_sim_leave_branch(sim, rank);
-    if (!pto_sim_next_stage(sim, proc)) {
-        end_rank(sim, rank);
-        return false;
-    }
-    if (!proc->at->plain) {
-        pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-        if (pto_walk_in_nccl(&proc->at->walk)) {
-            sim->local[rank].streams = false;
-            pto_sim_nccl_enter(sim, rank);
-            return true;
-        }
-    }
-    proc->stage_s = sim->now_s;
-    if (!proc->at->plain && !enter_stage(sim, rank))
-        return proc->state != PTO_PROC_LANE;
-    open_stage(sim, rank, true);
-    return true;
-}
-
-/* Advance a rank as far as possible without time passing. */
-static void pass(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED && proc->state != PTO_PROC_NCCL) {
-        if (proc->state == PTO_PROC_BETWEEN) {
-            if (!go_on(sim, rank))
-                return;
-            continue;
-        }
-        if (proc->state == PTO_PROC_MESSAGES) {
-            if (!pto_sim_messages_ended(proc))
-                return;
-            proc->state = PTO_PROC_LOCAL;
-        }
-        if (proc->at->view->locals && !run_local(sim, rank))
-            return;
-        proc->state = PTO_PROC_BETWEEN;
-    }
 }
 
 /* Other lanes let this one begin its stage, or its current step. */
@@ -313,27 +274,25 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        open_stage(sim, rank, sim->now_s == proc->stage_s);
+        pto_sim_open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
         if (is_for_each_peer(local_step(sim, proc->at->walk.stage, local->local_step)))
             local->local_peer--; /* begin with the same peer again */
     }
-    pass(sim, rank);
 }
 
-/* A rank's local step has ended, or its flags may all be raised now. */
-static void run_event(pto_sim_t *sim, uint32_t rank) {
+bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
-    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && enter_stage(sim, rank))) {
+    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && may_begin(sim, rank))) {
         leave_wait(sim, rank);
-        return;
+        return true;
     }
     if (proc->state == PTO_PROC_LANE)
-        return;
+        return false;
     if (proc->state == PTO_PROC_BETWEEN)
         local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_FLAGS) {
@@ -342,16 +301,16 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
         pto_action_t action;
         if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) ||
             !all_raised(sim, &action))
-            return;
+            return false;
         local->waiting_s += sim->now_s - since_s;
         proc->state = PTO_PROC_LOCAL;
         proc->stage_s = sim->now_s;
         if (begin_local(sim, rank, &action))
-            return;
+            return false;
     }
     if (proc->state == PTO_PROC_LOCAL) {
         if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
-            return;
+            return false;
         local->busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
             pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy_bytes, proc->stage_s);
@@ -363,67 +322,7 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
         if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
             local->local_step++;
     }
-    pass(sim, rank);
-}
-
-/* --- events --------------------------------------------------------------------------------------------- */
-
-static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
-    switch (slot) {
-    case PTO_SLOT_RUN:
-        run_event(sim, rank);
-        break;
-    case PTO_SLOT_SEND:
-        if (pto_sim_send_event(sim, rank))
-            pass(sim, rank);
-        break;
-    case PTO_SLOT_RECV:
-        if (pto_sim_recv_event(sim, rank))
-            pass(sim, rank);
-        break;
-    case PTO_SLOT_LOOK:
-        pto_sim_look_event(sim, rank);
-        break;
-    case PTO_SLOTS_PER_RANK:
-        break;
-    }
-}
-
-/* How often a simulation looks whether it is to end. */
-enum { EVENTS_PER_LOOK = 1 << 16 };
-
-/* Handle the event of a slot; returns the simulation that it belongs to. */
-static inline pto_sim_t *handle(pto_sim_t *first, uint32_t slot) {
-    if (slot < first->first_link_slot) {
-        uint32_t rank = slot / PTO_SLOTS_PER_RANK;
-        pto_sim_t *sim = pto_sim_owner(first, &rank);
-        rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
-        return sim;
-    }
-    if (slot < first->first_gpu_slot)
-        pto_link_event(first, slot - first->first_link_slot);
-    else
-        pto_gpu_event(first, slot - first->first_gpu_slot);
-    return first;
-}
-
-static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
-    pto_sim_t *first = all->sim, *sim = first;
-    uint32_t slot;
-    double time_s;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->sim[i].status != PTO_OK)
-            return;
-    first->now_s = 0;
-    while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
-        if (time_s > first->now_s)
-            first->now_s = time_s;
-        if (++first->events % EVENTS_PER_LOOK == 0 && pto_is_stopped()) {
-            pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
-            return;
-        }
-        sim = handle(first, slot);
-    }
+    return true;
 }
 
 /* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
@@ -457,7 +356,7 @@ static void find_stuck(pto_sim_t *sim) {
 static void begin(pto_sim_t *sim) {
     for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
         if (sim->proc[rank].state == PTO_PROC_BETWEEN)
-            pass(sim, rank);
+            pto_sim_pass(sim, rank);
 }
 
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
@@ -469,7 +368,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     }
     for (uint32_t i = 0; i < all->count; i++)
         begin(&all->sim[i]);
-    run_events(all, &agenda);
+    pto_sims_run_events(all, &agenda);
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
         status = all->sim[i].status;
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {

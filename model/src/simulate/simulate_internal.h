@@ -1,9 +1,10 @@
 /* A simulation as a whole, and the functions that its files share. The structures of its parts have files of
  * their own: message_pool.h, stages.h, ranks.h, resources.h (links and engines) and events.h.
  *
- *     simulate.c  the ranks and their stages
+ *     simulate.c  the local steps of ranks, and the simulation as a whole
+ *     run.c       its events: sending, matching, receiving, and passing from stage to stage
  *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
- *     messages.c  sending, matching, receiving
+ *     delays.c    what delays a message at its ends
  *     pool.c      records of messages in flight, their queues and heaps
  *     links.c     injection and ejection of nodes
  *     routes.c    links within nodes, and between them
@@ -125,6 +126,13 @@ typedef struct pto_sim {
     pto_error_t *err;
 } pto_sim_t;
 
+/* For functions that every message passes through: one loop is made of them (run.c). */
+#if defined(__GNUC__)
+#define PTO_SIM_HOT __attribute__((always_inline)) static inline
+#else
+#define PTO_SIM_HOT static inline
+#endif
+
 /* Times this close are equal: equal sums can differ by rounding. */
 static inline bool pto_sim_before(double a_s, double b_s) { return a_s < b_s - 4e-15 * b_s; }
 
@@ -209,6 +217,18 @@ static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
 /* Run all plans to their end and set all->simulation. */
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
 
+/* Prepare for a stage's local steps, or for signals that come first; in lanes, the first copy follows the
+ * previous chunk's if `follows`. */
+void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
+/* Continue a rank's local steps; true when the stage's last one has ended. */
+bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
+/* Enter the stage that a rank has reached. Returns whether it begins; if not, the rank waits for other lanes,
+ * skips it, or is in NCCL's collective that it stands for. */
+bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
+void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank);
+/* A rank's local step has ended, or its flags may all be raised now. Returns whether it may pass on. */
+bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank);
+
 /* --- memory.c ------------------------------------------------------------------------------------------- */
 
 /* Allocate all that the plans in `all` need, and place their ranks; false if out of memory. Release is valid
@@ -278,19 +298,44 @@ double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
-/* --- messages.c ----------------------------------------------------------------------------------------- */
+/* --- delays.c ------------------------------------------------------------------------------------------- */
 
-/* Post the receives of the stage that a rank has entered, and begin its sends. */
-void pto_sim_post(pto_sim_t *sim, uint32_t rank);
-static inline bool pto_sim_messages_ended(const pto_proc_t *proc) {
-    return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
-}
-/* The side may be done with its message. Returns whether the stage's messages may have ended. */
-bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
-bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
+/* What passes between the ends of a message occupies neither: its sender is done earlier, and of its receiver
+ * only what has not passed since the message left. Later messages in flight pay their gap, without it. */
+double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                               const pto_message_t *message, double alpha_s);
+/* A process that sends and receives at once does both slower: each waits for a part of what the other does
+ * meanwhile. */
+void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends, double alone_s);
 /* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
-void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
+
+/* What a message needs of the link of its sender's or receiver's node. */
+static inline double pto_sim_link_s(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
+    double s_per_byte =
+        sends ? sim->view[message->step].injection_s_per_byte : sim->ejection_s_per_byte[message->space];
+    return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
+}
+
+/* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits for
+ * one of them. */
+bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
+bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
+/* Whether the links of a message's sender, or receiver, have let it through; if not, wait for the first one that
+ * has not. */
+bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits);
+bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_message_t *message);
+/* The message that a rank sends, or receives, is through a link at time_s. */
+void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s);
+
+/* --- run.c ---------------------------------------------------------------------------------------------- */
+
+/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
+void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
+/* Advance a rank as far as possible without time passing. */
+void pto_sim_pass(pto_sim_t *sim, uint32_t rank);
+/* Handle the events of all plans, to their end. */
+void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
  * end shows that they are the same messages, in any order, without a list of them. */
@@ -314,8 +359,6 @@ void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Register a side that waits for the end of a job on this link. */
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_link_event(pto_sim_t *sim, uint32_t index);
-/* messages.c: the message that a rank sends, or receives, is through a link at time_s. */
-void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s);
 
 /* --- routes.c ------------------------------------------------------------------------------------------- */
 
