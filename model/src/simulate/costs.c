@@ -136,19 +136,19 @@ bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
 
 static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes,
                                 pto_charge_t *charge) {
-    pto_remote_access_t access = {local->copy_how, local->copy_reach, local->copy_most_bytes, engine_bytes};
-    if (local->copy_in_kernel)
+    pto_remote_access_t access = {local->copy.how, local->copy.reach, local->copy.most_bytes, engine_bytes};
+    if (local->copy.in_kernel)
         return pto_charge_remote(charge, sim->machine, access, sim->err);
-    if (local->copy_between_gpus)
-        return pto_charge_peer_copy(charge, sim->machine, local->copy_reach, local->behind, local->copy_bytes,
+    if (local->copy.between_gpus)
+        return pto_charge_peer_copy(charge, sim->machine, local->copy.reach, local->behind, local->copy.bytes,
                                     engine_bytes, sim->err);
-    pto_charge_rows(charge, sim->machine, local->copy_kind, local->copy_rows);
+    pto_charge_rows(charge, sim->machine, local->copy.kind, local->copy.rows);
     return pto_charge_one_copy(charge, sim->machine,
-                               (pto_one_copy_t){.kind = local->copy_kind,
-                                                .reach = local->copy_reach,
-                                                .pageable = local->copy_pageable,
+                               (pto_one_copy_t){.kind = local->copy.kind,
+                                                .reach = local->copy.reach,
+                                                .pageable = local->copy.pageable,
                                                 .behind = local->behind,
-                                                .own_bytes = local->copy_bytes,
+                                                .own_bytes = local->copy.bytes,
                                                 .engine_bytes = engine_bytes},
                                sim->err);
 }
@@ -167,12 +167,12 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
 }
 
 static pto_queued_copy_t queued_copy(const pto_local_t *local) {
-    return (pto_queued_copy_t){.kind = local->copy_kind,
-                               .strided = local->copy_strided,
-                               .pageable = local->copy_pageable,
-                               .bytes = local->copy_bytes,
-                               .piece_bytes = local->copy_bytes / local->copy_pieces,
-                               .reach = local->copy_reach,
+    return (pto_queued_copy_t){.kind = local->copy.kind,
+                               .strided = local->copy.strided,
+                               .pageable = local->copy.pageable,
+                               .bytes = local->copy.bytes,
+                               .piece_bytes = local->copy.bytes / local->copy.pieces,
+                               .reach = local->copy.reach,
                                .behind = local->behind};
 }
 
@@ -180,7 +180,7 @@ double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_queued(&charge, sim->machine, queued_copy(local), waiting);
-    pto_charge_rows(&charge, sim->machine, local->copy_kind, local->copy_rows);
+    pto_charge_rows(&charge, sim->machine, local->copy.kind, local->copy.rows);
     return charge.other.s;
 }
 

@@ -39,8 +39,8 @@ typedef struct {
     uint32_t bucket_free_count;
     pto_agenda_key_t *heap;
     uint32_t heap_count;
-    uint64_t made;      /* buckets created so far: the next `order` */
-    bool out_of_memory; /* set by pto_agenda_set; its caller must check */
+    uint64_t made;                                /* buckets created so far: the next `order` */
+    bool out_of_memory;                           /* set by pto_agenda_set; its caller must check */
     uint32_t recent[1 << PTO_AGENDA_RECENT_BITS]; /* a cache of buckets, by a hash of their time */
 } pto_agenda_t;
 

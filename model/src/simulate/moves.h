@@ -1,5 +1,5 @@
-/* The messages that a rank sends and receives in its stage, one after another, never as a list. The usual steps
- * are here, since each message passes through; all others are in moves.c. */
+/* The messages that a rank sends and receives in its stage, one after another, never as a list. The usual
+ * steps are here, since each message passes through; all others are in moves.c. */
 #ifndef PTO_SIMULATE_MOVES_H
 #define PTO_SIMULATE_MOVES_H
 
@@ -56,7 +56,8 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
         return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
     *peer_rank = pto_move_peer(move, proc->rank, proc->send_next++);
     *bytes = move->bytes;
-    proc->sends_made_all = proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
+    proc->sends_made_all =
+        proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
     return *peer_rank != (int64_t)proc->rank || pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
 }
 

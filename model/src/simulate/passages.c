@@ -52,7 +52,14 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
 }
 
 static bool all_act(const pto_move_t *move) {
-    return move->who_first <= 0 && move->who_stride == 1 && move->who_until >= move->group_size;
+    return move->view->of_all && move->who_first <= 0 && move->who_stride == 1 &&
+           move->who_until >= move->group_size;
+}
+
+/* As price's: outside lanes and the library's collectives. */
+static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
+    return walk->lanes < 0 &&
+           (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
 static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
@@ -61,10 +68,10 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     made->cost_key = pto_cost_key(made->walk.lanes >= 0);
     made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
     for (int i = 0; i < stage->step_count; i++) {
-        made->move[i] = pto_step_is_message(pto_plan_step(sim->plan, stage->step_first + i))
-                            ? made_move(sim, stage->step_first + i, made->walk.k)
-                            : (pto_move_t){0};
+        made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
         made->move[i].all_act = all_act(&made->move[i]);
+        made->move[i].streams =
+            may_stream(sim, &made->walk) && pto_step_streams(sim->plan, made->move[i].step);
     }
 }
 
@@ -125,7 +132,6 @@ static void free_passed(pto_sim_t *sim) {
         passages->block[passages->oldest++] = NULL;
     }
 }
-
 
 /* Count a process in the block that it has reached, and no longer in the one that it has left. */
 static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {

@@ -6,8 +6,8 @@
  * left. Sends are generated from the plan one by one, never as a list; only messages in flight, or held back
  * until their receive is posted, have a record.
  *
- * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop for
- * `plain` simulations, everything is left out that they cannot need (see is_plain). */
+ * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop
+ * for `plain` simulations, everything is left out that they cannot need (see is_plain). */
 #include <math.h>
 
 #include "portolan/progress.h"
@@ -17,12 +17,8 @@
  * trace, and all nodes are simulated. There may be local steps. */
 static bool is_plain(const pto_sims_t *all) {
     const pto_sim_t *sim = all->sim;
-    bool plain = all->count == 1 && all->lanes == 1 && !sim->options->visit &&
-                 sim->nodes == sim->layout->nodes && !sim->has_flows && !sim->latency_apart &&
-                 !sim->both_ways && !sim->limited[PTO_LINK_INJECTION] && !sim->limited[PTO_LINK_EJECTION];
-    for (int i = 0; i < sim->plan->steps.count && plain; i++)
-        plain = sim->view[i].rate_s == 0;
-    return plain;
+    return all->count == 1 && all->lanes == 1 && !sim->options->visit && sim->nodes == sim->layout->nodes &&
+           sim->is_free && !sim->latency_apart && !sim->both_ways;
 }
 
 PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
@@ -50,7 +46,7 @@ PTO_SIM_HOT double later(double a_s, double b_s) { return a_s < b_s ? b_s : a_s;
 
 /* Assign a message to a side, and find its cost there. */
 PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
-                    const pto_message_t *message, bool plain) {
+                            const pto_message_t *message, bool plain) {
     const pto_sim_cost_t *cost = &pto_sim_message_cost(sim, proc->at, side->moved, message->step,
                                                        (pto_level_t)message->level, message->bytes)
                                       ->cost;
@@ -74,7 +70,7 @@ static void show_message(pto_sim_t *sim, uint32_t rank, const pto_side_t *side,
 
 /* A message has ended at one of its ends; the second one frees its record. */
 PTO_SIM_HOT void end_message(pto_sim_t *sim, uint32_t rank, pto_side_t *side, pto_message_t *message,
-                     pto_side_use_t *use, bool sends, bool plain) {
+                             pto_side_use_t *use, bool sends, bool plain) {
     if (!plain && sim->options->visit)
         show_message(sim, rank, side, message);
     use->stage_busy_s += sim->now_s - side->start_s;
@@ -97,7 +93,7 @@ PTO_SIM_HOT void close_side(const pto_sim_t *sim, pto_side_t *side, double stage
 /* --- receiving ------------------------------------------------------------------------------------------ */
 
 PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number, const pto_message_t *message,
-                         bool plain) {
+                                 bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (proc->recvs_open == 0) {
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank, "is sent a message that it does not receive");
@@ -106,7 +102,7 @@ PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number,
     start_side(sim, proc, &proc->in, number, message, plain);
     proc->in.through_s[0] = sim->now_s;
     proc->in.through_s[1] = 0;
-    if (plain || !pto_sim_enter_node(sim, rank, message))
+    if (plain || sim->is_free || !pto_sim_enter_node(sim, rank, message))
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
 }
 
@@ -188,14 +184,15 @@ PTO_SIM_HOT bool is_posted(const pto_sim_t *sim, const pto_message_t *message, b
     return ahead > 0 || (ahead == 0 && (plain || sim->proc[message->target].state != PTO_PROC_LANE));
 }
 
-PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, pto_message_t *message, bool plain) {
+PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, pto_message_t *message,
+                               bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     message->start_s = sim->now_s;
     message->waits = false;
     start_side(sim, proc, &proc->out, number, message, plain);
     proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
     proc->out.through_s[1] = sim->now_s;
-    if (plain || !pto_sim_leave_node(sim, rank, message))
+    if (plain || sim->is_free || !pto_sim_leave_node(sim, rank, message))
         set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
     if (!is_posted(sim, message, plain))
         pto_heap_add(&sim->pool, &sim->proc[message->target].early, number);
@@ -208,7 +205,7 @@ PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, p
 
 /* Make a record of a send; 0 on failure. */
 PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank, int64_t bytes,
-                          bool plain) {
+                                  bool plain) {
     uint32_t number = pto_pool_take(&sim->pool);
     if (!number) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lld messages in flight",
@@ -217,8 +214,7 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     }
     uint32_t step = (uint32_t)(proc->at->walk.stage->step_first + proc->send_step);
     pto_level_t level = pto_sim_level(sim, proc, peer_rank);
-    const pto_known_cost_t *cost =
-        pto_sim_message_cost(sim, proc->at, proc->out.moved, step, level, bytes);
+    const pto_known_cost_t *cost = pto_sim_message_cost(sim, proc->at, proc->out.moved, step, level, bytes);
     int64_t target = plain ? peer_rank : pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks;
     *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
                                                           .source = (uint32_t)(proc - sim->proc),

@@ -55,14 +55,25 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 
 /* The local step of a rank at `position`. In a sequence these are all steps, in order. If steps run at once,
  * signals have already been raised, and waits come last. NULL: the step is not due now. */
-static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *stage, int position) {
-    const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + position % stage->step_count);
-    if (pto_step_is_message(step))
+static pto_move_t *local_move(const pto_passage_t *at, int position) {
+    int count = at->walk.stage->step_count;
+    pto_move_t *move = &at->move[position < count ? position : position - count];
+    if (move->sends || move->receives)
         return NULL;
-    if (stage->order == PTO_ORDER_SEQUENCE)
-        return position < stage->step_count ? step : NULL;
-    bool last = step->kind == PTO_STEP_WAIT;
-    return step->kind != PTO_STEP_SIGNAL && last == (position >= stage->step_count) ? step : NULL;
+    if (at->walk.stage->order == PTO_ORDER_SEQUENCE)
+        return position < count ? move : NULL;
+    bool last = move->step->kind == PTO_STEP_WAIT;
+    return move->step->kind != PTO_STEP_SIGNAL && last == (position >= count) ? move : NULL;
+}
+
+/* Whether a rank acts in a step of its stage, and how: as pto_step_acts. */
+static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_move_t *move, pto_action_t *action) {
+    int64_t k = proc->at->walk.k, rank = proc->rank;
+    if (!move->all_act)
+        return pto_step_acts(sim->plan, move->step, rank, k, action);
+    *action =
+        (pto_action_t){.step = move->step, .rank = rank, .me = rank, .k = k, .peer = -1, .peer_rank = -1};
+    return true;
 }
 
 /* Spend `seconds` of the rank's own time; false if that is none. */
@@ -82,9 +93,11 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
 }
 
 /* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
-static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
+static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    double seconds = pto_sim_reduce_s(sim, action);
+    double seconds = move->known ? move->copy.alone_s : pto_sim_reduce_s(sim, action);
+    move->known = move->view->alike;
+    move->copy.alone_s = seconds;
     if (seconds <= 0)
         return false;
     if (!begin_use(sim, rank, step))
@@ -100,22 +113,26 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
     return spend(sim, rank, seconds);
 }
 
-/* As price's: outside lanes and the library's collectives. */
-static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
-    const pto_walk_t *walk = &proc->at->walk;
-    return walk->lanes < 0 &&
-           (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
+/* Begin a copy; false if it has nothing to copy. */
+static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    int64_t bytes = move->known ? move->copy.bytes : pto_copy_bytes(sim->plan, action);
+    if (bytes > 0 && proc->at->walk.lanes < 0) {
+        local->behind = move->streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+        local->streams = move->streams;
+    }
+    if (bytes > 0 && begin_use(sim, rank, action->step))
+        pto_engine_join(sim, rank, action, move, bytes);
+    return bytes > 0;
 }
 
 /* Begin a step; false if it took no time, so that the rank continues. */
-static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
-    pto_local_t *local = &sim->local[rank];
     const pto_step_t *step = action->step;
-    bool streams = may_stream(sim, proc) && pto_step_streams(sim->plan, step);
-    int64_t bytes;
-    if (!streams)
-        local->streams = false;
+    if (!move->streams)
+        sim->local[rank].streams = false;
     if (sim->lines && step->in_kernel && pto_step_is_local(step)) /* the launch takes the whole run's time */
         return false;
     switch (step->kind) {
@@ -124,16 +141,9 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     case PTO_STEP_COPY:
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
-        bytes = pto_copy_bytes(sim->plan, action);
-        if (bytes > 0 && proc->at->walk.lanes < 0) {
-            local->behind = streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
-            local->streams = streams;
-        }
-        if (bytes > 0 && begin_use(sim, rank, step))
-            pto_engine_join(sim, rank, action, bytes);
-        return bytes > 0;
+        return copy(sim, rank, move, action);
     case PTO_STEP_REDUCE:
-        return reduce(sim, rank, action);
+        return reduce(sim, rank, move, action);
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -153,21 +163,15 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Copies and reductions with peers are done one peer after another. A kernel's threads do all peers of a step
- * together. */
-static bool is_for_each_peer(const pto_step_t *step) {
-    return pto_step_is_local(step) && !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
-}
-
 /* Begin a step, or its part for the next peers; false if none is left that takes time. */
-static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
     pto_local_t *local = &sim->local[rank];
     sim->proc[rank].stage_s = sim->now_s;
-    if (!is_for_each_peer(action->step))
-        return begin_local(sim, rank, action);
+    if (!move->view->for_each_peer)
+        return begin_local(sim, rank, move, action);
     int64_t peers = pto_step_peer_count(sim->plan, action);
     while (local->local_peer < peers)
-        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, action))
+        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, move, action))
             return true;
     return false;
 }
@@ -178,11 +182,11 @@ bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     const pto_stage_t *stage = proc->at->walk.stage;
     int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
     for (; local->local_step < positions && sim->status == PTO_OK; local->local_step++) {
-        const pto_step_t *step = local_step(sim, stage, local->local_step);
+        pto_move_t *move = local_move(proc->at, local->local_step);
         pto_action_t action;
-        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
+        if (!move || !acts(sim, proc, move, &action))
             continue;
-        if (begin_next(sim, rank, &action))
+        if (begin_next(sim, rank, move, &action))
             return false;
         local->local_peer = 0;
     }
@@ -216,7 +220,8 @@ void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
     if (!proc->at->view->locals)
         return;
     local->rank = proc->rank;
-    local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
+    bool later_chunk = follows && !proc->at->plain && pto_sim_is_later_chunk(sim, proc);
+    local->behind = later_chunk ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
     local->local_step = 0;
     local->local_peer = 0;
 }
@@ -277,51 +282,60 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
         pto_sim_open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
-        if (is_for_each_peer(local_step(sim, proc->at->walk.stage, local->local_step)))
+        if (local_move(proc->at, local->local_step)->view->for_each_peer)
             local->local_peer--; /* begin with the same peer again */
     }
 }
 
-bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
+/* A rank's local step has ended. Returns whether it may pass on; if not, it waits for its turn or its links.
+ */
+static bool end_local(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
+    bool waits = local->copy_end_s != 0 && pto_engine_begin_turn(sim, rank);
+    if (waits || (local->copy_flows > 0 && !pto_copy_is_through(sim, rank)))
+        return false;
+    local->busy_s += sim->now_s - proc->stage_s;
+    if (sim->options->visit && sim->now_s > proc->stage_s)
+        pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy.bytes, proc->stage_s);
+    if (local->copy.bytes > 0)
+        pto_engine_leave(sim, rank);
+    if (local->holds)
+        pto_sim_give_resource(sim, rank);
+    const pto_move_t *move = local_move(proc->at, local->local_step);
+    if (move && !move->view->for_each_peer) /* else run_local continues with the next peer */
+        local->local_step++;
+    return true;
+}
+
+/* The flags that a rank waits for may all be raised now. */
+static bool flags_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    double since_s = proc->stage_s;
+    pto_move_t *move = local_move(proc->at, sim->local[rank].local_step);
+    pto_action_t action;
+    if (!acts(sim, proc, move, &action) || !all_raised(sim, &action))
+        return false;
+    sim->local[rank].waiting_s += sim->now_s - since_s;
+    proc->state = PTO_PROC_LOCAL;
+    proc->stage_s = sim->now_s;
+    return !begin_local(sim, rank, move, &action) && end_local(sim, rank);
+}
+
+bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    if (proc->state == PTO_PROC_LOCAL)
+        return end_local(sim, rank);
+    if (proc->state == PTO_PROC_FLAGS)
+        return flags_event(sim, rank);
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
-    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && may_begin(sim, rank))) {
+    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && may_begin(sim, rank)))
         leave_wait(sim, rank);
-        return true;
-    }
-    if (proc->state == PTO_PROC_LANE)
+    else if (proc->state == PTO_PROC_LANE)
         return false;
-    if (proc->state == PTO_PROC_BETWEEN)
-        local->waiting_s += sim->now_s - proc->stage_s;
-    if (proc->state == PTO_PROC_FLAGS) {
-        double since_s = proc->stage_s;
-        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
-        pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) ||
-            !all_raised(sim, &action))
-            return false;
-        local->waiting_s += sim->now_s - since_s;
-        proc->state = PTO_PROC_LOCAL;
-        proc->stage_s = sim->now_s;
-        if (begin_local(sim, rank, &action))
-            return false;
-    }
-    if (proc->state == PTO_PROC_LOCAL) {
-        if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
-            return false;
-        local->busy_s += sim->now_s - proc->stage_s;
-        if (sim->options->visit && sim->now_s > proc->stage_s)
-            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy_bytes, proc->stage_s);
-        if (local->copy_bytes > 0)
-            pto_engine_leave(sim, rank);
-        if (local->holds)
-            pto_sim_give_resource(sim, rank);
-        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
-        if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
-            local->local_step++;
-    }
+    else if (proc->state == PTO_PROC_BETWEEN)
+        sim->local[rank].waiting_s += sim->now_s - proc->stage_s;
     return true;
 }
 

@@ -63,6 +63,7 @@ typedef struct {
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
     pto_local_t *local; /* one per process */
+    void *memory[3];    /* of both, and of engines */
     uint32_t *owner;    /* of each process, the number of its sim; NULL if there is only one */
     int calls;
     int64_t ranks;        /* of the job that are simulated */
@@ -70,7 +71,9 @@ typedef struct {
     uint32_t *first_lane; /* of each call, among these */
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
     pto_simulation_t *simulation;
-    double *end_s; /* of each call; NULL: not asked for */
+    double *end_s;    /* of each call; NULL: not asked for */
+    bool has_links;   /* if not, no link can delay anything, and there are none */
+    bool has_engines; /* if not, nothing is copied or reduced, and there are none */
 } pto_sims_t;
 
 typedef struct pto_sim {
@@ -107,6 +110,7 @@ typedef struct pto_sim {
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
     pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    uint8_t *in_use;          /* a bit for each engine that has copies, per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
     pto_stage_view_t *stage;  /* one per stage */
@@ -118,7 +122,8 @@ typedef struct pto_sim {
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
     bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message; if not, it has no jobs */
     double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
-    bool has_flows;     /* messages may be flows on links that routes.c shares */
+    bool is_free;                                /* no link can delay a message */
+    bool has_flows;                              /* messages may be flows on links that routes.c shares */
     bool latency_apart; /* the machine has a latency that occupies neither end of a message */
     bool both_ways;     /* it has a slowdown of processes that send and receive at once */
     bool has_locals;    /* any copies, reductions, signals or waits */
@@ -317,12 +322,12 @@ static inline double pto_sim_link_s(const pto_sim_t *sim, const pto_message_t *m
     return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
 }
 
-/* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits for
- * one of them. */
+/* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits
+ * for one of them. */
 bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
 bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
-/* Whether the links of a message's sender, or receiver, have let it through; if not, wait for the first one that
- * has not. */
+/* Whether the links of a message's sender, or receiver, have let it through; if not, wait for the first one
+ * that has not. */
 bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits);
 bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_message_t *message);
 /* The message that a rank sends, or receives, is through a link at time_s. */
@@ -428,7 +433,8 @@ static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool send
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
 /* A copy of a rank, with the current peer. */
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
+                     int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* Whether a rank's copy in a queue has its turn only now; its end is set. */

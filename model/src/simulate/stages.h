@@ -4,6 +4,8 @@
 #define PTO_SIMULATE_STAGES_H
 
 #include "plan/plan_internal.h"
+#include "price/paths.h"
+#include "price/pricing.h"
 #include "simulate/message_pool.h"
 
 typedef struct {
@@ -23,10 +25,34 @@ typedef struct {
     pto_sim_cost_t cost;
 } pto_known_cost_t;
 
+/* A copy of a rank. */
+typedef struct {
+    int64_t bytes;
+    int64_t pieces;
+    int64_t rows;
+    int64_t most_bytes; /* of a kernel's accesses: the maximum for one other GPU */
+    double alone_s;
+    int32_t gpu; /* the GPU whose engine or link it uses, and which of its engines */
+    pto_copy_kind_t kind;
+    pto_reach_t reach;
+    pto_remote_t how; /* a kernel's */
+    uint8_t engine;
+    bool pageable;
+    bool queued;
+    bool strided;
+    bool between_gpus;
+    bool in_kernel; /* by a kernel's threads */
+} pto_sim_copy_t;
+
+_Static_assert(sizeof(pto_sim_copy_t) == 64, "a copy is to stay within a cache line");
+
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many */
-    bool by_index; /* ranks are the group's members in order, and peers are reached by shift or XOR */
+    bool alike; /* all messages of an iteration have equal bytes, and all ranks equally many; all copies and
+                   reductions of an iteration are the same, within a rank's own memory */
+    bool for_each_peer; /* copies or reductions, one peer after another; a kernel's threads do all together */
+    bool of_all;        /* its group's members are all ranks, in order */
+    bool by_index;      /* ranks are the group's members in order, and peers are reached by shift or XOR */
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
 } pto_step_view_t;
@@ -45,7 +71,7 @@ typedef struct {
 
 /* --- passages ------------------------------------------------------------------------------------------- */
 
-/* A step with messages, in one iteration. The numbers are those of all ranks, if its messages are alike. */
+/* A step in one iteration. The numbers are those of all ranks, if its messages are alike. */
 typedef struct {
     const pto_step_t *step;
     const pto_step_view_t *view;
@@ -59,17 +85,21 @@ typedef struct {
     int64_t group_size;
     bool sends;
     bool receives;
-    bool by_index; /* of its view; then also whether */
-    bool all_act;
+    bool by_index; /* of its view */
+    bool all_act;  /* its group's members are all ranks, in order, and all of them act */
     bool by_xor;   /* ranks are combined with peer_first */
+    bool streams;  /* a copy that a rank may leave in its stream (price's rule) */
+    bool known;    /* a rank has copied or reduced, and all ranks do the same: that copy, */
+    pto_sim_copy_t copy;
+    pto_behind_t behind; /* and what it followed */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
-    struct pto_passage *next;          /* NULL: none, or not made yet */
-    struct pto_passage_block *block;   /* NULL: before the first stage */
+    struct pto_passage *next;        /* NULL: none, or not made yet */
+    struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
-    pto_move_t *move; /* one for each step; zero for those without messages */
+    pto_move_t *move;  /* one for each step */
     uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
     bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
     pto_walk_t walk;
@@ -100,7 +130,7 @@ typedef struct pto_passage_block {
 typedef struct {
     pto_walk_t walk; /* the cursor that makes them */
     pto_passage_t start;
-    pto_passage_t *last; /* that was made */
+    pto_passage_t *last;         /* that was made */
     pto_passage_block_t **block; /* NULL: freed */
     int64_t block_count;
     int64_t block_room;
