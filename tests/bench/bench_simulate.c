@@ -73,10 +73,10 @@ static run_t run_process(void (*body)(const void *), const void *context) {
 
 typedef struct {
     const pto_machine_t *machine;
-    pto_collective_t collective;
     const char *algorithm;
     int64_t nodes;
     int64_t gpus;
+    pto_collective_t collective;
     int repeats; /* one after another, of which the mean time counts */
 } ask_t;
 
@@ -98,7 +98,7 @@ static pto_plan_t *plan_of(const ask_t *ask) {
 static void simulate(const void *context) {
     const ask_t *ask = context;
     pto_plan_t *plan = plan_of(ask);
-    pto_simulation_t simulation;
+    pto_simulation_t simulation = {0};
     pto_error_t err;
     for (int i = 0; i < ask->repeats; i++)
         if (pto_simulate(plan, ask->machine, NULL, &simulation, &err) != PTO_OK)
@@ -135,16 +135,16 @@ static run_t bench_ask(const ask_t *ask, int times) {
 }
 
 static run_t bench_ours(const pto_machine_t *machine, const char *algorithm, int64_t nodes, int64_t gpus) {
-    ask_t ask = {machine, PTO_COLLECTIVE_ALLTOALL, algorithm, nodes, gpus, 1};
+    ask_t ask = {machine, algorithm, nodes, gpus, PTO_COLLECTIVE_ALLTOALL, 1};
     return bench_ask(&ask, 1);
 }
 
 static void bench_rates(const pto_machine_t *machine) {
-    const ask_t asks[] = {{machine, PTO_COLLECTIVE_ALLTOALL, "pairwise", 1024, 1, 1},
-                          {machine, PTO_COLLECTIVE_ALLTOALL, "linear", 1024, 1, 1},
-                          {machine, PTO_COLLECTIVE_ALLGATHER, "ring", 1024, 1, 1},
-                          {machine, PTO_COLLECTIVE_ALLTOALL, "bruck", 1024, 1, 50},
-                          {machine, PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 1024, 1, 50}};
+    const ask_t asks[] = {{machine, "pairwise", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
+                          {machine, "linear", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
+                          {machine, "ring", 1024, 1, PTO_COLLECTIVE_ALLGATHER, 1},
+                          {machine, "bruck", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 50},
+                          {machine, "recursive_doubling", 1024, 1, PTO_COLLECTIVE_ALLREDUCE, 50}};
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
         ask_t ask = asks[i];
         ask.nodes = bench_is_short() ? 64 : ask.nodes;
@@ -256,7 +256,7 @@ static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *the
                             int64_t ranks) {
     pto_cost_row_t row;
     pto_machine_t same = same_machine(machine, &row);
-    ask_t ask = {&same, PTO_COLLECTIVE_ALLTOALL, algorithm, ranks, 1, 1};
+    ask_t ask = {&same, algorithm, ranks, 1, PTO_COLLECTIVE_ALLTOALL, 1};
     pto_plan_t *plan = plan_of(&ask);
     FILE *goal = fopen(theirs->goal, "w");
     char command[5000];

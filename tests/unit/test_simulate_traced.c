@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "portolan/builder.h"
 #include "sample.h"
 #include "simulated.h"
 
@@ -84,7 +85,10 @@ static void a_trace_changes_no_time(void **state) {
     const pto_layout_t layouts[] = {
         {5, 1, 1, 1, 2, false}, {8, 1, 1, 1, 2, false}, {3, 3, 1, 1, 2, false}, {4, 2, 1, 2, 2, false}};
     const int64_t sizes[] = {256, 65536}; /* eager and rendezvous */
-    const pto_machine_t machines[] = {unlimited(&summit), summit, refit};
+    pto_machine_t slower = unlimited(&summit);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        slower.both_ways[space] = (pto_param_t){.value = 0.5, .line = 1};
+    const pto_machine_t machines[] = {unlimited(&summit), slower, summit, refit};
     compared = 0;
     for (size_t m = 0; m < sizeof machines / sizeof *machines; m++)
         for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
@@ -94,7 +98,53 @@ static void a_trace_changes_no_time(void **state) {
     assert_true(compared > 2000 / test_sample());
 }
 
+/* Everybody sends a block to the next process, then one to the previous, in two steps of one stage. */
+static void build_both_neighbors(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t n = pto_layout_owner_count(&request->layout);
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = n,
+                           .block_bytes = request->bytes,
+                           .granularity_bytes = 1};
+    int in = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "both neighbors", PTO_ORDER_AT_ONCE);
+    for (int kind = PTO_STEP_SEND; kind <= PTO_STEP_RECV; kind++)
+        for (int sign = 1; sign >= -1; sign -= 2) {
+            pto_step_t step = pto_step_of((pto_step_kind_t)kind, &all);
+            step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                                       .sign = kind == PTO_STEP_SEND ? sign : -sign,
+                                       .first = pto_constant(1),
+                                       .stride = pto_constant(1),
+                                       .until = pto_constant(2)};
+            step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
+            pto_build_step(builder, step);
+        }
+}
+
+static const pto_strategy_t both_neighbors = {.name = "both_neighbors",
+                                              .summary = "everybody sends to both neighbors",
+                                              .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                              .build = build_both_neighbors};
+
+static void a_stage_may_send_in_several_steps(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
+    request.strategy = &both_neighbors;
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &machine);
+    assert_int_equal(simulation.messages, 2 * 9);
+    pto_price_t price;
+    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_near(simulation.seconds, price.seconds, 1e-12, "seconds");
+    pto_plan_destroy(plan);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_changes_no_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_changes_no_time),
+                                       cmocka_unit_test(a_stage_may_send_in_several_steps)};
     return cmocka_run_group_tests(tests, read_machines, free_machines);
 }

@@ -2,6 +2,7 @@
 #include "simulate/events.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The buckets, the stack of free ones and the heap have the same capacity. */
 static bool grow_buckets(pto_agenda_t *agenda) {
@@ -73,9 +74,17 @@ static void pop_key(pto_agenda_t *agenda) {
     agenda->heap[at] = key;
 }
 
+/* The number of the bucket of a time, if it was made lately. */
+static uint32_t *recent_place(pto_agenda_t *agenda, double time_s, bool late) {
+    uint64_t bits;
+    memcpy(&bits, &time_s, sizeof bits);
+    bits = (bits ^ (uint64_t)late) * 0x9e3779b97f4a7c15u;
+    return &agenda->recent[bits >> (64 - PTO_AGENDA_RECENT_BITS)];
+}
+
 /* The bucket of a time: a recently made one if found at once, else a new one. */
 static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool late) {
-    uint32_t *recent = pto_agenda_recent(agenda, time_s, late), number;
+    uint32_t *recent = recent_place(agenda, time_s, late), number;
     if (agenda->bucket[*recent].time_s == time_s && agenda->bucket[*recent].late == late)
         return &agenda->bucket[*recent];
     if (agenda->bucket_free_count > 0) {
@@ -111,6 +120,8 @@ static bool grow_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
 
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);
+    if (bucket)
+        agenda->last[late] = (uint32_t)(bucket - agenda->bucket);
     if (bucket && (bucket->count < bucket->room || grow_bucket(agenda, bucket)))
         bucket->slot[bucket->count++] = slot;
 }

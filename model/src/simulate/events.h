@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
  * stale, and skipped. */
@@ -41,6 +40,7 @@ typedef struct {
     uint32_t heap_count;
     uint64_t made;                                /* buckets created so far: the next `order` */
     bool out_of_memory;                           /* set by pto_agenda_set; its caller must check */
+    uint32_t last[2];                             /* the buckets into which slots were put last, by `late` */
     uint32_t recent[1 << PTO_AGENDA_RECENT_BITS]; /* a cache of buckets, by a hash of their time */
 } pto_agenda_t;
 
@@ -48,25 +48,17 @@ typedef struct {
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 
-/* What the two functions below leave to events.c: put a slot into a bucket that is full or was not found;
- * remove the first bucket, whose slots have all been taken; false if none is left. */
+/* What the two functions below leave to events.c: put a slot into a bucket that is full, or another than the
+ * last one; remove the first bucket, whose slots have all been taken; false if none is left. */
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
 bool pto_agenda_drop_first(pto_agenda_t *agenda);
-
-/* The number of the bucket of a time, if it was made lately. */
-static inline uint32_t *pto_agenda_recent(pto_agenda_t *agenda, double time_s, bool late) {
-    uint64_t bits;
-    memcpy(&bits, &time_s, sizeof bits);
-    bits = (bits ^ (uint64_t)late) * 0x9e3779b97f4a7c15u;
-    return &agenda->recent[bits >> (64 - PTO_AGENDA_RECENT_BITS)];
-}
 
 /* Set a slot's time, INFINITY for never. A late event comes after all others of its time. */
 static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     if (agenda->time_s[slot] == time_s)
         return;
     agenda->time_s[slot] = time_s;
-    pto_agenda_bucket_t *bucket = &agenda->bucket[*pto_agenda_recent(agenda, time_s, late)];
+    pto_agenda_bucket_t *bucket = &agenda->bucket[agenda->last[late]];
     if (bucket->time_s == time_s && bucket->late == late && bucket->count < bucket->room)
         bucket->slot[bucket->count++] = slot;
     else if (time_s < INFINITY)

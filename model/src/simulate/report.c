@@ -146,7 +146,7 @@ void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
     *simulation = (pto_simulation_t){.ranks = all->ranks, .events = sim->events};
     for (uint32_t i = 0; i < all->count; i++) {
         simulation->messages += all->sim[i].messages;
-        simulation->most_in_flight += all->sim[i].pool.most_in_flight;
+        simulation->most_in_flight += all->sim[i].pool.used;
     }
     for (int64_t rank = 0; rank < all->ranks; rank++)
         report_rank(all, rank, simulation);

@@ -208,8 +208,8 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
                                   bool plain) {
     uint32_t number = pto_pool_take(&sim->pool);
     if (!number) {
-        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lld messages in flight",
-                                    (long long)sim->pool.in_flight);
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lu messages in flight",
+                                    (unsigned long)sim->pool.used);
         return 0;
     }
     uint32_t step = (uint32_t)(proc->at->walk.stage->step_first + proc->send_step);

@@ -72,8 +72,8 @@ typedef struct {
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
     pto_simulation_t *simulation;
     double *end_s;    /* of each call; NULL: not asked for */
-    bool has_links;   /* if not, no link can delay anything, and there are none */
-    bool has_engines; /* if not, nothing is copied or reduced, and there are none */
+    bool has_links;   /* false: no link can delay anything, so none is allocated */
+    bool has_engines; /* false: nothing is copied or reduced, so none is allocated */
 } pto_sims_t;
 
 typedef struct pto_sim {
@@ -120,6 +120,7 @@ typedef struct pto_sim {
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
+    const pto_known_cost_t *last_cost[PTO_LEVEL_COUNT]; /* of each level; NULL: none yet */
     bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message; if not, it has no jobs */
     double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
     bool is_free;                                /* no link can delay a message */
@@ -274,10 +275,14 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
                                                            uint8_t moved, uint32_t step, pto_level_t level,
                                                            int64_t bytes) {
     uint64_t rest = pto_cost_rest(at, moved, step, level);
+    const pto_known_cost_t *last = sim->last_cost[level];
+    if (last && last->bytes == bytes && last->rest == rest)
+        return last;
     uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
     pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
     if (place->bytes != bytes || place->rest != rest)
         pto_sim_compute_cost(sim, at, moved, step, level, bytes, place);
+    sim->last_cost[level] = place;
     return place;
 }
 

@@ -85,13 +85,13 @@ typedef struct {
     int64_t group_size;
     bool sends;
     bool receives;
-    bool by_index; /* of its view */
-    bool all_act;  /* its group's members are all ranks, in order, and all of them act */
-    bool by_xor;   /* ranks are combined with peer_first */
-    bool streams;  /* a copy that a rank may leave in its stream (price's rule) */
-    bool known;    /* a rank has copied or reduced, and all ranks do the same: that copy, */
-    pto_sim_copy_t copy;
-    pto_behind_t behind; /* and what it followed */
+    bool by_index;       /* of its view */
+    bool all_act;        /* its group's members are all ranks, in order, and all of them act */
+    bool by_xor;         /* ranks are combined with peer_first */
+    bool streams;        /* a copy that a rank may leave in its stream (price's rule) */
+    bool known;          /* all ranks make the same copy or reduction, and one has */
+    pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
+    pto_behind_t behind; /* what the copy followed */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
