@@ -1,8 +1,9 @@
-/* What simulating costs: a pairwise and a linear alltoall of 1 KiB among 1,024 and 4,096 ranks (16.8 million
- * messages), with one and with four ranks a node; one node that stands for 20 million; the pairwise one of
- * 512 ranks beside SimGrid's SMPI, and it and Bruck's beside LogGOPSim, where these are installed. Each runs
- * in a process of its own, for its peak memory; the times depend on the machine that ran them, ratios within
- * one run count. */
+/* What simulating costs, beside its aims: collectives of 1 KiB among 1,024 ranks, and alltoalls among 4,096
+ * (16.8 million messages), with one and with four ranks a node, all of which are simulated; one node that
+ * stands for 20 million; the pairwise alltoall of 512 ranks beside SimGrid's SMPI, and it and Bruck's beside
+ * LogGOPSim, where these are installed. Each runs in a process of its own, for its peak memory, which
+ * includes what the benchmark had before; the times depend on the machine that ran them, ratios within one
+ * run count. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,13 @@
 #include "portolan/print.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "simulate/ranks.h"
 
 enum { BYTES = 1024 };
+
+/* A million messages a second by one core, all ranks simulated; bytes of a message in flight; times as fast
+ * as LogGOPSim. */
+enum { AIM_MILLIONS_PER_S = 10, AIM_MESSAGE_BYTES = 40, AIM_LOGGOPSIM = 10 };
 
 /* What one process took, and the time that it predicted. */
 typedef struct {
@@ -70,11 +76,13 @@ typedef struct {
     const char *algorithm;
     int64_t nodes;
     int64_t gpus;
+    pto_collective_t collective;
+    int repeats; /* one after another, of which the mean time counts */
 } ask_t;
 
 static pto_plan_t *plan_of(const ask_t *ask) {
     pto_request_t request = {.layout = {ask->nodes, ask->gpus, 1, 1, 3, false},
-                             .collective = PTO_COLLECTIVE_ALLTOALL,
+                             .collective = ask->collective,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = BYTES,
                              .by_library = true};
@@ -90,28 +98,62 @@ static pto_plan_t *plan_of(const ask_t *ask) {
 static void simulate(const void *context) {
     const ask_t *ask = context;
     pto_plan_t *plan = plan_of(ask);
-    pto_simulation_t simulation;
+    pto_simulation_t simulation = {0};
     pto_error_t err;
-    if (pto_simulate(plan, ask->machine, NULL, &simulation, &err) != PTO_OK)
-        fail(err.message);
+    for (int i = 0; i < ask->repeats; i++)
+        if (pto_simulate(plan, ask->machine, NULL, &simulation, &err) != PTO_OK)
+            fail(err.message);
     printf("%.17g %lld\n", simulation.seconds, (long long)simulation.messages);
     pto_plan_destroy(plan);
 }
 
-static run_t bench_ours(const pto_machine_t *machine, const char *algorithm, int64_t nodes, int64_t gpus) {
-    ask_t ask = {machine, algorithm, nodes, gpus};
-    run_t run = run_process(simulate, &ask);
-    long long ranks = (long long)(nodes * gpus);
+/* How many messages a process sends. */
+static long long rounds_of(const char *algorithm, long long ranks) {
+    bool halves = strcmp(algorithm, "bruck") == 0 || strcmp(algorithm, "recursive_doubling") == 0;
     long long rounds = 0;
     while ((ranks - 1) >> rounds > 0)
         rounds++;
-    if (run.messages != ranks * (strcmp(algorithm, "bruck") == 0 ? rounds : ranks - 1) ||
-        !(run.predicted_s > 0))
-        fail("an alltoall did not send all its messages");
-    printf("%-9s %5lld x %lld ranks  %6.2f s  %6.1f MiB  %9lld messages, %4.0f ns each; predicts %.1f us\n",
-           algorithm, (long long)nodes, (long long)gpus, run.cpu_s, run.peak_mib, run.messages,
-           1e9 * run.cpu_s / (double)run.messages, 1e6 * run.predicted_s);
-    return run;
+    return halves ? rounds : ranks - 1;
+}
+
+/* The fastest of several runs. */
+static run_t bench_ask(const ask_t *ask, int times) {
+    long long ranks = (long long)(ask->nodes * ask->gpus);
+    run_t best = {0};
+    for (int i = 0; i < times; i++) {
+        run_t run = run_process(simulate, ask);
+        if (run.messages != ranks * rounds_of(ask->algorithm, ranks) || !(run.predicted_s > 0))
+            fail("a collective did not send all its messages");
+        run.cpu_s /= ask->repeats;
+        if (i == 0 || run.cpu_s < best.cpu_s)
+            best = run;
+    }
+    printf("%-18s %5lld x %lld ranks  %6.2f s  %6.1f MiB  %9lld messages, %4.0f ns each; predicts %.1f us\n",
+           ask->algorithm, (long long)ask->nodes, (long long)ask->gpus, best.cpu_s, best.peak_mib,
+           best.messages, 1e9 * best.cpu_s / (double)best.messages, 1e6 * best.predicted_s);
+    return best;
+}
+
+static run_t bench_ours(const pto_machine_t *machine, const char *algorithm, int64_t nodes, int64_t gpus) {
+    ask_t ask = {machine, algorithm, nodes, gpus, PTO_COLLECTIVE_ALLTOALL, 1};
+    return bench_ask(&ask, 1);
+}
+
+static void bench_rates(const pto_machine_t *machine) {
+    const ask_t asks[] = {{machine, "pairwise", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
+                          {machine, "linear", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
+                          {machine, "ring", 1024, 1, PTO_COLLECTIVE_ALLGATHER, 1},
+                          {machine, "bruck", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 50},
+                          {machine, "recursive_doubling", 1024, 1, PTO_COLLECTIVE_ALLREDUCE, 50}};
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        ask_t ask = asks[i];
+        ask.nodes = bench_is_short() ? 64 : ask.nodes;
+        run_t run = bench_ask(&ask, bench_is_short() ? 1 : 5);
+        printf("%-18s %6.1f million messages a second by one core; the aim is %d\n", "",
+               1e-6 * (double)run.messages / run.cpu_s, AIM_MILLIONS_PER_S);
+    }
+    printf("a message in flight takes %zu bytes; the aim is %d. A rank takes %zu, and %zu for copies\n",
+           sizeof(pto_message_t), AIM_MESSAGE_BYTES, sizeof(pto_proc_t), sizeof(pto_local_t));
 }
 
 /* --- SMPI ---------------------------------------------------------------------------------------------- */
@@ -214,7 +256,7 @@ static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *the
                             int64_t ranks) {
     pto_cost_row_t row;
     pto_machine_t same = same_machine(machine, &row);
-    ask_t ask = {&same, algorithm, ranks, 1};
+    ask_t ask = {&same, algorithm, ranks, 1, PTO_COLLECTIVE_ALLTOALL, 1};
     pto_plan_t *plan = plan_of(&ask);
     FILE *goal = fopen(theirs->goal, "w");
     char command[5000];
@@ -227,12 +269,13 @@ static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *the
              theirs->binary);
     if (fclose(goal) != 0 || system(command) != 0)
         fail("LogGOPSim's txt2bin failed");
-    run_t ours = bench_ours(&same, algorithm, ranks, 1), other = run_process(run_loggopsim, theirs);
+    run_t ours = bench_ask(&ask, bench_is_short() ? 1 : 3), other = run_process(run_loggopsim, theirs);
     remove(theirs->goal);
     remove(theirs->binary);
     double apart_ns = 1e9 * (other.predicted_s - ours.predicted_s);
-    printf("LogGOPSim %5lld x 1 ranks  %6.2f s: %.1f times the time; the predictions differ by %.3f ns\n",
-           (long long)ranks, other.cpu_s, other.cpu_s / ours.cpu_s, apart_ns);
+    printf("LogGOPSim          %5lld x 1 ranks  %6.2f s: %.1f times the time, the aim is %d; the predictions "
+           "differ by %.3f ns\n",
+           (long long)ranks, other.cpu_s, other.cpu_s / ours.cpu_s, AIM_LOGGOPSIM, apart_ns);
     if (apart_ns > 1 || apart_ns < -1)
         fail("LogGOPSim predicts another time");
 }
@@ -249,6 +292,7 @@ static void bench_all_loggopsim(const pto_machine_t *machine) {
     snprintf(theirs.goal, sizeof theirs.goal, "/tmp/portolan-goal-%ld.txt", (long)getpid());
     snprintf(theirs.binary, sizeof theirs.binary, "/tmp/portolan-goal-%ld.bin", (long)getpid());
     bench_loggopsim(machine, &theirs, "pairwise", bench_is_short() ? 64 : 1024);
+    bench_loggopsim(machine, &theirs, "bruck", bench_is_short() ? 32 : 1024);
     bench_loggopsim(machine, &theirs, "bruck", bench_is_short() ? 64 : 16384);
 }
 
@@ -257,10 +301,10 @@ int main(void) {
     pto_error_t err;
     if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &machine, &err) != PTO_OK)
         fail(err.message);
-    printf("# simulating an alltoall of %d bytes, one core\n", BYTES);
+    printf("# simulating collectives of %d bytes, one core\n", BYTES);
     int64_t ranks = bench_is_short() ? 64 : 4096;
     const char *const algorithm[] = {"pairwise", "linear"};
-    bench_ours(&machine, "pairwise", ranks / 4, 1);
+    bench_rates(&machine);
     bench_ours(&machine, "bruck", 20000000, 1); /* one node stands for all */
     for (size_t i = 0; i < sizeof algorithm / sizeof *algorithm; i++) {
         bench_ours(&machine, algorithm[i], ranks, 1);

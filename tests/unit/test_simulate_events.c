@@ -41,7 +41,7 @@ static void equal_times_fire_in_insertion_order_and_late_events_last(void **stat
     pto_agenda_set(&agenda, 2, 1, false);
     pto_agenda_set(&agenda, 7, 2, false);
     const uint32_t expected[] = {5, 2, 3, 0, 7};
-    uint32_t slot;
+    uint32_t slot = 0;
     double time_s;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_true(pto_agenda_take(&agenda, &slot, &time_s));
@@ -53,10 +53,35 @@ static void equal_times_fire_in_insertion_order_and_late_events_last(void **stat
     pto_agenda_fini(&agenda);
 }
 
+/* A number of a list of events may have been that of one for the same time, whose events were not late. */
+static void events_set_while_late_ones_are_handled_come_first(void **state) {
+    (void)state;
+    pto_agenda_t agenda;
+    uint32_t slot = 0;
+    double time_s;
+    assert_true(pto_agenda_init(&agenda, 8));
+    pto_agenda_set(&agenda, 0, 1, false);
+    assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    pto_agenda_set(&agenda, 1, 1, true);
+    pto_agenda_set(&agenda, 2, 1, true);
+    assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+    assert_int_equal(slot, 1);
+    pto_agenda_set(&agenda, 3, 1, false);
+    const uint32_t expected[] = {3, 2};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+        assert_int_equal(slot, expected[i]);
+    }
+    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    pto_agenda_fini(&agenda);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_fire_in_the_order_of_their_times),
         cmocka_unit_test(equal_times_fire_in_insertion_order_and_late_events_last),
+        cmocka_unit_test(events_set_while_late_ones_are_handled_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,7 @@
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
-pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
-    if (pto_sim_node(sim, peer_rank) != proc->node)
-        return PTO_LEVEL_OFF_NODE;
+pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
     int64_t own_gpu = pto_sim_gpu(sim, proc->rank), gpu = pto_sim_gpu(sim, peer_rank);
     if (gpu == own_gpu)
         return PTO_LEVEL_ON_GPU;
@@ -19,7 +17,15 @@ pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t 
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const pto_cost_key_t *key,
+/* What the cost of a message at one of its ends depends on; the step determines its stage. */
+typedef struct {
+    int64_t bytes;
+    uint32_t step;
+    pto_level_t level;
+    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
+} cost_key_t;
+
+static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cost_key_t *key,
                               pto_space_t space) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
@@ -34,7 +40,7 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const pto
         sim->status = status;
     pto_sim_cost_t cost = {.alpha_s = charge.alpha.s + charge.other.s,
                            .alone_s = charge.on_node.s + charge.off_node.s};
-    cost.bytes_s = cost.alone_s + (key->in_lanes ? pto_charge_staged(&charge, sim->machine).s : 0);
+    cost.bytes_s = cost.alone_s + (at->walk.lanes >= 0 ? pto_charge_staged(&charge, sim->machine).s : 0);
     return cost;
 }
 
@@ -45,7 +51,7 @@ static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level
 }
 
 /* Where a message is: if its ends are in two spaces, in the one where it costs more, as in price. */
-static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const pto_cost_key_t *key) {
+static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const cost_key_t *key) {
     const pto_step_t *sends = pto_plan_step(sim->plan, (int)key->step);
     pto_level_t level = key->level;
     pto_space_t space = pto_plan_buffer(sim->plan, sends->source.buffer)->space, other = space;
@@ -65,35 +71,15 @@ static bool is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t le
     return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
 
-/* All of a key but its bytes, in one number: asked for several times a message, it is compared at once. */
-static uint64_t rest_of(const pto_cost_key_t *key) {
-    enum { LEVEL_BITS = 3 };
-    const uint64_t known = 1;
-    uint64_t rest = known << 1 | key->in_lanes;
-    rest = rest << LEVEL_BITS | (uint64_t)key->level;
-    rest = rest << PTO_MESSAGE_STEP_BITS | key->step;
-    return rest << 8 | key->moved;
-}
-
-const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
-                                             uint32_t step, pto_level_t level, int64_t bytes) {
-    pto_cost_key_t key = {.bytes = bytes,
-                          .step = step & PTO_MESSAGE_STEP_MASK,
-                          .level = level,
-                          .in_lanes = at->walk.lanes >= 0,
-                          .moved = moved};
-    uint64_t rest = rest_of(&key);
-    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
-    pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
-    if (place->bytes == bytes && place->rest == rest)
-        return place;
+void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
+                          pto_level_t level, int64_t bytes, pto_known_cost_t *place) {
+    cost_key_t key = {.bytes = bytes, .step = step, .level = level, .moved = moved};
     pto_space_t space = space_of(sim, at->walk.stage, &key);
     *place = (pto_known_cost_t){.bytes = bytes,
-                                .rest = rest,
+                                .rest = pto_cost_rest(at, moved, step, level),
                                 .space = space,
                                 .held_back = is_held_back(sim, space, level, bytes),
                                 .cost = cost_of(sim, at, &key, space)};
-    return place;
 }
 
 /* --- links of nodes ------------------------------------------------------------------------------------- */
@@ -118,8 +104,8 @@ double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return lim
 
 /* Uses injection's limit, since no machine file distinguishes the two. Contention for receivers is not added,
  * because the simulation models it directly. */
-double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
-    const pto_param_t *limit = &sim->machine->injection_s_per_byte[space];
+double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space) {
+    const pto_param_t *limit = &machine->injection_s_per_byte[space];
     return pto_param_known(limit) ? limit->value : 0;
 }
 
@@ -143,26 +129,26 @@ bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
     for (int i = 0; i < sim->plan->steps.count; i++)
         most = fmax(most, sim->view[i].injection_s_per_byte);
     for (int space = 0; space < PTO_SPACE_COUNT && kind == PTO_LINK_EJECTION; space++)
-        most = fmax(most, pto_sim_ejection_s_per_byte(sim, (pto_space_t)space));
+        most = fmax(most, sim->ejection_s_per_byte[space]);
     double together = most * (double)sim->ranks_per_node * (1 + 1e-9); /* more than rounding */
     return together > least_s_per_byte(sim->machine);
 }
 
 static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes,
                                 pto_charge_t *charge) {
-    pto_remote_access_t access = {local->copy_how, local->copy_reach, local->copy_most_bytes, engine_bytes};
-    if (local->copy_in_kernel)
+    pto_remote_access_t access = {local->copy.how, local->copy.reach, local->copy.most_bytes, engine_bytes};
+    if (local->copy.in_kernel)
         return pto_charge_remote(charge, sim->machine, access, sim->err);
-    if (local->copy_between_gpus)
-        return pto_charge_peer_copy(charge, sim->machine, local->copy_reach, local->behind, local->copy_bytes,
+    if (local->copy.between_gpus)
+        return pto_charge_peer_copy(charge, sim->machine, local->copy.reach, local->behind, local->copy.bytes,
                                     engine_bytes, sim->err);
-    pto_charge_rows(charge, sim->machine, local->copy_kind, local->copy_rows);
+    pto_charge_rows(charge, sim->machine, local->copy.kind, local->copy.rows);
     return pto_charge_one_copy(charge, sim->machine,
-                               (pto_one_copy_t){.kind = local->copy_kind,
-                                                .reach = local->copy_reach,
-                                                .pageable = local->copy_pageable,
+                               (pto_one_copy_t){.kind = local->copy.kind,
+                                                .reach = local->copy.reach,
+                                                .pageable = local->copy.pageable,
                                                 .behind = local->behind,
-                                                .own_bytes = local->copy_bytes,
+                                                .own_bytes = local->copy.bytes,
                                                 .engine_bytes = engine_bytes},
                                sim->err);
 }
@@ -181,12 +167,12 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
 }
 
 static pto_queued_copy_t queued_copy(const pto_local_t *local) {
-    return (pto_queued_copy_t){.kind = local->copy_kind,
-                               .strided = local->copy_strided,
-                               .pageable = local->copy_pageable,
-                               .bytes = local->copy_bytes,
-                               .piece_bytes = local->copy_bytes / local->copy_pieces,
-                               .reach = local->copy_reach,
+    return (pto_queued_copy_t){.kind = local->copy.kind,
+                               .strided = local->copy.strided,
+                               .pageable = local->copy.pageable,
+                               .bytes = local->copy.bytes,
+                               .piece_bytes = local->copy.bytes / local->copy.pieces,
+                               .reach = local->copy.reach,
                                .behind = local->behind};
 }
 
@@ -194,7 +180,7 @@ double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_queued(&charge, sim->machine, queued_copy(local), waiting);
-    pto_charge_rows(&charge, sim->machine, local->copy_kind, local->copy_rows);
+    pto_charge_rows(&charge, sim->machine, local->copy.kind, local->copy.rows);
     return charge.other.s;
 }
 

@@ -10,24 +10,23 @@
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
-/* A GPU's event is that of the engine whose next copy ends first. */
-static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
-    uint32_t gpu = (uint32_t)(engine - sim->engine) / PTO_ENGINES_PER_GPU;
-    const pto_engine_t *engines = &sim->engine[gpu * PTO_ENGINES_PER_GPU];
-    engine->next_s = next_s;
-    double first_s = INFINITY;
-    for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++)
-        if (engines[kind].first)
-            first_s = fmin(first_s, engines[kind].next_s);
-    pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
+/* Set a GPU's event. */
+static void set_event(pto_sim_t *sim, uint32_t gpu, double time_s) {
+    pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, time_s, false);
+}
+
+/* The time of a copy at the speed that its engine has now, for all of its bytes. */
+static double shared_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
+    return engine->total_bytes == local->copy.bytes ? local->copy.alone_s
+                                                    : pto_sim_copy_s(sim, local, engine->total_bytes);
 }
 
 /* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
-    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next) {
+    for (uint32_t at = engine->first; at && dt_s > 0; at = sim->all->local[at - 1].copy_next) {
         pto_local_t *local = &sim->all->local[at - 1];
-        double whole_s = pto_sim_copy_s(sim, local, engine->total_bytes);
+        double whole_s = shared_s(sim, engine, local);
         local->copy_left -= whole_s > 0 ? dt_s / whole_s : local->copy_left;
     }
     engine->at_s = sim->now_s;
@@ -43,8 +42,11 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     local->copy_left = 1;
     local->copy_next = engine->first;
     engine->first = sim->first_proc + rank + 1;
-    engine->total_bytes += local->copy_bytes;
-    set_next(sim, engine, sim->now_s);
+    uint32_t number = (uint32_t)(engine - sim->engine), gpu = number / PTO_ENGINES_PER_GPU;
+    sim->in_use[gpu] |= (uint8_t)(1u << number % PTO_ENGINES_PER_GPU);
+    engine->total_bytes += local->copy.bytes;
+    engine->next_s = sim->now_s;
+    set_event(sim, gpu, sim->now_s);
 }
 
 /* The GPU's other processes, of the job, with copies that still count at a resource, in whatever lane. */
@@ -69,7 +71,7 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     double *last_s =
         &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t waiting = copies_waited_for(sim, rank, resource);
-    double end_s = sim->now_s + local->copy_alone_s, turn_s = sim->now_s;
+    double end_s = sim->now_s + local->copy.alone_s, turn_s = sim->now_s;
     double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
     if (next_s > end_s) {
         turn_s = fmax(turn_s, *last_s);
@@ -83,7 +85,7 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
 }
 
 static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
-    return &sim->engine[local->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)local->copy_engine];
+    return &sim->engine[local->copy.gpu * PTO_ENGINES_PER_GPU + (int64_t)local->copy.engine];
 }
 
 /* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
@@ -93,27 +95,25 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t 
     int64_t source = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->source, action));
     int64_t target = pto_sim_gpu(sim, pto_slice_holder(sim->plan, &step->target, action));
     bool pushes = target != own;
-    local->copy_kind = pto_step_copy_kind(sim->plan, step);
-    local->copy_between_gpus = local->copy_kind == PTO_COPY_D2D && source != target;
-    local->copy_reach = pto_copy_reach(sim->plan, action);
-    local->copy_gpu = own;
-    local->copy_engine = (uint32_t)local->copy_kind;
-    if (!local->copy_between_gpus)
+    local->copy.kind = pto_step_copy_kind(sim->plan, step);
+    local->copy.between_gpus = local->copy.kind == PTO_COPY_D2D && source != target;
+    local->copy.reach = pto_copy_reach(sim->plan, action);
+    local->copy.gpu = (int32_t)own;
+    local->copy.engine = (uint8_t)local->copy.kind;
+    if (!local->copy.between_gpus)
         return;
-    local->copy_gpu = pushes ? target : source;
-    local->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
+    local->copy.gpu = (int32_t)(pushes ? target : source);
+    local->copy.engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
 /* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
  * socket, and occupies the memory of the hosts at its ends. */
 static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
     pto_local_t *local = &sim->local[rank];
-    if (sim->shared_links.count == 0)
-        return;
     local->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
     if (local->copy_end_s == 0)
         local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
-                                            bytes, local->copy_alone_s);
+                                            bytes, local->copy.alone_s);
 }
 
 bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
@@ -123,7 +123,7 @@ bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
         return false;
     local->copy_end_s = 0;
     local->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, local->copy_path,
-                                        local->copy_bytes, end_s - sim->now_s);
+                                        local->copy.bytes, end_s - sim->now_s);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
     return true;
 }
@@ -153,63 +153,78 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     if (copy.remote_bytes == 0)
         return local_s > 0;
     bool stores = copy.access.how == PTO_REMOTE_STORE, several = copy.peers > 1;
-    local->copy_kind = PTO_COPY_D2D;
-    local->copy_between_gpus = true;
-    local->copy_in_kernel = true;
-    local->copy_queued = false;
-    local->copy_how = copy.access.how;
-    local->copy_reach = copy.access.reach;
-    local->copy_most_bytes = copy.access.most_bytes;
-    local->copy_bytes = copy.remote_bytes;
-    local->copy_gpu = several ? pto_sim_gpu(sim, local->rank)
-                              : pto_sim_gpu(sim, copy.other_gpu * sim->layout->procs_per_gpu);
-    local->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
-    occupy(sim, engine_of(sim, local), local->copy_bytes);
-    local->copy_alone_s = pto_sim_copy_s(sim, local, local->copy_bytes);
+    local->copy.kind = PTO_COPY_D2D;
+    local->copy.between_gpus = true;
+    local->copy.in_kernel = true;
+    local->copy.queued = false;
+    local->copy.how = copy.access.how;
+    local->copy.reach = copy.access.reach;
+    local->copy.most_bytes = copy.access.most_bytes;
+    local->copy.bytes = copy.remote_bytes;
+    int64_t user = several ? local->rank : copy.other_gpu * sim->layout->procs_per_gpu;
+    local->copy.gpu = (int32_t)pto_sim_gpu(sim, user);
+    local->copy.engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
+    occupy(sim, engine_of(sim, local), local->copy.bytes);
+    local->copy.alone_s = pto_sim_copy_s(sim, local, local->copy.bytes);
     share(sim, engine_of(sim, local), rank);
     begin_flows(sim, rank, action);
     return true;
 }
 
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
+/* What a copy of a rank is, and costs alone. */
+static void find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
     const pto_step_t *step = action->step;
-    pto_local_t *local = &sim->local[rank];
     find_engine(sim, action, local);
-    local->copy_in_kernel = false;
-    local->copy_pageable = pto_step_is_pageable(sim->plan, step);
+    local->copy.in_kernel = false;
+    local->copy.pageable = pto_step_is_pageable(sim->plan, step);
     int64_t core = action->core;
-    local->copy_strided = pto_step_is_strided(step, 0, core);
-    local->copy_pieces = pto_step_pieces(step, 0, core);
-    local->copy_rows = pto_step_rows(sim->plan, step);
-    local->copy_queued = !local->copy_between_gpus && pto_sim_copy_is_queued(sim, local->copy_kind);
-    local->copy_bytes = bytes;
-    pto_engine_t *engine = engine_of(sim, local);
+    local->copy.strided = pto_step_is_strided(step, 0, core);
+    local->copy.pieces = pto_step_pieces(step, 0, core);
+    local->copy.rows = pto_step_rows(sim->plan, step);
+    local->copy.queued = !local->copy.between_gpus && pto_sim_copy_is_queued(sim, local->copy.kind);
+    local->copy.bytes = bytes;
+    local->copy.alone_s =
+        local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
+}
+
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
+                     int64_t bytes) {
+    pto_local_t *local = &sim->local[rank];
+    if (move->known && move->behind == local->behind) {
+        local->copy = move->copy;
+        local->copy.gpu = (int32_t)pto_sim_gpu(sim, local->rank);
+    } else {
+        find_copy(sim, action, bytes, local);
+        move->known = move->view->alike;
+        move->behind = local->behind;
+        move->copy = local->copy;
+    }
     if (sim->all->lanes > 1)
-        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy_kind));
+        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy.kind));
+    pto_engine_t *engine = engine_of(sim, local);
     occupy(sim, engine, bytes);
-    local->copy_alone_s =
-        local->copy_queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
-    if (local->copy_queued)
+    if (local->copy.queued)
         stand_in_line(sim, rank);
     else
         share(sim, engine, rank);
-    begin_flow(sim, rank, action, bytes);
+    if (sim->shared_links.count > 0)
+        begin_flow(sim, rank, action, bytes);
 }
 
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     pto_engine_t *engine = engine_of(sim, local);
-    local->copy_bytes = 0;
-    engine->waiting_s += pto_sim_excess(sim->now_s, sim->proc[rank].stage_s + local->copy_alone_s);
+    local->copy.bytes = 0;
+    engine->waiting_s += pto_sim_excess(sim->now_s, sim->proc[rank].stage_s + local->copy.alone_s);
     if (--engine->active > 0)
         return;
     engine->busy_s += sim->now_s - engine->busy_since_s;
-    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)local->copy_engine),
-                        local->copy_gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
+    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)local->copy.engine),
+                        local->copy.gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
 }
 
 static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
-    return local->copy_left * pto_sim_copy_s(sim, local, engine->total_bytes);
+    return local->copy_left * shared_s(sim, engine, local);
 }
 
 /* Remove finished copies: those whose remaining work is too short for time to advance. */
@@ -224,7 +239,7 @@ static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
         uint32_t rank = *place - 1;
         pto_sim_t *owner = pto_sim_owner(sim, &rank);
         pto_sim_set(owner, rank, PTO_SLOT_RUN, sim->now_s);
-        ended_bytes += local->copy_bytes;
+        ended_bytes += local->copy.bytes;
         *place = local->copy_next;
     }
     engine->total_bytes -= ended_bytes;
@@ -236,13 +251,23 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
     double next_s = INFINITY;
     for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next)
         next_s = fmin(next_s, left_s(sim, engine, &sim->all->local[at - 1]));
-    set_next(sim, engine, sim->now_s + next_s);
+    engine->next_s = sim->now_s + next_s;
 }
 
+/* The next event is that of the engine whose next copy ends first. */
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
-    for (uint32_t kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+    double first_s = INFINITY;
+    unsigned in_use = sim->in_use[gpu];
+    for (uint32_t kind = 0; in_use >> kind; kind++) {
         pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
-        if (engine->first && engine->next_s <= sim->now_s)
+        if (!(in_use >> kind & 1))
+            continue;
+        if (engine->next_s <= sim->now_s)
             engine_event(sim, engine);
+        if (!engine->first)
+            sim->in_use[gpu] &= (uint8_t) ~(1u << kind);
+        else if (engine->next_s < first_s)
+            first_s = engine->next_s;
     }
+    set_event(sim, gpu, first_s);
 }

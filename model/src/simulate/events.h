@@ -2,18 +2,19 @@
 #ifndef PTO_SIMULATE_EVENTS_H
 #define PTO_SIMULATE_EVENTS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
  * stale, and skipped. */
 typedef struct {
-    double time_s;
-    bool late;     /* comes after all other events of that time */
-    uint32_t next; /* the first one that is not taken yet */
+    double time_s;  /* NAN: not in use */
+    uint32_t *slot; /* kept for the next time when the bucket is empty */
+    uint32_t next;  /* the first one that is not taken yet */
     uint32_t count;
     uint32_t room;
-    uint32_t *slot; /* kept for the next time when the bucket is empty */
+    bool late; /* comes after all other events of that time */
 } pto_agenda_bucket_t;
 
 typedef struct {
@@ -22,7 +23,7 @@ typedef struct {
     uint32_t bucket;
 } pto_agenda_key_t;
 
-enum { PTO_AGENDA_RECENT = 256 };
+enum { PTO_AGENDA_RECENT_BITS = 8 };
 
 /* If ranks act alike, thousands of events have exactly the same time. A heap of times, each with a list,
  * makes all but the first of them cost constant time. Otherwise each list holds one event, and its cost is
@@ -37,19 +38,47 @@ typedef struct {
     uint32_t bucket_free_count;
     pto_agenda_key_t *heap;
     uint32_t heap_count;
-    uint64_t made;                      /* buckets created so far: the next `order` */
-    uint32_t recent[PTO_AGENDA_RECENT]; /* a cache of buckets, by a hash of their time */
-    bool out_of_memory;                 /* set by pto_agenda_set; its caller must check */
+    uint64_t made;                                /* buckets created so far: the next `order` */
+    bool out_of_memory;                           /* set by pto_agenda_set; its caller must check */
+    uint32_t last[2];                             /* the buckets into which slots were put last, by `late` */
+    uint32_t recent[1 << PTO_AGENDA_RECENT_BITS]; /* a cache of buckets, by a hash of their time */
 } pto_agenda_t;
 
 /* Returns false when out of memory. pto_agenda_fini is valid even then. */
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 
+/* What the two functions below leave to events.c: put a slot into a bucket that is full, or another than the
+ * last one; remove the first bucket, whose slots have all been taken; false if none is left. */
+void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
+bool pto_agenda_drop_first(pto_agenda_t *agenda);
+
 /* Set a slot's time, INFINITY for never. A late event comes after all others of its time. */
-void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
+static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
+    if (agenda->time_s[slot] == time_s)
+        return;
+    agenda->time_s[slot] = time_s;
+    pto_agenda_bucket_t *bucket = &agenda->bucket[agenda->last[late]];
+    if (bucket->time_s == time_s && bucket->late == late && bucket->count < bucket->room)
+        bucket->slot[bucket->count++] = slot;
+    else if (time_s < INFINITY)
+        pto_agenda_put(agenda, slot, time_s, late);
+}
 
 /* Take the next slot and set it to never; false if there is none. */
-bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s);
+static inline bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
+    do {
+        pto_agenda_bucket_t *bucket = &agenda->bucket[agenda->heap[0].bucket];
+        while (bucket->next < bucket->count) {
+            *slot = bucket->slot[bucket->next++];
+            if (agenda->time_s[*slot] == bucket->time_s) {
+                *time_s = bucket->time_s;
+                agenda->time_s[*slot] = INFINITY;
+                return true;
+            }
+        }
+    } while (pto_agenda_drop_first(agenda));
+    return false;
+}
 
 #endif

@@ -57,7 +57,7 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
     pto_local_t *local = &sim->local[rank];
     if (!local->wants)
         local->wants_s = sim->now_s;
-    local->wants = (int)resource + 1;
+    local->wants = (uint8_t)(resource + 1);
     for (uint32_t i = 1; i < sim->all->lanes; i++)
         if (comes_before(pto_sim_other_lane(sim, rank, i), sim, rank))
             return false;

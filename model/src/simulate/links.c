@@ -90,21 +90,6 @@ void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
         link->at_s = sim->now_s;
 }
 
-/* A link that delays no message is only counted: it is busy until it has served all that have joined it. */
-static void occupy(const pto_sim_t *sim, pto_link_t *link, double work_s) {
-    if (sim->now_s < link->at_s) {
-        link->at_s += work_s;
-        return;
-    }
-    link->busy_s += link->at_s - link->busy_since_s;
-    link->busy_since_s = sim->now_s;
-    link->at_s = sim->now_s + work_s;
-}
-
-double pto_link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, const pto_link_t *link) {
-    return link->busy_s + (sim->limited[kind] ? 0 : link->at_s - link->busy_since_s);
-}
-
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes) {
     pto_link_t *link = pto_link_of(sim, kind, node);
     pto_link_advance(sim, kind, node);
@@ -117,18 +102,13 @@ pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, i
     return link;
 }
 
-bool pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
+void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
     int32_t node = sim->proc[rank].node;
-    if (!sim->limited[kind]) {
-        occupy(sim, pto_link_of(sim, kind, node), work_s);
-        return false;
-    }
     pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
     push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, sim->first_proc + rank});
     link->jobs++;
     if (link->waiting > 0)
         pto_link_schedule(sim, kind, node);
-    return true;
 }
 
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {

@@ -1,7 +1,6 @@
 /* What simulations keep: the memory of each plan and of what all plans share, and the places of their ranks.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "simulate/simulate_internal.h"
 
@@ -10,9 +9,8 @@ static void place_ranks(pto_sim_t *sim) {
         pto_proc_t *proc = &sim->proc[i];
         uint32_t rank = i % sim->ranks;
         proc->rank = rank;
-        proc->lane = i / sim->ranks;
+        proc->lane = (uint16_t)(i / sim->ranks);
         proc->node = (int32_t)pto_sim_node(sim, rank);
-        proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
@@ -30,49 +28,85 @@ static bool same_for_all(const pto_expr_t *const *expr, int count) {
 }
 
 /* Whether a group's members are all ranks, in order, and its steps are for all processes. */
-static bool is_by_index(const pto_sim_t *sim, const pto_step_t *step) {
+static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(sim->plan, step->group);
-    pto_peers_kind_t peers = step->peers.kind;
     return group->size == pto_layout_rank_count(&sim->plan->request.layout) && group->fold == 0 &&
-           sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0 &&
-           (peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR);
+           sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0;
+}
+
+/* Whether a slice has as many bytes for all ranks and peers. */
+static bool is_alike(const pto_sim_t *sim, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
+    return same_for_all(blocks, 4) && buffer->blocks == PTO_BLOCKS_EQUAL &&
+           buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
+           slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
+}
+
+static void view_local_step(const pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
+    const pto_slice_t *source = &step->source, *target = &step->target;
+    view->for_each_peer = !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
+    view->alike = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE && is_alike(sim, source) &&
+                  is_alike(sim, target) && source->holder == PTO_HOLDER_SELF &&
+                  target->holder == PTO_HOLDER_SELF && source->cells == PTO_CELLS_NONE &&
+                  target->cells == PTO_CELLS_NONE && !pto_copy_joins_user_buffers(sim->plan, step);
 }
 
 static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
-    const pto_slice_t *slice = pto_message_slice(step);
-    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
-    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
-    view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
-                  buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
-    view->by_index = is_by_index(sim, step);
+    pto_peers_kind_t kind = step->peers.kind;
+    view->alike = is_alike(sim, pto_message_slice(step)) && same_for_all(peers, 3);
+    view->by_index = view->of_all && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
     view->rate_s = pto_sim_rate_s(sim, step);
 }
 
+/* Add a step to the range of those that send, or that receive. */
+static void widen(int step, int *first, int *last) {
+    if (*last < 0)
+        *first = step;
+    *last = step;
+}
+
 static void view_plan(pto_sim_t *sim) {
     for (int i = 0; i < sim->plan->stages.count; i++) {
         const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
         pto_stage_view_t *view = &sim->stage[i];
+        view->send_last = view->recv_last = -1;
         for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
             const pto_step_t *step = pto_plan_step(sim->plan, j);
             bool message = pto_step_is_message(step);
             bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
             view->sends = view->sends || step->kind == PTO_STEP_SEND;
+            if (step->kind == PTO_STEP_SEND)
+                widen(j - stage->step_first, &view->send_first, &view->send_last);
+            if (step->kind == PTO_STEP_RECV)
+                widen(j - stage->step_first, &view->recv_first, &view->recv_last);
             view->messages = view->messages || message;
             view->signals_first = view->signals_first || first;
             view->locals = view->locals || (!message && !first);
             sim->has_locals = sim->has_locals || !message;
+            sim->view[j].of_all = is_of_all(sim, step);
             if (message)
                 view_message_step(sim, step, &sim->view[j]);
+            if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+                view_local_step(sim, step, &sim->view[j]);
         }
+    }
+    sim->has_flows = sim->machine->fabric.levels > 0 || sim->shared_links.count > 0;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        sim->ejection_s_per_byte[space] = pto_sim_ejection_s_per_byte(sim->machine, (pto_space_t)space);
+        sim->latency_apart = sim->latency_apart || pto_param_known(&sim->machine->latency_s[space]);
+        sim->both_ways = sim->both_ways || pto_param_known(&sim->machine->both_ways[space]);
     }
     for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++) /* a trace shows all; other plans may share them */
         sim->limited[kind] =
             sim->options->visit || sim->all->count > 1 || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
+    sim->is_free = !sim->has_flows && !sim->limited[PTO_LINK_INJECTION] && !sim->limited[PTO_LINK_EJECTION];
+    for (int i = 0; i < sim->plan->steps.count; i++)
+        sim->is_free = sim->is_free && sim->view[i].rate_s == 0;
 }
 
 /* What is shared in a node, and the links of a fabric. */
@@ -91,7 +125,7 @@ static bool find_capacities(pto_sim_t *sim) {
     return true;
 }
 
-/* What is of one plan alone. */
+/* What is of one plan alone, and what it needs of the rest. */
 static bool allocate(pto_sim_t *sim) {
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
@@ -101,35 +135,51 @@ static bool allocate(pto_sim_t *sim) {
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
     bool flows = sim->machine->fabric.levels > 0;
     sim->fabric_path = calloc(flows ? 2 * (size_t)sim->ranks * sim->lanes : 1, sizeof *sim->fabric_path);
-    return sim->view && sim->stage && sim->raised && sim->either && sim->fabric_path;
+    if (!sim->view || !sim->stage || !sim->raised || !sim->either || !sim->fabric_path)
+        return false;
+    view_plan(sim);
+    sim->all->has_links = sim->all->has_links || !sim->is_free;
+    sim->all->has_engines = sim->all->has_engines || sim->has_locals;
+    return true;
+}
+
+/* Zeroed records, each of whole cache lines, in memory that is not touched until they are: NULL if there is
+ * none. What is freed is `whole`. */
+static void *zeroed_lines(size_t count, size_t size, void **whole) {
+    enum { CACHE_LINE = 64 };
+    *whole = calloc(count + 1, size);
+    size_t beyond = (size_t)((uintptr_t)*whole % CACHE_LINE);
+    return *whole ? (char *)*whole + (beyond > 0 ? CACHE_LINE - beyond : 0) : NULL;
 }
 
 /* What all plans share, first in the one given. */
 static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
     size_t nodes = (size_t)sim->nodes;
-    size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
+    size_t links = all->has_links ? nodes * PTO_LINKS_PER_NODE : 0;
+    size_t gpus = all->has_engines ? (size_t)sim->gpus : 0;
     int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
     sim->agenda = agenda;
     sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
-    all->proc = aligned_alloc(_Alignof(pto_proc_t), all->procs * sizeof *all->proc);
-    if (all->proc)
-        memset(all->proc, 0, all->procs * sizeof *all->proc);
-    all->local = calloc(all->procs, sizeof *all->local);
+    all->proc = zeroed_lines(all->procs, sizeof *all->proc, &all->memory[0]);
+    all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
     sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links, sim->link_size);
-    sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
+    sim->links = calloc(links + 1, sim->link_size);
+    sim->engine = zeroed_lines(gpus * PTO_ENGINES_PER_GPU, sizeof *sim->engine, &all->memory[2]);
+    sim->in_use = calloc(gpus + 1, sizeof *sim->in_use);
+    sim->line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->line_s);
     sim->routes = calloc(nodes + 1, sizeof *sim->routes);
     return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           sim->links && sim->engine && sim->line_s && sim->routes && find_capacities(sim);
+           sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes && find_capacities(sim);
 }
 
 /* All of it, and each plan's share in what the first one has. */
 bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
-    bool complete = allocate_shared(all, all->sim, agenda);
+    bool complete = true;
     uint32_t procs = 0;
+    for (uint32_t i = 0; i < all->count && complete; i++)
+        complete = allocate(&all->sim[i]);
+    complete = complete && allocate_shared(all, all->sim, agenda);
     for (uint32_t i = 0; i < all->count && complete; i++) {
         pto_sim_t *sim = &all->sim[i];
         sim->agenda = agenda;
@@ -138,6 +188,7 @@ bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
         sim->link_size = all->sim->link_size;
         sim->links = all->sim->links;
         sim->engine = all->sim->engine;
+        sim->in_use = all->sim->in_use;
         sim->line_s = all->sim->line_s;
         sim->routes = all->sim->routes;
         sim->capacity = all->sim->capacity;
@@ -146,12 +197,8 @@ bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
         sim->proc = all->proc + procs;
         sim->local = all->local + procs;
         procs += sim->ranks * sim->lanes;
-        complete = allocate(sim);
-        if (complete) {
-            place_ranks(sim);
-            view_plan(sim);
-            pto_passages_begin(sim, sim->ranks * sim->lanes);
-        }
+        place_ranks(sim);
+        pto_passages_begin(sim, sim->ranks * sim->lanes);
     }
     return complete;
 }
@@ -168,10 +215,10 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
         pto_passages_fini(&all->sim[i].passages);
     }
     pto_agenda_fini(agenda);
-    free(all->proc);
-    free(all->local);
+    for (int i = 0; i < 3; i++)
+        free(all->memory[i]);
     free(first->links);
-    free(first->engine);
+    free(first->in_use);
     free(first->line_s);
     for (int64_t node = 0; first->routes && node <= first->nodes; node++)
         free(first->routes[node].flow);

@@ -16,28 +16,24 @@ typedef struct {
     uint32_t next;     /* in a queue, or the left child in a heap */
     uint32_t right;
     unsigned step : PTO_MESSAGE_STEP_BITS; /* the plan's step that sends it */
-    unsigned space : 2;
     unsigned level : 3;
+    unsigned space : 2;
     bool waits : 1;   /* held back */
     bool one_end : 1; /* one of sender and receiver is done with it */
 } pto_message_t;
 
 _Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 bytes");
 
-/* Messages by number, from 1; their addresses are stable. */
+/* Messages by number, from 1. Their addresses are valid until the next one is taken. */
 typedef struct {
-    pto_message_t **block;
-    uint32_t block_count;
-    uint32_t used;
+    pto_message_t *message;
+    uint32_t room;
+    uint32_t used; /* the most that were in flight at once */
     uint32_t free_first;
-    int64_t in_flight;
-    int64_t most_in_flight;
 } pto_pool_t;
 
-enum { PTO_POOL_BLOCK_BITS = 12 };
-
 static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t number) {
-    return &pool->block[number >> PTO_POOL_BLOCK_BITS][number & ((1u << PTO_POOL_BLOCK_BITS) - 1)];
+    return &pool->message[number];
 }
 
 /* Messages by `next`; 0: none. */
@@ -46,14 +42,24 @@ typedef struct {
     uint32_t last;
 } pto_message_queue_t;
 
+/* The number of a message that was never used; 0 when out of memory. */
+uint32_t pto_pool_extend(pto_pool_t *pool);
+
 /* The number of an unused message; 0 when out of memory. */
-uint32_t pto_pool_take(pto_pool_t *pool);
+static inline uint32_t pto_pool_take(pto_pool_t *pool) {
+    uint32_t number = pool->free_first;
+    if (number)
+        pool->free_first = pto_message_at(pool, number)->next;
+    else
+        number = pto_pool_extend(pool);
+    return number;
+}
+
 void pto_pool_fini(pto_pool_t *pool);
 
 static inline void pto_pool_give(pto_pool_t *pool, uint32_t number) {
     pto_message_at(pool, number)->next = pool->free_first;
     pool->free_first = number;
-    pool->in_flight--;
 }
 
 static inline void pto_queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {

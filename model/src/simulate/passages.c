@@ -9,6 +9,7 @@ void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
     pto_passages_t *passages = &sim->passages;
     pto_walk_begin(&passages->walk, sim->plan);
     passages->start.walk = passages->walk;
+    passages->last = &passages->start;
     for (int i = 0; i < sim->plan->stages.count; i++)
         if (pto_plan_stage(sim->plan, i)->step_count > passages->most_steps)
             passages->most_steps = pto_plan_stage(sim->plan, i)->step_count;
@@ -30,27 +31,48 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
     const pto_step_t *step = pto_plan_step(sim->plan, step_number);
     const pto_peers_t *peers = &step->peers;
     pto_action_t action = {.step = step, .k = k};
+    int64_t size = pto_plan_group(sim->plan, step->group)->size;
+    int64_t peer_first = pto_expr_at(&peers->first, k, 0, 0), sign = peers->sign;
+    if (peers->kind == PTO_PEERS_SHIFT) /* from 0 to size - 1 */
+        peer_first = pto_floor_mod(sign * peer_first, size);
     return (pto_move_t){.step = step,
                         .sends = step->kind == PTO_STEP_SEND,
                         .receives = step->kind == PTO_STEP_RECV,
+                        .by_index = sim->view[step_number].by_index,
+                        .by_xor = peers->kind == PTO_PEERS_XOR,
                         .view = &sim->view[step_number],
                         .who_first = pto_expr_at(&step->who_first, k, 0, 0),
                         .who_stride = pto_expr_at(&step->who_stride, k, 0, 0),
                         .who_until = pto_expr_at(&step->who_until, k, 0, 0),
-                        .peer_first = pto_expr_at(&peers->first, k, 0, 0),
-                        .peer_stride = pto_expr_at(&peers->stride, k, 0, 0),
+                        .peer_first = peer_first,
+                        .peer_stride = sign * pto_expr_at(&peers->stride, k, 0, 0),
                         .peer_count = pto_step_peer_count(sim->plan, &action),
                         .bytes = -1,
-                        .group_size = pto_plan_group(sim->plan, step->group)->size};
+                        .group_size = size};
+}
+
+static bool all_act(const pto_move_t *move) {
+    return move->view->of_all && move->who_first <= 0 && move->who_stride == 1 &&
+           move->who_until >= move->group_size;
+}
+
+/* As price's: outside lanes and the library's collectives. */
+static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
+    return walk->lanes < 0 &&
+           (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
 static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     const pto_stage_t *stage = made->walk.stage;
     made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
-    for (int i = 0; i < stage->step_count; i++)
-        made->move[i] = pto_step_is_message(pto_plan_step(sim->plan, stage->step_first + i))
-                            ? made_move(sim, stage->step_first + i, made->walk.k)
-                            : (pto_move_t){0};
+    made->cost_key = pto_cost_key(made->walk.lanes >= 0);
+    made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
+    for (int i = 0; i < stage->step_count; i++) {
+        made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
+        made->move[i].all_act = all_act(&made->move[i]);
+        made->move[i].streams =
+            may_stream(sim, &made->walk) && pto_step_streams(sim->plan, made->move[i].step);
+    }
 }
 
 /* Add an empty block; NULL when out of memory. */
@@ -92,8 +114,12 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
         return NULL;
     }
     pto_passage_t *made = &block->passage[block->count++];
+    made->next = NULL;
+    made->block = block;
     made->walk = passages->walk;
     make_passage(sim, made);
+    passages->last->next = made;
+    passages->last = made;
     return made;
 }
 
@@ -107,35 +133,24 @@ static void free_passed(pto_sim_t *sim) {
     }
 }
 
-static const pto_passage_t *next_of(pto_sim_t *sim, const pto_passage_t *at) {
-    const pto_passages_t *passages = &sim->passages;
-    int64_t number = at->walk.instance + 1;
-    if (number > passages->walk.instance || passages->block_count == 0)
-        return make_next(sim);
-    return &passages->block[number / PTO_PASSAGES_PER_BLOCK]->passage[number % PTO_PASSAGES_PER_BLOCK];
-}
-
 /* Count a process in the block that it has reached, and no longer in the one that it has left. */
 static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {
-    pto_passages_t *passages = &sim->passages;
-    int64_t from_block = proc->at->walk.instance / PTO_PASSAGES_PER_BLOCK;
-    int64_t to_block = to->walk.instance / PTO_PASSAGES_PER_BLOCK;
-    bool starts = proc->at == &passages->start;
+    pto_passage_block_t *left = proc->at->block;
     proc->at = to;
-    if (!starts && from_block == to_block)
+    if (to->block == left)
         return;
-    passages->block[to_block]->procs++;
-    if (starts)
-        passages->starting--;
+    to->block->procs++;
+    if (left)
+        left->procs--;
     else
-        passages->block[from_block]->procs--;
-    if (passages->starting == 0)
+        sim->passages.starting--;
+    if (sim->passages.starting == 0)
         free_passed(sim);
 }
 
-bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
+bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
     const pto_passage_t *at = proc->at, *next;
-    while ((next = next_of(sim, at)) && next->walk.lane != (int)proc->lane)
+    while ((next = at->next ? at->next : make_next(sim)) && next->walk.lane != (int)proc->lane)
         at = next;
     if (next || at != proc->at)
         move_to(sim, proc, next ? next : at);

@@ -5,35 +5,20 @@
 
 /* --- the pool ------------------------------------------------------------------------------------------- */
 
-static bool pool_grow(pto_pool_t *pool) {
-    pto_message_t **grown = realloc(pool->block, (pool->block_count + 1) * sizeof *grown);
-    if (grown)
-        pool->block = grown;
-    pto_message_t *block = grown ? malloc(sizeof *block << PTO_POOL_BLOCK_BITS) : NULL;
-    if (block)
-        pool->block[pool->block_count++] = block;
-    return block != NULL;
-}
-
-uint32_t pto_pool_take(pto_pool_t *pool) {
-    uint32_t number = pool->free_first;
-    if (number) {
-        pool->free_first = pto_message_at(pool, number)->next;
-    } else {
-        number = ++pool->used;
-        if (number >> PTO_POOL_BLOCK_BITS >= pool->block_count && !pool_grow(pool))
+uint32_t pto_pool_extend(pto_pool_t *pool) {
+    uint32_t number = pool->used + 1;
+    if (number >= pool->room) {
+        uint32_t room = pool->room > 0 ? 2 * pool->room : 256;
+        pto_message_t *grown = room > pool->room ? realloc(pool->message, room * sizeof *grown) : NULL;
+        if (!grown)
             return 0;
+        pool->message = grown;
+        pool->room = room;
     }
-    if (++pool->in_flight > pool->most_in_flight)
-        pool->most_in_flight = pool->in_flight;
-    return number;
+    return pool->used = number;
 }
 
-void pto_pool_fini(pto_pool_t *pool) {
-    for (uint32_t i = 0; i < pool->block_count; i++)
-        free(pool->block[i]);
-    free(pool->block);
-}
+void pto_pool_fini(pto_pool_t *pool) { free(pool->message); }
 
 /* --- heaps by stage ------------------------------------------------------------------------- */
 

@@ -20,71 +20,60 @@ typedef enum {
 
 /* One side, sending or receiving, of a rank: a cache line. */
 typedef struct {
-    uint32_t message; /* the current message; 0: none */
-    uint8_t waits;    /* the pto_link_kind_t that it waits for; PTO_LINKS_PER_NODE: none */
-    uint8_t moved;    /* a bit for each pto_level_t of which it has moved a message in this stage */
+    _Alignas(64) uint32_t message; /* the current message; 0: none */
+    uint8_t waits;                 /* the pto_link_kind_t that it waits for; PTO_LINKS_PER_NODE: none */
+    uint8_t moved; /* a bit for each pto_level_t of which it has moved a message in this stage */
     double start_s;
     double alpha_s; /* of the message, to this side */
     double bytes_s;
     double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
                             the message rate of its node. Receiving: its ejection, and the sender's injection
                             once the sender is done with the message */
-    double stage_busy_s;
     pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
 } pto_side_t;
 
 _Static_assert(sizeof(pto_side_t) == 64, "a side is to stay within a cache line");
 
+/* Seconds of a side: sums, and those of its stage. */
 typedef struct {
     double busy_s;
     double waiting_s;
+    double link_s; /* what its messages need of its node's link, which is busy so long if it delays none */
+    double stage_busy_s;
 } pto_side_use_t;
 
-/* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. */
+/* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. The first cache
+ * line is its step, the second its copy; the others are used where copies queue, and by lanes. */
 typedef struct {
-    uint32_t rank;
-    bool in_branch; /* of an either node, whose current stage it passes */
-    int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
-    int wants;      /* the same for one that it waits for, */
-    double wants_s; /* and since when */
+    _Alignas(64) uint32_t rank;
+    uint32_t copy_next; /* in its engine's list, as its first */
+    int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int local_step;
-    int64_t local_peer;  /* of a copy or reduction done for each peer: the next peer's number */
     pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
-    bool streams;        /* whether its last copy is in its stream, and not waited for */
-    int64_t copy_bytes;
-    int64_t copy_pieces;
-    int64_t copy_rows;
-    int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
-    double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
-    pto_path_t copy_path;                        /* what it shares once its turn has come, */
-    double copy_end_s;                           /* and when it ends, if it waits for its turn; else 0 */
-    double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
-    double copy_alone_s;
-    int64_t copy_gpu; /* the GPU whose engine or link it uses */
-    pto_copy_kind_t copy_kind;
-    pto_reach_t copy_reach;
-    pto_remote_t copy_how; /* a kernel's */
-    uint32_t copy_engine;  /* which of its engines */
-    uint32_t copy_next;    /* in its engine's list, as its first */
-    bool copy_pageable;
-    bool copy_queued;
-    bool copy_strided;
-    bool copy_between_gpus;
-    bool copy_in_kernel; /* by a kernel's threads */
-    bool copy_waits;     /* only for its flows; */
-    int copy_flows;      /* those that have not ended */
+    double copy_left;    /* remaining fraction of its copy, from 1 to 0 */
+    double copy_end_s;   /* when it ends, if it waits for its turn; else 0 */
     double busy_s;
+    int copy_flows;      /* those that have not ended */
+    uint8_t holds;       /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    uint8_t wants;       /* the same for one that it waits for */
+    bool in_branch;      /* of an either node, whose current stage it passes */
+    bool streams;        /* whether its last copy is in its stream, and not waited for */
+    bool copy_waits;     /* only for its flows */
+    pto_sim_copy_t copy; /* its current one */
+    double wants_s;      /* since when it waits for what it wants */
     double waiting_s;
+    double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
+    pto_path_t copy_path;                        /* what its copy shares once its turn has come */
 } pto_local_t;
 
 /* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and
- * one of the others. The last one is read and written when a stage or a side's messages end. */
+ * one of the others. The last one is read and written when a message ends. */
 typedef struct {
     _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
-    double stage_s;    /* when its messages were posted, its current local step began, or it ended */
-    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
-    int64_t send_next; /* the number of the next peer to send to, of send_count, */
-    int64_t send_count;
+    double stage_s;     /* when its messages were posted, its current local step began, or it ended */
+    uint64_t expected;  /* sum over the outstanding messages, 0 at the end: see message_digest */
+    uint32_t send_next; /* the number of the next peer to send to, of send_count, */
+    uint32_t send_count;
     uint32_t send_me;  /* by the group's member with this index, */
     int16_t send_step; /* in this step of the stage */
     uint8_t state;     /* a pto_proc_state_t */
@@ -93,12 +82,11 @@ typedef struct {
     uint32_t recvs_open;
     uint32_t rank; /* of the plan */
     int32_t node;
+    uint32_t early; /* heap of messages to later stages, held back or arrived */
+    uint16_t lane;
+    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     pto_side_t out;
     pto_side_t in;
-    int32_t place_in_node;
-    uint32_t lane;
-    uint32_t early;       /* heap of messages to later stages, held back or arrived */
-    uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     pto_side_use_t sending;
     pto_side_use_t receiving;
 } pto_proc_t;

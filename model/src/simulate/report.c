@@ -104,29 +104,54 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
+/* How long a link of a node was busy. One that delays no message is, as long as its node's messages need it.
+ */
+static double link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, int64_t node) {
+    double busy_s = sim->all->has_links ? pto_link_of(sim, kind, (int32_t)node)->busy_s : 0;
+    if (sim->limited[kind])
+        return busy_s;
+    for (uint32_t lane = 0; lane < sim->lanes; lane++)
+        for (uint32_t i = 0; i < sim->ranks_per_node; i++) {
+            const pto_proc_t *proc = &sim->proc[lane * sim->ranks + (uint32_t)node * sim->ranks_per_node + i];
+            busy_s += kind == PTO_LINK_INJECTION ? proc->sending.link_s : proc->receiving.link_s;
+        }
+    return busy_s;
+}
+
+static void report_links(const pto_sims_t *all, pto_simulation_t *simulation) {
+    const pto_sim_t *sim = all->sim;
+    for (int64_t node = 0; node < sim->nodes; node++)
+        for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
+            int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->nodes;
+            double waiting_s =
+                all->has_links ? pto_link_of(sim, (pto_link_kind_t)kind, (int32_t)node)->waiting_s : 0;
+            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
+                    link_busy_s(sim, (pto_link_kind_t)kind, node), waiting_s / (double)users);
+        }
+}
+
+static void report_engines(const pto_sim_t *sim, pto_simulation_t *simulation) {
+    const pto_engine_t none = {0};
+    for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
+        for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+            const pto_engine_t *engine =
+                sim->all->has_engines ? &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind] : &none;
+            add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
+                    engine->waiting_s / (double)sim->layout->procs_per_gpu);
+        }
+}
+
 void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {
     const pto_sim_t *sim = all->sim;
     *simulation = (pto_simulation_t){.ranks = all->ranks, .events = sim->events};
     for (uint32_t i = 0; i < all->count; i++) {
         simulation->messages += all->sim[i].messages;
-        simulation->most_in_flight += all->sim[i].pool.most_in_flight;
+        simulation->most_in_flight += all->sim[i].pool.used;
     }
     for (int64_t rank = 0; rank < all->ranks; rank++)
         report_rank(all, rank, simulation);
-    for (int64_t node = 0; node < sim->nodes; node++) {
-        for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
-            const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
-            int64_t users = kind == PTO_LINK_FABRIC ? all->ranks : all->ranks / sim->nodes;
-            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind],
-                    pto_link_busy_s(sim, (pto_link_kind_t)kind, link), link->waiting_s / (double)users);
-        }
-    }
-    for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
-        for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
-            const pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
-            add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
-                    engine->waiting_s / (double)sim->layout->procs_per_gpu);
-        }
+    report_links(all, simulation);
+    report_engines(sim, simulation);
     multiply(simulation, sim->layout->nodes / sim->nodes);
 }
 

@@ -67,13 +67,13 @@ typedef struct {
 
 /* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
+_Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits of a byte");
 
 /* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
  * timed by their GPU's queues. */
 typedef struct {
-    uint32_t first; /* number of a process among all + 1, of copies that are not queued */
-    int32_t active; /* number of copies, queued ones included */
-    int32_t procs;
+    _Alignas(64) uint32_t first; /* number of a process among all + 1, of copies that are not queued */
+    int32_t active;              /* number of copies, queued ones included */
     int64_t total_bytes;
     int64_t busy_bytes; /* since it was idle */
     double next_s;      /* when its next copy ends */
@@ -82,5 +82,7 @@ typedef struct {
     double busy_s;
     double waiting_s;
 } pto_engine_t;
+
+_Static_assert(sizeof(pto_engine_t) == 64, "an engine is to stay within a cache line");
 
 #endif

@@ -4,7 +4,6 @@
  * local steps one after another. Each rank has three slots (its local work, its sending and its receiving
  * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
-#include "portolan/progress.h"
 
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
@@ -15,7 +14,7 @@
 /* The counter of pending signals from `from` to `to`. */
 static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
     size_t row = (size_t)flag * sim->ranks + (size_t)to;
-    return &sim->raised[row * sim->ranks_per_node + (size_t)sim->proc[from].place_in_node];
+    return &sim->raised[row * sim->ranks_per_node + (size_t)from % sim->ranks_per_node];
 }
 
 static bool all_raised(const pto_sim_t *sim, pto_action_t *action) {
@@ -56,14 +55,25 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 
 /* The local step of a rank at `position`. In a sequence these are all steps, in order. If steps run at once,
  * signals have already been raised, and waits come last. NULL: the step is not due now. */
-static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *stage, int position) {
-    const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + position % stage->step_count);
-    if (pto_step_is_message(step))
+static pto_move_t *local_move(const pto_passage_t *at, int position) {
+    int count = at->walk.stage->step_count;
+    pto_move_t *move = &at->move[position < count ? position : position - count];
+    if (move->sends || move->receives)
         return NULL;
-    if (stage->order == PTO_ORDER_SEQUENCE)
-        return position < stage->step_count ? step : NULL;
-    bool last = step->kind == PTO_STEP_WAIT;
-    return step->kind != PTO_STEP_SIGNAL && last == (position >= stage->step_count) ? step : NULL;
+    if (at->walk.stage->order == PTO_ORDER_SEQUENCE)
+        return position < count ? move : NULL;
+    bool last = move->step->kind == PTO_STEP_WAIT;
+    return move->step->kind != PTO_STEP_SIGNAL && last == (position >= count) ? move : NULL;
+}
+
+/* Whether a rank acts in a step of its stage, and how: as pto_step_acts. */
+static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_move_t *move, pto_action_t *action) {
+    int64_t k = proc->at->walk.k, rank = proc->rank;
+    if (!move->all_act)
+        return pto_step_acts(sim->plan, move->step, rank, k, action);
+    *action =
+        (pto_action_t){.step = move->step, .rank = rank, .me = rank, .k = k, .peer = -1, .peer_rank = -1};
+    return true;
 }
 
 /* Spend `seconds` of the rank's own time; false if that is none. */
@@ -83,9 +93,11 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
 }
 
 /* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
-static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
+static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    double seconds = pto_sim_reduce_s(sim, action);
+    double seconds = move->known ? move->copy.alone_s : pto_sim_reduce_s(sim, action);
+    move->known = move->view->alike;
+    move->copy.alone_s = seconds;
     if (seconds <= 0)
         return false;
     if (!begin_use(sim, rank, step))
@@ -101,22 +113,26 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
     return spend(sim, rank, seconds);
 }
 
-/* As price's: outside lanes and the library's collectives. */
-static bool may_stream(const pto_sim_t *sim, const pto_proc_t *proc) {
-    const pto_walk_t *walk = &proc->at->walk;
-    return walk->lanes < 0 &&
-           (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
+/* Begin a copy; false if it has nothing to copy. */
+static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    int64_t bytes = move->known ? move->copy.bytes : pto_copy_bytes(sim->plan, action);
+    if (bytes > 0 && proc->at->walk.lanes < 0) {
+        local->behind = move->streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+        local->streams = move->streams;
+    }
+    if (bytes > 0 && begin_use(sim, rank, action->step))
+        pto_engine_join(sim, rank, action, move, bytes);
+    return bytes > 0;
 }
 
 /* Begin a step; false if it took no time, so that the rank continues. */
-static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
-    pto_local_t *local = &sim->local[rank];
     const pto_step_t *step = action->step;
-    bool streams = may_stream(sim, proc) && pto_step_streams(sim->plan, step);
-    int64_t bytes;
-    if (!streams)
-        local->streams = false;
+    if (!move->streams)
+        sim->local[rank].streams = false;
     if (sim->lines && step->in_kernel && pto_step_is_local(step)) /* the launch takes the whole run's time */
         return false;
     switch (step->kind) {
@@ -125,16 +141,9 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     case PTO_STEP_COPY:
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
-        bytes = pto_copy_bytes(sim->plan, action);
-        if (bytes > 0 && proc->at->walk.lanes < 0) {
-            local->behind = streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
-            local->streams = streams;
-        }
-        if (bytes > 0 && begin_use(sim, rank, step))
-            pto_engine_join(sim, rank, action, bytes);
-        return bytes > 0;
+        return copy(sim, rank, move, action);
     case PTO_STEP_REDUCE:
-        return reduce(sim, rank, action);
+        return reduce(sim, rank, move, action);
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -154,37 +163,30 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Copies and reductions with peers are done one peer after another. A kernel's threads do all peers of a step
- * together. */
-static bool is_for_each_peer(const pto_step_t *step) {
-    return pto_step_is_local(step) && !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
-}
-
 /* Begin a step, or its part for the next peers; false if none is left that takes time. */
-static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
     pto_local_t *local = &sim->local[rank];
     sim->proc[rank].stage_s = sim->now_s;
-    if (!is_for_each_peer(action->step))
-        return begin_local(sim, rank, action);
+    if (!move->view->for_each_peer)
+        return begin_local(sim, rank, move, action);
     int64_t peers = pto_step_peer_count(sim->plan, action);
     while (local->local_peer < peers)
-        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, action))
+        if (pto_step_peer(sim->plan, local->local_peer++, action) && begin_local(sim, rank, move, action))
             return true;
     return false;
 }
 
-/* Continue a rank's local steps; true when the stage's last one has ended. */
-static bool run_local(pto_sim_t *sim, uint32_t rank) {
+bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
     const pto_stage_t *stage = proc->at->walk.stage;
     int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
     for (; local->local_step < positions && sim->status == PTO_OK; local->local_step++) {
-        const pto_step_t *step = local_step(sim, stage, local->local_step);
+        pto_move_t *move = local_move(proc->at, local->local_step);
         pto_action_t action;
-        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
+        if (!move || !acts(sim, proc, move, &action))
             continue;
-        if (begin_next(sim, rank, &action))
+        if (begin_next(sim, rank, move, &action))
             return false;
         local->local_peer = 0;
     }
@@ -210,26 +212,22 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
-static void open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
-    pto_proc_t *proc = &sim->proc[rank];
-    const pto_stage_view_t *view = proc->at->view;
-    if (view->signals_first || (sim->has_locals && sim->local[rank].streams))
+void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    if (proc->at->view->signals_first || local->streams)
         begin_at_once(sim, rank);
-    if (view->locals) {
-        pto_local_t *local = &sim->local[rank];
-        local->rank = proc->rank;
-        local->behind = follows && pto_sim_is_later_chunk(sim, proc) ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
-        local->local_step = 0;
-        local->local_peer = 0;
-    }
-    proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
-    if (view->messages || proc->early)
-        pto_sim_post(sim, rank);
+    if (!proc->at->view->locals)
+        return;
+    local->rank = proc->rank;
+    bool later_chunk = follows && !proc->at->plain && pto_sim_is_later_chunk(sim, proc);
+    local->behind = later_chunk ? PTO_BEHIND_CHUNK : PTO_BEHIND_NOTHING;
+    local->local_step = 0;
+    local->local_peer = 0;
 }
 
 /* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
-static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
+static bool may_begin(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_sim_gate_t gate = PTO_SIM_PASSES;
     if (sim->lanes > 1 && !pto_sim_may_start(sim, rank))
@@ -238,6 +236,18 @@ static bool enter_stage(pto_sim_t *sim, uint32_t rank) {
         gate = pto_sim_gate(sim, rank);
     proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
     return gate == PTO_SIM_PASSES;
+}
+
+bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
+    if (pto_walk_in_nccl(&proc->at->walk)) {
+        sim->local[rank].streams = false;
+        pto_sim_nccl_enter(sim, rank);
+        return false;
+    }
+    proc->stage_s = sim->now_s;
+    return may_begin(sim, rank);
 }
 
 /* A rank that has ended all its lanes begins the plan that follows. */
@@ -256,49 +266,11 @@ static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-static void end_rank(pto_sim_t *sim, uint32_t rank) {
+void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank) {
     sim->proc[rank].state = PTO_PROC_ENDED;
     sim->proc[rank].stage_s = sim->now_s;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
     begin_next_plan(sim, rank);
-}
-
-/* Advance a rank as far as possible without time passing. */
-static void pass(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
-    while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
-        if (proc->state == PTO_PROC_BETWEEN) {
-            if (proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
-                pto_sim_leave_branch(sim, rank);
-            if (!pto_sim_next_stage(sim, proc)) {
-                end_rank(sim, rank);
-                return;
-            }
-            pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
-            if (pto_walk_in_nccl(&proc->at->walk)) {
-                sim->local[rank].streams = false;
-                pto_sim_nccl_enter(sim, rank);
-                continue;
-            }
-            proc->stage_s = sim->now_s;
-            if (!enter_stage(sim, rank)) {
-                if (proc->state == PTO_PROC_LANE)
-                    return;
-                continue;
-            }
-            open_stage(sim, rank, true);
-        }
-        if (proc->state == PTO_PROC_NCCL)
-            return;
-        if (proc->state == PTO_PROC_MESSAGES) {
-            if (!pto_sim_messages_ended(proc))
-                return;
-            proc->state = PTO_PROC_LOCAL;
-        }
-        if (proc->at->view->locals && !run_local(sim, rank))
-            return;
-        proc->state = PTO_PROC_BETWEEN;
-    }
 }
 
 /* Other lanes let this one begin its stage, or its current step. */
@@ -307,112 +279,64 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     local->waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_BETWEEN) {
-        open_stage(sim, rank, sim->now_s == proc->stage_s);
+        pto_sim_open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
-        if (is_for_each_peer(local_step(sim, proc->at->walk.stage, local->local_step)))
+        if (local_move(proc->at, local->local_step)->view->for_each_peer)
             local->local_peer--; /* begin with the same peer again */
     }
-    pass(sim, rank);
 }
 
-/* A rank's local step has ended, or its flags may all be raised now. */
-static void run_event(pto_sim_t *sim, uint32_t rank) {
-    pto_proc_t *proc = &sim->proc[rank];
+/* A rank's local step has ended. Returns whether it may pass on; if not, it waits for its turn or its links.
+ */
+static bool end_local(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
+    bool waits = local->copy_end_s != 0 && pto_engine_begin_turn(sim, rank);
+    if (waits || (local->copy_flows > 0 && !pto_copy_is_through(sim, rank)))
+        return false;
+    local->busy_s += sim->now_s - proc->stage_s;
+    if (sim->options->visit && sim->now_s > proc->stage_s)
+        pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy.bytes, proc->stage_s);
+    if (local->copy.bytes > 0)
+        pto_engine_leave(sim, rank);
+    if (local->holds)
+        pto_sim_give_resource(sim, rank);
+    const pto_move_t *move = local_move(proc->at, local->local_step);
+    if (move && !move->view->for_each_peer) /* else run_local continues with the next peer */
+        local->local_step++;
+    return true;
+}
+
+/* The flags that a rank waits for may all be raised now. */
+static bool flags_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    double since_s = proc->stage_s;
+    pto_move_t *move = local_move(proc->at, sim->local[rank].local_step);
+    pto_action_t action;
+    if (!acts(sim, proc, move, &action) || !all_raised(sim, &action))
+        return false;
+    sim->local[rank].waiting_s += sim->now_s - since_s;
+    proc->state = PTO_PROC_LOCAL;
+    proc->stage_s = sim->now_s;
+    return !begin_local(sim, rank, move, &action) && end_local(sim, rank);
+}
+
+bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    if (proc->state == PTO_PROC_LOCAL)
+        return end_local(sim, rank);
+    if (proc->state == PTO_PROC_FLAGS)
+        return flags_event(sim, rank);
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
-    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && enter_stage(sim, rank))) {
+    if (proc->state == PTO_PROC_RESOURCE || (proc->state == PTO_PROC_LANE && may_begin(sim, rank)))
         leave_wait(sim, rank);
-        return;
-    }
-    if (proc->state == PTO_PROC_LANE)
-        return;
-    if (proc->state == PTO_PROC_BETWEEN)
-        local->waiting_s += sim->now_s - proc->stage_s;
-    if (proc->state == PTO_PROC_FLAGS) {
-        double since_s = proc->stage_s;
-        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
-        pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action) ||
-            !all_raised(sim, &action))
-            return;
-        local->waiting_s += sim->now_s - since_s;
-        proc->state = PTO_PROC_LOCAL;
-        proc->stage_s = sim->now_s;
-        if (begin_local(sim, rank, &action))
-            return;
-    }
-    if (proc->state == PTO_PROC_LOCAL) {
-        if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
-            return;
-        local->busy_s += sim->now_s - proc->stage_s;
-        if (sim->options->visit && sim->now_s > proc->stage_s)
-            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy_bytes, proc->stage_s);
-        if (local->copy_bytes > 0)
-            pto_engine_leave(sim, rank);
-        if (local->holds)
-            pto_sim_give_resource(sim, rank);
-        const pto_step_t *step = local_step(sim, proc->at->walk.stage, local->local_step);
-        if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
-            local->local_step++;
-    }
-    pass(sim, rank);
-}
-
-/* --- events --------------------------------------------------------------------------------------------- */
-
-static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
-    switch (slot) {
-    case PTO_SLOT_RUN:
-        run_event(sim, rank);
-        break;
-    case PTO_SLOT_SEND:
-        if (pto_sim_send_event(sim, rank))
-            pass(sim, rank);
-        break;
-    case PTO_SLOT_RECV:
-        if (pto_sim_recv_event(sim, rank))
-            pass(sim, rank);
-        break;
-    case PTO_SLOT_LOOK:
-        pto_sim_look_event(sim, rank);
-        break;
-    case PTO_SLOTS_PER_RANK:
-        break;
-    }
-}
-
-/* How often a simulation looks whether it is to end. */
-enum { EVENTS_PER_LOOK = 1 << 16 };
-
-static void run_events(pto_sims_t *all, pto_agenda_t *agenda) {
-    pto_sim_t *first = all->sim, *sim = first;
-    uint32_t slot;
-    double time_s, now_s = 0;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->sim[i].status != PTO_OK)
-            return;
-    while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
-        now_s = time_s > now_s ? time_s : now_s;
-        first->now_s = now_s;
-        first->events++;
-        if (first->events % EVENTS_PER_LOOK == 0 && pto_is_stopped()) {
-            pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
-            return;
-        }
-        if (slot >= first->first_gpu_slot) {
-            sim = first;
-            pto_gpu_event(sim, slot - first->first_gpu_slot);
-        } else if (slot >= first->first_link_slot) {
-            sim = first;
-            pto_link_event(sim, slot - first->first_link_slot);
-        } else {
-            uint32_t rank = slot / PTO_SLOTS_PER_RANK;
-            sim = pto_sim_owner(first, &rank);
-            rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
-        }
-    }
+    else if (proc->state == PTO_PROC_LANE)
+        return false;
+    else if (proc->state == PTO_PROC_BETWEEN)
+        sim->local[rank].waiting_s += sim->now_s - proc->stage_s;
+    return true;
 }
 
 /* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
@@ -446,7 +370,7 @@ static void find_stuck(pto_sim_t *sim) {
 static void begin(pto_sim_t *sim) {
     for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
         if (sim->proc[rank].state == PTO_PROC_BETWEEN)
-            pass(sim, rank);
+            pto_sim_pass(sim, rank);
 }
 
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
@@ -458,7 +382,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     }
     for (uint32_t i = 0; i < all->count; i++)
         begin(&all->sim[i]);
-    run_events(all, &agenda);
+    pto_sims_run_events(all, &agenda);
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
         status = all->sim[i].status;
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {

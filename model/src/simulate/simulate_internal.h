@@ -1,9 +1,10 @@
 /* A simulation as a whole, and the functions that its files share. The structures of its parts have files of
  * their own: message_pool.h, stages.h, ranks.h, resources.h (links and engines) and events.h.
  *
- *     simulate.c  the ranks and their stages
+ *     simulate.c  the local steps of ranks, and the simulation as a whole
+ *     run.c       its events: sending, matching, receiving, and passing from stage to stage
  *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
- *     messages.c  sending, matching, receiving
+ *     delays.c    what delays a message at its ends
  *     pool.c      records of messages in flight, their queues and heaps
  *     links.c     injection and ejection of nodes
  *     routes.c    links within nodes, and between them
@@ -15,7 +16,7 @@
  *     at_once.c   several plans at once, on the processes of one job
  *     size.c      how much of a plan is simulated
  *     symmetry.c  plans in which one node stands for all
- *     moves.c     what a rank sends and receives in its stage
+ *     moves.c     what a rank sends and receives in its stage (moves.h)
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -62,6 +63,7 @@ typedef struct {
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
     pto_local_t *local; /* one per process */
+    void *memory[3];    /* of both, and of engines */
     uint32_t *owner;    /* of each process, the number of its sim; NULL if there is only one */
     int calls;
     int64_t ranks;        /* of the job that are simulated */
@@ -69,7 +71,9 @@ typedef struct {
     uint32_t *first_lane; /* of each call, among these */
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
     pto_simulation_t *simulation;
-    double *end_s; /* of each call; NULL: not asked for */
+    double *end_s;    /* of each call; NULL: not asked for */
+    bool has_links;   /* false: no link can delay anything, so none is allocated */
+    bool has_engines; /* false: nothing is copied or reduced, so none is allocated */
 } pto_sims_t;
 
 typedef struct pto_sim {
@@ -106,6 +110,7 @@ typedef struct pto_sim {
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
     pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    uint8_t *in_use;          /* a bit for each engine that has copies, per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
     pto_stage_view_t *stage;  /* one per stage */
@@ -115,11 +120,24 @@ typedef struct pto_sim {
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
-    bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message */
-    bool has_locals;                  /* any copies, reductions, signals or waits */
+    const pto_known_cost_t *last_cost[PTO_LEVEL_COUNT]; /* of each level; NULL: none yet */
+    bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message; if not, it has no jobs */
+    double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
+    bool is_free;                                /* no link can delay a message */
+    bool has_flows;                              /* messages may be flows on links that routes.c shares */
+    bool latency_apart; /* the machine has a latency that occupies neither end of a message */
+    bool both_ways;     /* it has a slowdown of processes that send and receive at once */
+    bool has_locals;    /* any copies, reductions, signals or waits */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
+
+/* For functions that every message passes through: one loop is made of them (run.c). */
+#if defined(__GNUC__)
+#define PTO_SIM_HOT __attribute__((always_inline)) static inline
+#else
+#define PTO_SIM_HOT static inline
+#endif
 
 /* Times this close are equal: equal sums can differ by rounding. */
 static inline bool pto_sim_before(double a_s, double b_s) { return a_s < b_s - 4e-15 * b_s; }
@@ -191,12 +209,31 @@ bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machin
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
 void pto_passages_fini(pto_passages_t *passages);
 /* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
-bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
+bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
+static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
+    const pto_passage_t *next = proc->at->next;
+    if (!next || !next->plain || next->block != proc->at->block)
+        return pto_sim_find_next_stage(sim, proc);
+    proc->at = next;
+    return true;
+}
 
 /* --- simulate.c ----------------------------------------------------------------------------------------- */
 
 /* Run all plans to their end and set all->simulation. */
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
+
+/* Prepare for a stage's local steps, or for signals that come first; in lanes, the first copy follows the
+ * previous chunk's if `follows`. */
+void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
+/* Continue a rank's local steps; true when the stage's last one has ended. */
+bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
+/* Enter the stage that a rank has reached. Returns whether it begins; if not, the rank waits for other lanes,
+ * skips it, or is in NCCL's collective that it stands for. */
+bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
+void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank);
+/* A rank's local step has ended, or its flags may all be raised now. Returns whether it may pass on. */
+bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank);
 
 /* --- memory.c ------------------------------------------------------------------------------------------- */
 
@@ -220,19 +257,42 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- costs.c -------------------------------------------------------------------------------------------- */
 
-/* The distance of a rank of the plan from a process. */
-pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+/* The distance of a rank of the plan from a process, of the same node and of any. */
+pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
+    bool whole = sim->nodes == sim->layout->nodes; /* then without a division */
+    int64_t node = whole ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
+    return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
+}
+
+/* Compute a cost, and keep it in its place. A failure sets sim->status. */
+void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
+                          pto_level_t level, int64_t bytes, pto_known_cost_t *place);
+
 /* The cost of a message at one of its ends, whose process is in the passage and has moved other messages in
- * that stage. It is valid until the next call. A failure sets sim->status. */
-const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved,
-                                             uint32_t step, pto_level_t level, int64_t bytes);
+ * that stage. It is valid until the next call. */
+static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at,
+                                                           uint8_t moved, uint32_t step, pto_level_t level,
+                                                           int64_t bytes) {
+    uint64_t rest = pto_cost_rest(at, moved, step, level);
+    const pto_known_cost_t *last = sim->last_cost[level];
+    if (last && last->bytes == bytes && last->rest == rest)
+        return last;
+    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
+    pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
+    if (place->bytes != bytes || place->rest != rest)
+        pto_sim_compute_cost(sim, at, moved, step, level, bytes, place);
+    sim->last_cost[level] = place;
+    return place;
+}
+
 /* Whether a link can never delay a message: ranks_per_node messages that share it take no longer than one
  * takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* Seconds of a link's time per byte, or per message; 0: not limited. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
-double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
+double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
@@ -248,34 +308,57 @@ double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
-/* --- messages.c ----------------------------------------------------------------------------------------- */
+/* --- delays.c ------------------------------------------------------------------------------------------- */
 
-/* Post the receives of the stage that a rank has entered, and begin its sends. */
-void pto_sim_post(pto_sim_t *sim, uint32_t rank);
-bool pto_sim_messages_ended(const pto_proc_t *proc);
-/* The side may be done with its message. Returns whether the stage's messages may have ended. */
-bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
-bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
+/* What passes between the ends of a message occupies neither: its sender is done earlier, and of its receiver
+ * only what has not passed since the message left. Later messages in flight pay their gap, without it. */
+double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                               const pto_message_t *message, double alpha_s);
+/* A process that sends and receives at once does both slower: each waits for a part of what the other does
+ * meanwhile. */
+void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends, double alone_s);
 /* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
-void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
 
-/* --- moves.c -------------------------------------------------------------------------------------------- */
+/* What a message needs of the link of its sender's or receiver's node. */
+static inline double pto_sim_link_s(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
+    double s_per_byte =
+        sends ? sim->view[message->step].injection_s_per_byte : sim->ejection_s_per_byte[message->space];
+    return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
+}
 
-/* Go to the next non-empty send of the rank's stage; false if there is none left. */
-bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
-/* Count the receives of the stage, and sum up what is expected. */
-void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc);
+/* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits
+ * for one of them. */
+bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
+bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
+/* Whether the links of a message's sender, or receiver, have let it through; if not, wait for the first one
+ * that has not. */
+bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits);
+bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_message_t *message);
+/* The message that a rank sends, or receives, is through a link at time_s. */
+void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s);
+
+/* --- run.c ---------------------------------------------------------------------------------------------- */
+
+/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
+void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
+/* Advance a rank as far as possible without time passing. */
+void pto_sim_pass(pto_sim_t *sim, uint32_t rank);
+/* Handle the events of all plans, to their end. */
+void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
+
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
  * end shows that they are the same messages, in any order, without a list of them. */
-uint64_t pto_sim_message_digest(int64_t source, int64_t bytes);
+static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /* constants: SplitMix64 */
+    uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+    return hash ^ (hash >> 27);
+}
 
 /* --- links.c -------------------------------------------------------------------------------------------- */
 
-/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. Returns false if the
- * link cannot delay it. */
-bool pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
-double pto_link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, const pto_link_t *link);
+/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. */
+void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
 /* Update a link for a job of `bytes` that begins now; schedule its next end as an event, if a side waits for
  * it; account for the period that ended with its last job. */
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
@@ -286,8 +369,6 @@ void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Register a side that waits for the end of a job on this link. */
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_link_event(pto_sim_t *sim, uint32_t index);
-/* messages.c: the message that a rank sends, or receives, is through a link at time_s. */
-void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s);
 
 /* --- routes.c ------------------------------------------------------------------------------------------- */
 
@@ -301,6 +382,8 @@ bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_messag
 
 /* Whether messages of a distance are flows on links that routes.c shares. */
 static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
+    if (!sim->has_flows)
+        return false;
     return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
 }
 
@@ -341,6 +424,8 @@ static inline pto_sim_lane_t pto_sim_other_lane(pto_sim_t *sim, uint32_t rank, u
 
 /* Whether any lane of the rank sends, or receives, a message now. */
 static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
+    if (sim->all->lanes == 1)
+        return (sends ? sim->proc[rank].out.message : sim->proc[rank].in.message) != 0;
     for (uint32_t i = 0; i < sim->all->lanes; i++) {
         pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
         const pto_proc_t *proc = &lane.sim->proc[lane.rank];
@@ -353,7 +438,8 @@ static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool send
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
 /* A copy of a rank, with the current peer. */
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
+                     int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* Whether a rank's copy in a queue has its turn only now; its end is set. */

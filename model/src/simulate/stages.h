@@ -4,6 +4,9 @@
 #define PTO_SIMULATE_STAGES_H
 
 #include "plan/plan_internal.h"
+#include "price/paths.h"
+#include "price/pricing.h"
+#include "simulate/message_pool.h"
 
 typedef struct {
     double alpha_s;
@@ -11,30 +14,45 @@ typedef struct {
     double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
-/* What a cost depends on: messages that agree in all of it cost the same. The step determines its stage. */
-typedef struct {
-    int64_t bytes;
-    uint32_t step;
-    pto_level_t level;
-    bool in_lanes;
-    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
-} pto_cost_key_t;
-
 enum { PTO_KNOWN_COSTS_BITS = 8 };
 
-/* Costs computed lately, by a hash of their keys. */
+/* Costs computed lately, by a hash of what they depend on: messages that agree in all of it cost the same. */
 typedef struct {
     int64_t bytes;
-    uint64_t rest; /* of the key; 0: an unused entry */
+    uint64_t rest; /* see pto_cost_rest; 0: an unused entry */
     pto_space_t space;
     bool held_back;
     pto_sim_cost_t cost;
 } pto_known_cost_t;
 
+/* A copy of a rank. */
+typedef struct {
+    int64_t bytes;
+    int64_t pieces;
+    int64_t rows;
+    int64_t most_bytes; /* of a kernel's accesses: the maximum for one other GPU */
+    double alone_s;
+    int32_t gpu; /* the GPU whose engine or link it uses, and which of its engines */
+    pto_copy_kind_t kind;
+    pto_reach_t reach;
+    pto_remote_t how; /* a kernel's */
+    uint8_t engine;
+    bool pageable;
+    bool queued;
+    bool strided;
+    bool between_gpus;
+    bool in_kernel; /* by a kernel's threads */
+} pto_sim_copy_t;
+
+_Static_assert(sizeof(pto_sim_copy_t) == 64, "a copy is to stay within a cache line");
+
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many */
-    bool by_index; /* ranks are the group's members in order, and peers are reached by shift or XOR */
+    bool alike; /* all messages of an iteration have equal bytes, and all ranks equally many; all copies and
+                   reductions of an iteration are the same, within a rank's own memory */
+    bool for_each_peer; /* copies or reductions, one peer after another; a kernel's threads do all together */
+    bool of_all;        /* its group's members are all ranks, in order */
+    bool by_index;      /* ranks are the group's members in order, and peers are reached by shift or XOR */
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
 } pto_step_view_t;
@@ -43,39 +61,66 @@ typedef struct {
 typedef struct {
     bool messages;
     bool sends;
+    int send_first; /* the steps between which it sends, */
+    int send_last;
+    int recv_first; /* and receives */
+    int recv_last;
     bool locals;
     bool signals_first; /* raised before all else, because its steps run at once */
 } pto_stage_view_t;
 
 /* --- passages ------------------------------------------------------------------------------------------- */
 
-/* A step with messages, in one iteration. The numbers are those of all ranks, if its messages are alike. */
+/* A step in one iteration. The numbers are those of all ranks, if its messages are alike. */
 typedef struct {
     const pto_step_t *step;
     const pto_step_view_t *view;
     int64_t who_first; /* the members of its group that act */
     int64_t who_stride;
     int64_t who_until;
-    int64_t peer_first;
+    int64_t peer_first; /* as added to a rank, or combined with it by XOR */
     int64_t peer_stride;
     int64_t peer_count;
     int64_t bytes; /* -1: not computed yet, or not alike */
     int64_t group_size;
     bool sends;
     bool receives;
+    bool by_index;       /* of its view */
+    bool all_act;        /* its group's members are all ranks, in order, and all of them act */
+    bool by_xor;         /* ranks are combined with peer_first */
+    bool streams;        /* a copy that a rank may leave in its stream (price's rule) */
+    bool known;          /* all ranks make the same copy or reduction, and one has */
+    pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
+    pto_behind_t behind; /* what the copy followed */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
-typedef struct {
-    pto_walk_t walk;
+typedef struct pto_passage {
+    struct pto_passage *next;        /* NULL: none, or not made yet */
+    struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
-    pto_move_t *move; /* one for each step; zero for those without messages */
+    pto_move_t *move;  /* one for each step */
+    uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
+    bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
+    pto_walk_t walk;
 } pto_passage_t;
+
+/* All that a cost depends on but the bytes, in one number: the stage's part of it, and the whole. What a side
+ * has moved earlier in its stage counts too (see pto_side_t). */
+enum { PTO_COST_LEVEL_BITS = 3, PTO_COST_MOVED_BITS = 8 };
+static inline uint64_t pto_cost_key(bool in_lanes) {
+    return (uint64_t)(2 + in_lanes) << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS + PTO_COST_MOVED_BITS);
+}
+static inline uint64_t pto_cost_rest(const pto_passage_t *at, uint8_t moved, uint32_t step,
+                                     pto_level_t level) {
+    uint32_t low = (uint32_t)level << PTO_MESSAGE_STEP_BITS | step;
+    return at->cost_key | (uint64_t)moved << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS) | low;
+}
 
 enum { PTO_PASSAGES_PER_BLOCK = 64 };
 
 /* Consecutive passages. A block is freed when all ranks are past it. */
-typedef struct {
+typedef struct pto_passage_block {
     uint32_t procs; /* that are in it */
     int count;
     pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
@@ -85,6 +130,7 @@ typedef struct {
 typedef struct {
     pto_walk_t walk; /* the cursor that makes them */
     pto_passage_t start;
+    pto_passage_t *last;         /* that was made */
     pto_passage_block_t **block; /* NULL: freed */
     int64_t block_count;
     int64_t block_room;

@@ -1,0 +1,89 @@
+/* The messages that a rank sends and receives in its stage, one after another, never as a list. The usual
+ * steps are here, since each message passes through; all others are in moves.c. */
+#ifndef PTO_SIMULATE_MOVES_H
+#define PTO_SIMULATE_MOVES_H
+
+#include "simulate/simulate_internal.h"
+
+/* For any step: go to the next non-empty send of the rank's stage; prepare for its sends in a step; count the
+ * receives of a step. */
+bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
+void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_move_t *move);
+void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move_t *move);
+
+/* --- the members of a group in the order of their ranks ------------------------------------------------- */
+
+/* Whether a rank acts in a step whose view is `by_index`. */
+static inline bool pto_move_acts(const pto_move_t *move, int64_t rank) {
+    return move->all_act || (rank >= move->who_first && rank < move->who_until &&
+                             (move->who_stride == 1 || (rank - move->who_first) % move->who_stride == 0));
+}
+
+/* Its peer with a number: as pto_step_peer, nearly always without a division. */
+static inline int64_t pto_move_peer(const pto_move_t *move, int64_t rank, int64_t number) {
+    int64_t value = move->peer_first + number * move->peer_stride;
+    if (move->by_xor)
+        return rank ^ value;
+    int64_t peer = rank + value, size = move->group_size;
+    peer -= peer >= size ? size : 0;
+    return peer >= 0 && peer < size ? peer : pto_floor_mod(peer, size);
+}
+
+/* Whether all of a step's messages have the same known size, so that only their peers differ. */
+static inline bool pto_move_is_usual(const pto_move_t *move) { return move->by_index && move->bytes > 0; }
+
+/* --- sends ---------------------------------------------------------------------------------------------- */
+
+/* Begin with a step of the stage. */
+static inline void pto_sim_begin_sends(const pto_sim_t *sim, pto_proc_t *proc, int step) {
+    const pto_move_t *move = &proc->at->move[step];
+    proc->send_step = (int16_t)step;
+    proc->send_next = 0;
+    proc->send_count = 0;
+    if (!move->by_index)
+        pto_sim_begin_any_sends(sim, proc, move);
+    else if (move->sends && pto_move_acts(move, proc->rank))
+        proc->send_count = (uint32_t)move->peer_count;
+}
+
+/* Go to the next non-empty send of the rank's stage; false if there is none left. */
+static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank,
+                                     int64_t *bytes) {
+    if (proc->sends_made_all)
+        return false;
+    const pto_move_t *move = &proc->at->move[proc->send_step];
+    if (!pto_move_is_usual(move) || proc->send_next == proc->send_count)
+        return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
+    *peer_rank = pto_move_peer(move, proc->rank, proc->send_next++);
+    *bytes = move->bytes;
+    proc->sends_made_all =
+        proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
+    return *peer_rank != (int64_t)proc->rank || pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
+}
+
+/* --- receives ------------------------------------------------------------------------------------------- */
+
+static inline void pto_sim_expect(const pto_sim_t *sim, pto_proc_t *proc, int64_t peer_rank, int64_t bytes) {
+    proc->recvs_open++;
+    proc->expected += pto_sim_message_digest(pto_sim_stand_in(sim, peer_rank), bytes);
+}
+
+/* Count the receives of the stage, and sum up what is expected. */
+PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc) {
+    const pto_passage_t *at = proc->at;
+    proc->recvs_open = 0;
+    proc->expected = 0;
+    for (int i = at->view->recv_first; i <= at->view->recv_last; i++) {
+        pto_move_t *move = &at->move[i];
+        if (!pto_move_is_usual(move)) {
+            pto_sim_count_any_receives(sim, proc, move);
+            continue;
+        }
+        int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0;
+        for (int64_t j = 0, peer; j < count; j++)
+            if ((peer = pto_move_peer(move, proc->rank, j)) != (int64_t)proc->rank)
+                pto_sim_expect(sim, proc, peer, move->bytes);
+    }
+}
+
+#endif

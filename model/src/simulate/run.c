@@ -1,0 +1,468 @@
+/* The events of a simulation: sending, matching, receiving, and passing from stage to stage.
+ *
+ * A rank has a sending and a receiving side. Each moves one message at a time, so a stage's sends add up, its
+ * receives add up, and the longer sum counts. A message is one transfer: it is received while it is sent,
+ * once it has started, its receive is posted and the receiving side is free, and not before its last byte has
+ * left. Sends are generated from the plan one by one, never as a list; only messages in flight, or held back
+ * until their receive is posted, have a record.
+ *
+ * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop
+ * for `plain` simulations, everything is left out that they cannot need (see is_plain). */
+#include <math.h>
+
+#include "portolan/progress.h"
+#include "simulate/moves.h"
+
+/* Whether there are only messages that nothing delays: no links that can bind, no lanes, no other plans, no
+ * trace, and all nodes are simulated. There may be local steps. */
+static bool is_plain(const pto_sims_t *all) {
+    const pto_sim_t *sim = all->sim;
+    return all->count == 1 && all->lanes == 1 && !sim->options->visit && sim->nodes == sim->layout->nodes &&
+           sim->is_free && !sim->latency_apart && !sim->both_ways;
+}
+
+PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
+    return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
+}
+
+static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->at->walk.instance; }
+
+/* Set the event at which a side would be done if no link delayed it. */
+PTO_SIM_HOT void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_slot_t slot) {
+    pto_sim_set(sim, rank, slot, sim->now_s + (side->alpha_s + side->bytes_s));
+}
+
+/* Whether a side is done that would be at end_s; if not, that becomes its next event. */
+PTO_SIM_HOT bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double end_s) {
+    if (!pto_sim_before(sim->now_s, end_s))
+        return true;
+    pto_sim_set(sim, rank, slot, end_s);
+    return false;
+}
+
+PTO_SIM_HOT double later(double a_s, double b_s) { return a_s < b_s ? b_s : a_s; }
+
+/* --- both sides ----------------------------------------------------------------------------------------- */
+
+/* Assign a message to a side, and find its cost there. */
+PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
+                            const pto_message_t *message, bool plain) {
+    const pto_sim_cost_t *cost = &pto_sim_message_cost(sim, proc->at, side->moved, message->step,
+                                                       (pto_level_t)message->level, message->bytes)
+                                      ->cost;
+    side->message = number;
+    side->start_s = sim->now_s;
+    side->alpha_s = cost->alpha_s;
+    side->bytes_s = cost->bytes_s;
+    if (!plain && sim->latency_apart)
+        side->alpha_s -= pto_sim_latency_apart_s(sim, proc, side, message, cost->alpha_s);
+    side->moved |= (uint8_t)(1u << message->level);
+    if (!plain && sim->both_ways)
+        pto_sim_share_both_ways(sim, (uint32_t)(proc - sim->proc), side, side == &proc->out, cost->alone_s);
+}
+
+static void show_message(pto_sim_t *sim, uint32_t rank, const pto_side_t *side,
+                         const pto_message_t *message) {
+    bool sends = side == &sim->proc[rank].out;
+    pto_sim_span(sim, sends ? PTO_RESOURCE_SEND : PTO_RESOURCE_RECV, rank,
+                 sim->proc[sends ? message->target : message->source].rank, message->bytes, side->start_s);
+}
+
+/* A message has ended at one of its ends; the second one frees its record. */
+PTO_SIM_HOT void end_message(pto_sim_t *sim, uint32_t rank, pto_side_t *side, pto_message_t *message,
+                             pto_side_use_t *use, bool sends, bool plain) {
+    if (!plain && sim->options->visit)
+        show_message(sim, rank, side, message);
+    use->stage_busy_s += sim->now_s - side->start_s;
+    use->link_s += pto_sim_link_s(sim, message, sends);
+    if (message->one_end)
+        pto_pool_give(&sim->pool, side->message);
+    else
+        message->one_end = true;
+    side->message = 0;
+}
+
+/* A side's last message of the stage has ended. */
+PTO_SIM_HOT void close_side(const pto_sim_t *sim, pto_side_t *side, double stage_s, pto_side_use_t *use) {
+    use->busy_s += use->stage_busy_s;
+    use->waiting_s += pto_sim_excess(sim->now_s, stage_s + use->stage_busy_s);
+    use->stage_busy_s = 0;
+    side->moved = 0;
+}
+
+/* --- receiving ------------------------------------------------------------------------------------------ */
+
+PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number, const pto_message_t *message,
+                                 bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (proc->recvs_open == 0) {
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank, "is sent a message that it does not receive");
+        return;
+    }
+    start_side(sim, proc, &proc->in, number, message, plain);
+    proc->in.through_s[0] = sim->now_s;
+    proc->in.through_s[1] = 0;
+    if (plain || sim->is_free || !pto_sim_enter_node(sim, rank, message))
+        set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
+}
+
+PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *message, bool plain) {
+    uint32_t rank = message->target;
+    if (plain ? sim->proc[rank].in.message != 0 : pto_sim_side_is_busy(sim, rank, false))
+        pto_queue_add(&sim->pool, &sim->proc[rank].in.queue, number);
+    else
+        start_receiving(sim, rank, number, message, plain);
+}
+
+/* Whether a sender's links have let its message through; if not, wait for the first one that has not. */
+PTO_SIM_HOT bool is_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits, bool plain) {
+    bool known = plain || (sender->out.through_s[0] != INFINITY && sender->out.through_s[1] != INFINITY);
+    return known || pto_sim_wait_for_sender(sim, sender, waits);
+}
+
+/* Whether the receiving side is done with its message; if not, its next event is set, or it waits for a
+ * link. */
+PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *message, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!plain && proc->in.through_s[0] == INFINITY && !pto_sim_wait_for_receiver(sim, proc, message))
+        return false;
+    const pto_proc_t *sender = &sim->proc[message->source];
+    bool sending = sender->out.message == proc->in.message;
+    if (sending && !is_through(sim, sender, &proc->waits_sender, plain))
+        return false;
+    double last_byte_s = later(proc->in.start_s + proc->in.bytes_s, proc->in.through_s[0]);
+    last_byte_s = later(last_byte_s, sending ? sender->out.through_s[0] : proc->in.through_s[1]);
+    double end_s = last_byte_s + proc->in.alpha_s;
+    return is_done(sim, rank, PTO_SLOT_RECV, sending ? later(end_s, sender->out.through_s[1]) : end_s);
+}
+
+/* The receiving side is free: the next lane that has a message waiting receives it. */
+PTO_SIM_HOT void receive_next(pto_sim_t *sim, uint32_t rank, bool plain) {
+    uint32_t lanes = plain ? 1 : sim->all->lanes, next = 0;
+    pto_sim_lane_t lane = {sim, rank};
+    for (uint32_t i = 1; i <= lanes && !next; i++) {
+        if (!plain)
+            lane = pto_sim_other_lane(sim, rank, i);
+        next = pto_queue_take(&lane.sim->pool, &lane.sim->proc[lane.rank].in.queue);
+    }
+    if (next)
+        start_receiving(lane.sim, lane.rank, next, pto_message_at(&lane.sim->pool, next), plain);
+}
+
+/* The side may be done with its message. Returns whether the stage's messages may have ended. */
+PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->in.message)
+        return false;
+    pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
+    if (!received(sim, rank, message, plain))
+        return false;
+    uint32_t source = message->source - proc->lane * sim->ranks;
+    proc->expected -= pto_sim_message_digest(source, message->bytes);
+    proc->recvs_open--;
+    end_message(sim, rank, &proc->in, message, &proc->receiving, false, plain);
+    if (proc->recvs_open == 0) {
+        if (proc->expected != 0)
+            pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank,
+                         "is sent messages of other ranks or sizes than it receives");
+        close_side(sim, &proc->in, proc->stage_s, &proc->receiving);
+    }
+    receive_next(sim, rank, plain);
+    return messages_ended(proc);
+}
+
+/* --- sending -------------------------------------------------------------------------------------------- */
+
+/* How many stages a message's target has passed, or has yet to pass (negative), since the one that receives
+ * it. */
+PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *message) {
+    return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
+}
+
+PTO_SIM_HOT bool is_posted(const pto_sim_t *sim, const pto_message_t *message, bool plain) {
+    int64_t ahead = stages_ahead(sim, message);
+    return ahead > 0 || (ahead == 0 && (plain || sim->proc[message->target].state != PTO_PROC_LANE));
+}
+
+PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, pto_message_t *message,
+                               bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    message->start_s = sim->now_s;
+    message->waits = false;
+    start_side(sim, proc, &proc->out, number, message, plain);
+    proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
+    proc->out.through_s[1] = sim->now_s;
+    if (plain || sim->is_free || !pto_sim_leave_node(sim, rank, message))
+        set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
+    if (!is_posted(sim, message, plain))
+        pto_heap_add(&sim->pool, &sim->proc[message->target].early, number);
+    else if (stages_ahead(sim, message) == 0)
+        arrive(sim, number, message, plain);
+    else
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target,
+                     "has already left the stage of a message sent to it");
+}
+
+/* Make a record of a send; 0 on failure. */
+PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank, int64_t bytes,
+                                  bool plain) {
+    uint32_t number = pto_pool_take(&sim->pool);
+    if (!number) {
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lu messages in flight",
+                                    (unsigned long)sim->pool.used);
+        return 0;
+    }
+    uint32_t step = (uint32_t)(proc->at->walk.stage->step_first + proc->send_step);
+    pto_level_t level = pto_sim_level(sim, proc, peer_rank);
+    const pto_known_cost_t *cost = pto_sim_message_cost(sim, proc->at, proc->out.moved, step, level, bytes);
+    int64_t target = plain ? peer_rank : pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks;
+    *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
+                                                          .source = (uint32_t)(proc - sim->proc),
+                                                          .target = (uint32_t)target,
+                                                          .instance = instance_of(proc),
+                                                          .step = step & PTO_MESSAGE_STEP_MASK,
+                                                          .space = cost->space,
+                                                          .level = level,
+                                                          .waits = cost->held_back};
+    return number;
+}
+
+/* The message to send next: one that was held back and may now start, else the next of the plan; 0: none. */
+PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
+    uint32_t number = pto_queue_take(&sim->pool, &proc->out.queue);
+    int64_t peer_rank, bytes;
+    if (number || !pto_sim_next_send(sim, proc, &peer_rank, &bytes))
+        return number;
+    number = make_message(sim, proc, peer_rank, bytes, plain);
+    if (number) {
+        proc->sends_open++;
+        sim->messages++;
+    }
+    return number;
+}
+
+/* The sending side is free. A message that must wait for its receive is checked again after all other events
+ * of this time. If it still must wait, it is held back and the next one is tried. */
+PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    uint32_t number;
+    while ((number = take_next(sim, proc, plain))) {
+        if (!plain && pto_sim_side_is_busy(sim, rank, true)) {
+            pto_queue_add(&sim->pool, &proc->out.queue, number);
+            return;
+        }
+        pto_message_t *message = pto_message_at(&sim->pool, number);
+        if (!message->waits || is_posted(sim, message, plain)) {
+            start_sending(sim, rank, number, message, plain);
+            return;
+        }
+        if (!second_look) {
+            pto_queue_add(&sim->pool, &proc->out.queue, number);
+            pto_sim_set(sim, rank, PTO_SLOT_LOOK, sim->now_s);
+            return;
+        }
+        message->start_s = sim->now_s;
+        pto_heap_add(&sim->pool, &sim->proc[message->target].early, number);
+    }
+}
+
+PTO_SIM_HOT void look_event(pto_sim_t *sim, uint32_t rank, bool plain) {
+    if (!sim->proc[rank].out.message)
+        send_next(sim, rank, true, plain);
+}
+
+PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!is_through(sim, proc, &proc->out.waits, plain))
+        return false;
+    double end_s = later(proc->out.through_s[0] + proc->out.alpha_s, proc->out.through_s[1]);
+    return is_done(sim, rank, PTO_SLOT_SEND, end_s);
+}
+
+/* The sending side is free for all lanes. */
+PTO_SIM_HOT void send_more(pto_sim_t *sim, uint32_t rank, bool plain) {
+    uint32_t lanes = plain ? 1 : sim->all->lanes;
+    pto_sim_lane_t lane = {sim, rank};
+    for (uint32_t i = 1; i <= lanes; i++) {
+        if (!plain)
+            lane = pto_sim_other_lane(sim, rank, i);
+        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
+        if (proc->state == PTO_PROC_MESSAGES && (proc->out.queue.first || !proc->sends_made_all))
+            send_next(lane.sim, lane.rank, false, plain);
+    }
+}
+
+/* The side may be done with its message. Returns whether the stage's messages may have ended. */
+PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->out.message || !sent(sim, rank, plain))
+        return false;
+    pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
+    pto_proc_t *target = &sim->proc[message->target];
+    if (target->in.message == proc->out.message)
+        target->in.through_s[1] = proc->out.through_s[0];
+    end_message(sim, rank, &proc->out, message, &proc->sending, true, plain);
+    proc->sends_open--;
+    send_more(sim, rank, plain);
+    if (proc->sends_open == 0 && proc->sends_made_all)
+        close_side(sim, &proc->out, proc->stage_s, &proc->sending);
+    return messages_ended(proc);
+}
+
+/* --- stages --------------------------------------------------------------------------------------------- */
+
+/* Messages that arrived early for this stage, or waited for it, may continue. */
+static void take_early(pto_sim_t *sim, pto_proc_t *proc) {
+    while (proc->early && sim->status == PTO_OK &&
+           pto_message_at(&sim->pool, proc->early)->instance <= instance_of(proc)) {
+        uint32_t number = pto_heap_take(&sim->pool, &proc->early);
+        const pto_message_t *message = pto_message_at(&sim->pool, number);
+        if (!message->waits) {
+            arrive(sim, number, message, false);
+            continue;
+        }
+        pto_queue_add(&sim->pool, &sim->proc[message->source].out.queue, number);
+        if (!sim->proc[message->source].out.message)
+            send_next(sim, message->source, false, false);
+    }
+}
+
+/* Post the receives of the stage that a rank has entered, and begin its sends. */
+PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    bool sends = proc->at->view->sends;
+    proc->stage_s = sim->now_s;
+    pto_sim_count_receives(sim, proc);
+    proc->sends_made_all = !sends;
+    if (sends)
+        pto_sim_begin_sends(sim, proc, proc->at->view->send_first);
+    if (proc->early)
+        take_early(sim, proc);
+    if (sends && sim->status == PTO_OK)
+        send_next(sim, rank, false, plain);
+}
+
+PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_view_t *view = proc->at->view;
+    if (sim->has_locals && (view->signals_first || view->locals || sim->local[rank].streams))
+        pto_sim_prepare_locals(sim, rank, follows);
+    proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
+    if (view->messages || proc->early)
+        post(sim, rank, plain);
+}
+
+void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
+    open_stage(sim, rank, follows, false);
+}
+
+/* Go to the next stage, and begin it; false if the rank has to wait first, or has ended. */
+PTO_SIM_HOT bool go_on(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->at->plain && proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
+        pto_sim_leave_branch(sim, rank);
+    if (!pto_sim_next_stage(sim, proc)) {
+        pto_sim_end_rank(sim, rank);
+        return false;
+    }
+    proc->stage_s = proc->at->plain ? sim->now_s : proc->stage_s;
+    if (!proc->at->plain && !pto_sim_enter_stage(sim, rank))
+        return proc->state != PTO_PROC_LANE;
+    open_stage(sim, rank, true, plain);
+    return true;
+}
+
+PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    while (sim->status == PTO_OK) {
+        if (proc->state == PTO_PROC_MESSAGES && !messages_ended(proc))
+            return;
+        if (proc->state == PTO_PROC_NCCL || proc->state == PTO_PROC_ENDED)
+            return;
+        if (proc->state != PTO_PROC_BETWEEN) {
+            proc->state = proc->state == PTO_PROC_MESSAGES ? PTO_PROC_LOCAL : proc->state;
+            if (proc->at->view->locals && !pto_sim_run_local(sim, rank))
+                return;
+            proc->state = PTO_PROC_BETWEEN;
+        }
+        if (!go_on(sim, rank, plain))
+            return;
+    }
+}
+
+void pto_sim_pass(pto_sim_t *sim, uint32_t rank) { pass(sim, rank, false); }
+
+/* --- events --------------------------------------------------------------------------------------------- */
+
+PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool plain) {
+    bool passes = false;
+    switch (slot) {
+    case PTO_SLOT_RUN:
+        passes = pto_sim_run_event(sim, rank);
+        break;
+    case PTO_SLOT_SEND:
+        passes = send_event(sim, rank, plain);
+        break;
+    case PTO_SLOT_RECV:
+        passes = recv_event(sim, rank, plain);
+        break;
+    case PTO_SLOT_LOOK:
+        look_event(sim, rank, plain);
+        break;
+    case PTO_SLOTS_PER_RANK:
+        break;
+    }
+    if (passes)
+        pass(sim, rank, plain);
+}
+
+/* Handle the event of a slot; returns the simulation that it belongs to. */
+PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
+    if (slot < first->first_link_slot) {
+        uint32_t rank = slot / PTO_SLOTS_PER_RANK;
+        pto_sim_t *sim = plain ? first : pto_sim_owner(first, &rank);
+        rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK), plain);
+        return sim;
+    }
+    if (slot < first->first_gpu_slot)
+        pto_link_event(first, slot - first->first_link_slot);
+    else
+        pto_gpu_event(first, slot - first->first_gpu_slot);
+    return first;
+}
+
+/* How often a simulation looks whether it is to end. */
+enum { EVENTS_PER_LOOK = 1 << 16 };
+
+PTO_SIM_HOT void run(pto_sim_t *first, pto_agenda_t *agenda, bool plain) {
+    pto_sim_t *sim = first;
+    uint32_t slot, look = EVENTS_PER_LOOK;
+    double time_s;
+    while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
+        if (time_s > first->now_s)
+            first->now_s = time_s;
+        if (--look == 0) {
+            look = EVENTS_PER_LOOK;
+            first->events += EVENTS_PER_LOOK;
+            if (pto_is_stopped()) {
+                pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
+                break;
+            }
+        }
+        sim = handle(first, slot, plain);
+    }
+    first->events += EVENTS_PER_LOOK - look;
+}
+
+static void run_plain(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, true); }
+static void run_any(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, false); }
+
+void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda) {
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->sim[i].status != PTO_OK)
+            return;
+    if (is_plain(all))
+        run_plain(all->sim, agenda);
+    else
+        run_any(all->sim, agenda);
+}

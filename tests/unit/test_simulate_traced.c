@@ -1,0 +1,150 @@
+/* A simulation with a trace shows all links and passes through the loop for any simulation, one without
+ * leaves out what can delay nothing (simulate/run.c). Both take the same time, to the last bit. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/builder.h"
+#include "sample.h"
+#include "simulated.h"
+
+static void count(void *context, const pto_span_t *span) {
+    *(int64_t *)context += span->resource == PTO_RESOURCE_RECV;
+}
+
+static void assert_same_use(const pto_simulation_t *traced, const pto_simulation_t *plain, const char *what) {
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        const pto_resource_use_t *a = &traced->use[i], *b = &plain->use[i];
+        bool is_sum = i == PTO_RESOURCE_INJECTION || i == PTO_RESOURCE_EJECTION; /* in another order */
+        bool same =
+            a->busy_s == b->busy_s && a->waiting_s == b->waiting_s && a->most_busy_s == b->most_busy_s;
+        if (is_sum) /* of differences of times */
+            same = fabs(a->busy_s - b->busy_s) <= 1e-12 * traced->seconds;
+        if (a->count != b->count || !same)
+            fail_msg("%s: %s differs with a trace", what, pto_resource_name((pto_resource_t)i));
+    }
+}
+
+static int compared;
+
+static void compare(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan;
+    pto_simulation_t traced, plain;
+    int64_t received = 0;
+    pto_simulate_options_t options = {.visit = count, .context = &received};
+    char what[160];
+    snprintf(what, sizeof what, "%s by %s, %s, %lldx%lldx%lld, %lld bytes",
+             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+             (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
+             (long long)request->layout.procs_per_gpu, (long long)request->bytes);
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    pto_status_t status = pto_simulate(plan, machine, &options, &traced, NULL);
+    assert_int_equal(pto_simulate(plan, machine, NULL, &plain, NULL), status);
+    if (status == PTO_OK) {
+        if (traced.seconds != plain.seconds || traced.slowest_rank != plain.slowest_rank)
+            fail_msg("%s: %.17g with a trace, %.17g without", what, traced.seconds, plain.seconds);
+        assert_int_equal(received, plain.messages);
+        assert_int_equal(traced.messages, plain.messages);
+        assert_int_equal(traced.most_in_flight, plain.most_in_flight);
+        assert_same_use(&traced, &plain, what);
+        compared++;
+    }
+    pto_plan_destroy(plan);
+}
+
+static void compare_all(const pto_machine_t *machine, pto_layout_t layout, int64_t bytes) {
+    static int asked;
+    const int every = test_sample() > 1 ? 7 : 1;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++) {
+                pto_request_t request = {
+                    .layout = layout,
+                    .collective = (pto_collective_t)c,
+                    .datatype = PTO_DATATYPE_FLOAT,
+                    .bytes = bytes,
+                    .messages = 5,
+                    .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
+                    .strategy = pto_strategy_at(s),
+                    .algorithm = pto_algorithm_at(a),
+                    .by_library = true};
+                if (asked++ % every == 0)
+                    compare(&request, machine);
+            }
+}
+
+static void a_trace_changes_no_time(void **state) {
+    (void)state;
+    const pto_layout_t layouts[] = {
+        {5, 1, 1, 1, 2, false}, {8, 1, 1, 1, 2, false}, {3, 3, 1, 1, 2, false}, {4, 2, 1, 2, 2, false}};
+    const int64_t sizes[] = {256, 65536}; /* eager and rendezvous */
+    pto_machine_t slower = unlimited(&summit);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        slower.both_ways[space] = (pto_param_t){.value = 0.5, .line = 1};
+    const pto_machine_t machines[] = {unlimited(&summit), slower, summit, refit};
+    compared = 0;
+    for (size_t m = 0; m < sizeof machines / sizeof *machines; m++)
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
+            for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+                compare_all(&machines[m], layouts[l], sizes[i]);
+    print_message("%d simulations compared\n", compared);
+    assert_true(compared > 2000 / test_sample());
+}
+
+/* Everybody sends a block to the next process, then one to the previous, in two steps of one stage. */
+static void build_both_neighbors(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t n = pto_layout_owner_count(&request->layout);
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = n,
+                           .block_bytes = request->bytes,
+                           .granularity_bytes = 1};
+    int in = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "both neighbors", PTO_ORDER_AT_ONCE);
+    for (int kind = PTO_STEP_SEND; kind <= PTO_STEP_RECV; kind++)
+        for (int sign = 1; sign >= -1; sign -= 2) {
+            pto_step_t step = pto_step_of((pto_step_kind_t)kind, &all);
+            step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                                       .sign = kind == PTO_STEP_SEND ? sign : -sign,
+                                       .first = pto_constant(1),
+                                       .stride = pto_constant(1),
+                                       .until = pto_constant(2)};
+            step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
+            pto_build_step(builder, step);
+        }
+}
+
+static const pto_strategy_t both_neighbors = {.name = "both_neighbors",
+                                              .summary = "everybody sends to both neighbors",
+                                              .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                              .build = build_both_neighbors};
+
+static void a_stage_may_send_in_several_steps(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
+    request.strategy = &both_neighbors;
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &machine);
+    assert_int_equal(simulation.messages, 2 * 9);
+    pto_price_t price;
+    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_near(simulation.seconds, price.seconds, 1e-12, "seconds");
+    pto_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_changes_no_time),
+                                       cmocka_unit_test(a_stage_may_send_in_several_steps)};
+    return cmocka_run_group_tests(tests, read_machines, free_machines);
+}
