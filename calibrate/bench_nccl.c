@@ -135,6 +135,7 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
     added->procs = added->member_count;
     added->messages = nodes;
     added->detail[DETAIL_COLLECTIVE] = collective;
+    added->every_size = true;
     added->least_bytes = collectives[collective].reduces ? FLOAT_BYTES : 1;
     added->most_bytes =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;

@@ -27,7 +27,8 @@ typedef struct {
     int messages;
     char part[CASE_PART_MAX][CASE_NAME_MAX]; /* rows of the time of some members; "": none */
     bool sized;                              /* false: one point, of 0 bytes */
-    int64_t least_bytes;                     /* smaller points don't exist */
+    bool every_size;                         /* the fit compares each size with its double */
+    int64_t least_bytes;                     /* smaller points don't exist; sizes are multiples */
     int64_t most_bytes;                      /* larger ones would need too much memory */
     pto_space_t buffers;
     int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */

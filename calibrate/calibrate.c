@@ -165,6 +165,28 @@ static bool open_samples(const job_t *job, const pto_calibrate_options_t *option
     return opened == 1;
 }
 
+static int estimate(const job_t *job, const pto_calibrate_options_t *options) {
+    case_list_t *lists = list_cases(job, options);
+    double sum_s = 0.0;
+    if (job->rank == 0)
+        printf("%-18s %6s %6s %9s\n", "benchmark", "cases", "sizes", "seconds");
+    for (int i = 0; i < benchmark_count; i++) {
+        double seconds = engine_estimate(job, options, benchmark_registry[i], &lists[i]);
+        sum_s += seconds;
+        if (job->rank == 0 && lists[i].case_count > 0) {
+            printf("%-18s %6d %6d %9.2f\n", benchmark_registry[i]->name, lists[i].case_count,
+                   engine_size_count(options, &lists[i]), seconds);
+            fflush(stdout);
+        }
+        case_list_fini(&lists[i]);
+    }
+    free(lists);
+    if (job->rank != 0)
+        return PTO_EXIT_OK;
+    printf("%-18s %6s %6s %9.2f\n", "all", "", "", sum_s);
+    return finish_output();
+}
+
 static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
     if (!open_samples(job, options, &samples))
@@ -190,10 +212,8 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
 
 /* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
 static void compare_options(const pto_calibrate_options_t *options) {
-    setting_t settings[] = {{.name = "--only"},
-                            {.name = "--bytes"},
-                            {.name = "--budget"},
-                            {.name = "--repeats"},
+    setting_t settings[] = {{.name = "--only"},    {.name = "--bytes"},      {.name = "--budget"},
+                            {.name = "--repeats"}, {.name = "--exhaustive"}, {.name = "--estimate"},
                             {.name = "--runs"}};
     pto_error_t err = {0};
     snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
@@ -201,8 +221,10 @@ static void compare_options(const pto_calibrate_options_t *options) {
              (long long)options->to_bytes);
     snprintf(settings[2].value, SETTING_MAX, "%.15g", options->budget_s);
     snprintf(settings[3].value, SETTING_MAX, "%d", options->repeats);
-    snprintf(settings[4].value, SETTING_MAX, "%s", pto_runs_name(options->runs));
-    if (agree_on_settings(settings, 5, &err) != PTO_OK && guard_says(err.message))
+    snprintf(settings[4].value, SETTING_MAX, "%s", options->exhaustive ? "yes" : "no");
+    snprintf(settings[5].value, SETTING_MAX, "%s", options->estimate ? "yes" : "no");
+    snprintf(settings[6].value, SETTING_MAX, "%s", pto_runs_name(options->runs));
+    if (agree_on_settings(settings, 7, &err) != PTO_OK && guard_says(err.message))
         die("%s", err.message);
     MPI_DO(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -226,7 +248,7 @@ int main(int argc, char **argv) {
         job_init(&job);
         compare_options(&options);
         job.runs = options.runs;
-        code = measure(&job, &options, argc, argv);
+        code = options.estimate ? estimate(&job, &options) : measure(&job, &options, argc, argv);
         job_fini(&job);
     }
     guard_part();

@@ -12,4 +12,11 @@
 int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples);
 
+/* Collective. About how many seconds engine_run will take; rank 0 knows. Measures next to nothing. */
+double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
+                       const case_list_t *list);
+
+/* Sizes of all cases, of which an exhaustive run measures each. */
+int engine_size_count(const pto_calibrate_options_t *options, const case_list_t *list);
+
 #endif

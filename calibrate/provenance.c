@@ -96,6 +96,8 @@ static void write_command(samples_t *samples, const pto_calibrate_options_t *opt
     free(command);
     samples_provenance(samples, "budget", "%g s for each benchmark, at most %d samples of a point",
                        options->budget_s, options->repeats);
+    samples_provenance(samples, "sizes", "%s",
+                       options->exhaustive ? "all" : "every second power of two, more at limits and bends");
 }
 
 void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options, int argc,

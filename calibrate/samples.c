@@ -106,14 +106,14 @@ void samples_begin(samples_t *samples) {
     put(samples, columns, sizeof columns - 1);
 }
 
-void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes,
+void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes, int had,
                    const double *seconds, int count) {
     char *text = must_allocate((size_t)count, ROW_MAX);
     size_t length = 0;
     for (int run = 0; run < count; run++) {
         length += (size_t)snprintf(text + length, ROW_MAX, "%s,%s,%s,%s,%d,%d,%" PRId64 ",%d,%.6e\n",
                                    benchmark, what->space, what->level, what->pair, what->procs,
-                                   what->messages, bytes, run + 1, seconds[run]);
+                                   what->messages, bytes, had + run + 1, seconds[run]);
     }
     put(samples, text, length);
     free(text);

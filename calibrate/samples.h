@@ -21,8 +21,9 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);
 
-/* `benchmark` is the case's name, or that of one of its parts. */
-void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes,
+/* `benchmark` is the case's name, or that of one of its parts. `had`: samples of the point that were written
+ * before. */
+void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes, int had,
                    const double *seconds, int count);
 
 /* `left_out` points were beyond the budget. Returns false where the file could not be written whole. */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "portolan/samples.h"
+
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
@@ -28,13 +30,39 @@ int median_interval_rank(int count) {
     return k;
 }
 
+static double middle_of(const double *sorted, int count) {
+    return 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+}
+
 bool median_is_settled(double *value, int count, double fraction) {
     int k = median_interval_rank(count);
     if (k == 0)
         return false;
     qsort(value, (size_t)count, sizeof *value, compare);
-    double median = 0.5 * (value[(count - 1) / 2] + value[count / 2]);
+    double median = middle_of(value, count);
     double low = value[k - 1];
     double high = value[count - k];
     return median - low <= fraction * median && high - median <= fraction * median;
+}
+
+/* Linear between the two values that enclose it. */
+static double quantile_of(const double *sorted, int count, double fraction) {
+    double at = fraction * (count - 1);
+    int below = (int)at < count - 1 ? (int)at : count - 2;
+    return sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]);
+}
+
+/* Of normal values: the standard error of their median is sqrt(pi / 2) times that of their mean. Their
+ * interquartile range is 1.349 standard deviations, and for few values about (n - 1.35) / n times as much (by
+ * the expectations of order statistics: within 2 percent from n = 5). */
+median_t median_of(double *value, int count) {
+    const double half_of_deviation = 1.96 * 1.2533;
+    qsort(value, (size_t)count, sizeof *value, compare);
+    median_t median = {.value = middle_of(value, count), .error = HUGE_VAL};
+    if (count >= MEDIAN_VALUES_MIN) {
+        double range_s = quantile_of(value, count, 0.75) - quantile_of(value, count, 0.25);
+        double deviation_s = range_s / 1.349 * count / (count - 1.35);
+        median.error = half_of_deviation * deviation_s / sqrt(count) / pto_error_scale(median.value);
+    }
+    return median;
 }

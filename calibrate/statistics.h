@@ -11,4 +11,18 @@ int median_interval_rank(int count);
 /* Whether that interval lies within `fraction` of the median. Sorts. */
 bool median_is_settled(double *value, int count, double fraction);
 
+/* A median, and how well it is known. */
+typedef struct {
+    double value;
+    /* Half of its 95 percent interval as a fraction of the value (of the timing grain, where that is longer),
+     * from the interquartile range, so that an outlier in five counts for nothing, as in a fit, but two do;
+     * HUGE_VAL where values are too few. */
+    double error;
+} median_t;
+
+enum { MEDIAN_VALUES_MIN = 5 };
+
+/* Sorts the values, of which there is at least one. */
+median_t median_of(double *value, int count);
+
 #endif

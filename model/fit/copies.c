@@ -48,11 +48,11 @@ pto_status_t fit_copies(fit_work_t *work) {
     return status;
 }
 
-/* Median of |line - measured| / fit_error_scale(measured) of points under another regression's line. */
+/* Median of |line - measured| / pto_error_scale(measured) of points under another regression's line. */
 static double residual_under(const fit_points_t *points, const fit_regression_t *line, double *scratch) {
     for (size_t i = 0; i < points->count; i++) {
         double fitted = line->value[0] + line->value[1] * (double)points->point[i].bytes;
-        scratch[i] = fabs(fitted - points->point[i].seconds) / fit_error_scale(points->point[i].seconds);
+        scratch[i] = fabs(fitted - points->point[i].seconds) / pto_error_scale(points->point[i].seconds);
     }
     return fit_median(scratch, points->count);
 }

@@ -85,7 +85,7 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
             scratch[past - first] = points->point[past].seconds;
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
         double here = fit_median(scratch, past - first) / fitted;
-        if (fmax(fitted, here * fitted) > fit_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
+        if (fmax(fitted, here * fitted) > pto_timing_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
             *bytes = points->point[first].bytes;
             *ratio = here;
         }

@@ -48,7 +48,7 @@ static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, co
     for (size_t i = 0; i < points->count; i++) {
         double seconds = points->point[i].seconds;
         scratch[i] =
-            fabs(fitted_seconds(work, space, points->point[i].bytes) - seconds) / fit_error_scale(seconds);
+            fabs(fitted_seconds(work, space, points->point[i].bytes) - seconds) / pto_error_scale(seconds);
     }
     *residual = fit_median(scratch, points->count);
     free(scratch);
@@ -65,7 +65,7 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     size_t count = 0;
     for (size_t i = 0; ratio != NULL && i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);
-        if (fmax(points.point[i].seconds, fitted) > fit_grain_s)
+        if (fmax(points.point[i].seconds, fitted) > pto_timing_grain_s)
             ratio[count++] = points.point[i].seconds / fitted;
     }
     if (ratio == NULL) {

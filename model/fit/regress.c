@@ -124,7 +124,7 @@ static double column_at(const solver_t *solver, size_t i, int k) {
 /* Fill the rows, divided by the scale of their errors or unscaled. */
 static void scale_rows(solver_t *solver) {
     for (size_t i = 0; i < solver->design->count; i++) {
-        double divisor = solver->plain ? 1 : fit_error_scale(solver->fitted[i]);
+        double divisor = solver->plain ? 1 : pto_error_scale(solver->fitted[i]);
         for (int k = 0; k < solver->active_count; k++)
             gsl_matrix_set(solver->x, i, (size_t)k, column_at(solver, i, k) / divisor);
         gsl_vector_set(solver->y, i, solver->design->seconds[i] / divisor);
@@ -227,7 +227,7 @@ static scatter_t scatter_of(const solver_t *solver) {
         double square = 0;
         for (past = first; past < count && same_row(solver->design, first, past); past++) {
             double error = (solver->design->seconds[past] - solver->fitted[past]) /
-                           fit_error_scale(solver->fitted[past]);
+                           pto_error_scale(solver->fitted[past]);
             sum += solver->weight[past] * error;
             square += solver->weight[past] * error * error;
             weight += solver->weight[past];
@@ -266,7 +266,7 @@ static double median_residual(const solver_t *solver) {
     size_t count = solver->design->count;
     for (size_t i = 0; i < count; i++) {
         solver->weight[i] = fabs(solver->fitted[i] - solver->design->seconds[i]) /
-                            fit_error_scale(solver->design->seconds[i]);
+                            pto_error_scale(solver->design->seconds[i]);
     }
     return fit_median(solver->weight, count);
 }
@@ -349,7 +349,7 @@ static double allowed_distance(const double *seconds, size_t count, double *scra
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(seconds[i] - *middle);
     return fmax(outlier_deviations * mad_to_deviation * fit_median(scratch, count),
-                outlier_least * fit_error_scale(*middle));
+                outlier_least * pto_error_scale(*middle));
 }
 
 /* Move the samples that are not outliers to the front of a design, in their order. */

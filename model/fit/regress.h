@@ -8,14 +8,6 @@
 
 enum { FIT_COLUMN_MAX = 4 };
 
-/* Timing grain: about the duration of two clock readings, and of the call and the loop around what is
- * timed. */
-static const double fit_grain_s = 5e-8;
-
-/* The scale of a relative error: the time itself, but at least the grain. Below it, a mean over a loop tells
- * more about the loop than about its body. */
-static inline double fit_error_scale(double seconds) { return fmax(seconds, fit_grain_s); }
-
 typedef struct {
     size_t count; /* of rows, outliers among them */
     double value[FIT_COLUMN_MAX];
@@ -23,7 +15,7 @@ typedef struct {
     double high[FIT_COLUMN_MAX];
     bool has_interval;         /* false: there are no more points than coefficients */
     bool held[FIT_COLUMN_MAX]; /* held at 0 because it would be negative */
-    double residual;           /* median of |fitted - measured| / fit_error_scale(measured) */
+    double residual;           /* median of |fitted - measured| / pto_error_scale(measured) */
 } fit_regression_t;
 
 /* A row of a regression: seconds = sum over j of coefficient[j] * column[j]; coefficients are at least 0. */

@@ -67,7 +67,7 @@ static size_t make_groups(const fit_points_t *points, double *scratch, size_grou
         while (past < points->count && points->point[past].bytes == bytes)
             past++;
         make_group(points->point + first, past - first, scratch, &groups[made]);
-        made += groups[made].median > fit_grain_s;
+        made += groups[made].median > pto_timing_grain_s;
     }
     return made;
 }

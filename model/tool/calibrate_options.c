@@ -74,10 +74,14 @@ static const pto_option_t options[] = {
      .apply = apply_bytes, .standard = "1:64MiB"},
     {"budget", "SECONDS", "time for each benchmark; points that have no room in it are left out",
      .apply = apply_budget, .standard = "60"},
-    {"repeats", "N",
-     "at most so many samples of each point; fewer where the 95 percent interval of the median lies within 2 "
-     "percent of it",
+    {"repeats", "N", "at most so many samples of each point; fewer where the median is known well enough",
      STORE(INT, repeats), .most = 1000000, .standard = "50"},
+    {"estimate", NULL, "print how long each benchmark will take instead, after a few seconds of timing",
+     STORE(FLAG, estimate)},
+    {"exhaustive", NULL,
+     "measure all sizes, each until its own median is settled; otherwise every second power of two, and more "
+     "at limits and bends",
+     STORE(FLAG, exhaustive)},
     {"timeout", "SECONDS", "end the job where a process makes no progress for so long",
      STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
     {"runs", "HOW",

@@ -14,6 +14,8 @@ typedef struct {
     bool list;
     bool force;
     bool progress;
+    bool estimate;    /* say how long it will take, and measure nothing */
+    bool exhaustive;  /* measure all sizes, each until it is settled by itself */
     bool topology;    /* write the node's topology, and measure nothing */
     const char *from; /* of the node in this file of hwloc's; NULL: this one */
     const char *only; /* names with commas between them; NULL: all */

@@ -728,9 +728,9 @@ part_calibrate() {
 
 # What one process or the host alone does needs no second time under MPS.
 part_copies() {
-    local shared=(--only "memcpy_mixed,memcpy_shared" --bytes 4:16MiB:4 --budget 25 --machine "$NAME")
+    local shared=(--only "memcpy_mixed,memcpy_shared" --bytes 4:16MiB --budget 25 --machine "$NAME")
     step 80 on_host "$COPIERS" copies-shared.csv "${shared[@]}"
-    step 65 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h,exchange,staged,ping_pong_strided --bytes 1:64MiB:4 \
+    step 65 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h,exchange,staged,ping_pong_strided \
         --budget 9 --machine "$NAME"
     step 80 under_mps on_host "$COPIERS" copies-shared-mps.csv "${shared[@]}"
 }

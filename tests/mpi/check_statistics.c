@@ -57,6 +57,39 @@ static void many_noisy_values_settle(void) {
     check(median_is_settled(value, MANY, 0.02), "4000 are");
 }
 
+static void four_values_tell_no_error(void) {
+    double few[4] = {1, 1, 1, 1};
+    check(median_of(few, 4).error > 1e300, "four values tell no error");
+}
+
+/* Of 8, 9, 10, 11 and an outlier, the quartiles are 9 and 11: 1.96 * 1.2533 * 2 / 1.349 * 5 / 3.65 over
+ * sqrt(5) * 10. Two outliers are no chance. */
+static void an_error_is_of_the_quartiles(void) {
+    double value[5] = {11, 107, 10, 8, 9}, two[5] = {106, 107, 10, 8, 9};
+    median_t median = median_of(value, 5);
+    check(fabs(median.value - 10) < 1e-12, "the median of five");
+    check(fabs(median.error - 0.22311) < 1e-4, "its error");
+    check(median_of(two, 5).error > 10, "that with two outliers");
+}
+
+/* 1, ..., 8: the quartiles are 2.75 and 6.25. */
+static void quartiles_lie_between_values(void) {
+    double value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    check(fabs(median_of(value, 8).error - 1.96 * 1.2533 * 3.5 / 1.349 * 8 / 6.65 / sqrt(8) / 4.5) < 1e-12,
+          "the error of eight");
+}
+
+/* Below 50 ns, errors are fractions of 50 ns. */
+static void errors_below_the_grain_are_of_the_grain(void) {
+    double value[5] = {11e-9, 107e-9, 10e-9, 8e-9, 9e-9};
+    check(fabs(median_of(value, 5).error - 0.22311 / 5) < 1e-4, "an error of the grain");
+}
+
+static void an_even_number_has_a_median_between_two(void) {
+    double value[6] = {6, 1, 2, 3, 4, 5};
+    check(fabs(median_of(value, 6).value - 3.5) < 1e-12, "the median of six");
+}
+
 static void counts_rise_and_end_with_the_most(void) {
     for (int most = 1; most <= 200; most++) {
         int last = 0;
@@ -75,6 +108,11 @@ int main(void) {
     nine_values_bear_one_outlier_on_each_side();
     ranks_are_the_binomials();
     many_noisy_values_settle();
+    four_values_tell_no_error();
+    an_error_is_of_the_quartiles();
+    quartiles_lie_between_values();
+    errors_below_the_grain_are_of_the_grain();
+    an_even_number_has_a_median_between_two();
     counts_rise_and_end_with_the_most();
     return failures == 0 ? 0 : 1;
 }

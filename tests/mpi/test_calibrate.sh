@@ -57,7 +57,14 @@ check "it tells the layout" has "^# layout=2 processes, 2 a node$" "$work/two.cs
 check "one node: no off-node messages, with the reason" \
     has "^# skipped_ping_pong_cpu_off_node=the job has one node" "$work/two.csv"
 check "one node: no injection" has "^# skipped_injection_cpu=the job has one node" "$work/two.csv"
-check "17 sizes of ping_pong" test "$(awk -F, '$1 == "ping_pong" { print $7 }' "$work/two.csv" | sort -u | wc -l)" = 17
+# sizes FILE BENCHMARK: all of them
+sizes() { awk -F, -v name="$2" '$1 == name { print $7 }' "$1" | sort -un | tr '\n' ' '; }
+check "every second power of two is measured, and some others" \
+    has '^1 .*4 .*16 .*64 .*256 .*1024 .*4096 .*16384 .*65536 $' <(sizes "$work/two.csv" ping_pong)
+check "the file tells that these are not all" has "^# sizes=every second power of two, more at limits and bends$" "$work/two.csv"
+check "all sizes are measured on demand" run 2 --exhaustive --only ping_pong --bytes 1:64KiB --budget 30 --repeats 6 --out "$work/all.csv"
+check "17 of ping_pong" test "$(sizes "$work/all.csv" ping_pong)" = "$(for k in $(seq 0 16); do printf '%d ' $((1 << k)); done)"
+check "the file tells it" has "^# sizes=all$" "$work/all.csv"
 check "at most 20 samples of a point" \
     test "$(awk -F, '/^ping_pong/ { if ($8 > most) most = $8 } END { print most }' "$work/two.csv")" -le 20
 for benchmark in ping_pong ping_pong_strided exchange multi_message multi_message_one multi_message_one_reversed reduce signal_flag setup_segment; do
@@ -79,6 +86,12 @@ check "more processes than cores stay sane" \
     run 5 --only ping_pong,multi_message --bytes 8:4KiB --budget 30 --repeats 10 --out "$work/five.csv"
 check "their file is readable" readable "$work/five.csv"
 check "four partners get a message each" has "^multi_message,cpu,on_socket,-,1,4," "$work/five.csv"
+check "--estimate tells how long it will take" run 2 --estimate --only ping_pong --bytes 1:64KiB
+check "for each benchmark and all together" test "$(run 2 --estimate --only ping_pong --bytes 1:64KiB | awk '
+    NR == 1 { print $1, $2, $3, $4; next } $1 == "all" { print $1, ($2 > 0 && $2 < 180); next } { print $1, $2, $3, ($4 > 0) }' | tr '\n' ' ')" = \
+    "benchmark cases sizes seconds ping_pong 1 17 1 ping_pong_strided 2 26 1 all 1 "
+check "processes of which one only estimates are refused" fails timeout 120 mpirun --oversubscribe -n 1 "$calibrate" --only ping_pong \
+    --estimate : -n 1 "$calibrate" --only ping_pong
 check "--progress draws a bar" has "ping_pong  *\[.*points, at most" <(
     run 2 --only ping_pong --bytes 1:2 --progress >/dev/null
     tr '\r' '\n' <"$work/stderr"
@@ -192,7 +205,7 @@ fi
 
 # --- interrupted
 
-timeout 200 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --budget 100 --out "$work/cut.csv" 2>/dev/null &
+timeout 200 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --exhaustive --budget 100 --out "$work/cut.csv" 2>/dev/null &
 launcher=$!
 # However slow the machine: the signal must find it measuring, with rows in the file.
 for _ in $(seq 1000); do

@@ -33,6 +33,8 @@ check "no time is longer than the run" no_longer
 check "one process" run 1 1 1:8
 check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
+check "one process, 15 powers of two" run 1 1 1:16KiB
+check "measures every second, up to the largest" lists 1-process-more
 check "two processes of one GPU" run 2 1 4:64:16
 check "have these" lists 1-gpu
 check "three processes of three GPUs, sizes from 6 bytes on" run 3 3 6:100:4

@@ -65,13 +65,13 @@ check "validate: a process that is stopped while results are checked ends the jo
     exits 1 stop 3 4 checking "$validate" "${job[@]}" --bytes 4:1GiB:2 --check-only "${limit[@]}"
 check "and is named" has "$named"
 check "calibrate: a process that is stopped while it measures ends the job" \
-    exits 1 stop 1 2 measuring "$calibrate" --only ping_pong "${limit[@]}"
+    exits 1 stop 1 2 measuring "$calibrate" --only ping_pong --exhaustive "${limit[@]}"
 check "and is named" has "^portolan-calibrate: MPI rank 1 (process [0-9]* on .*) shows no sign of life.*: ping_pong: "
 check "calibrate: a process that takes no part ends the job" \
-    exits 1 stop 3 4 reducing "$calibrate" --only reduce "${limit[@]}"
+    exits 1 stop 3 4 reducing "$calibrate" --only reduce --exhaustive "${limit[@]}"
 check "and is named" has "^portolan-calibrate: $named.*: reduce: "
 check "calibrate: processes that take no part wait longer than the time-out" \
-    exits 0 launch 120 -n 3 "$calibrate" --only ping_pong --bytes 1:64MiB --repeats 1000 --budget 12 --timeout 5
+    exits 0 launch 120 -n 3 "$calibrate" --only ping_pong --exhaustive --repeats 1000 --budget 12 --timeout 5
 
 # Creating, running, checking or freeing: whatever it does when the signal comes, from one moment to another.
 segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
@@ -227,7 +227,7 @@ interrupt() {
     local launcher
     timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
         bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$WRITER"; exec "$0" "$@"' "$calibrate" \
-        --only ping_pong --force --out "$work/samples.csv" 2>"$work/stderr" &
+        --only ping_pong --exhaustive --force --out "$work/samples.csv" 2>"$work/stderr" &
     launcher=$!
     until [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -gt 50 ]; do
         kill -0 "$launcher" 2>/dev/null || break
@@ -250,7 +250,7 @@ if mount -t tmpfs -o size=16k tmpfs "$full" 2>/dev/null; then
     check "with the cause" says_once "$full/rows.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/rows.csv" 9
     rm "$full/rows.csv"
-    check "calibrate: a disk that fills ends the job" exits 1 launch 120 -n 2 "$calibrate" --only ping_pong --budget 30 \
+    check "calibrate: a disk that fills ends the job" exits 1 launch 120 -n 2 "$calibrate" --only ping_pong --exhaustive --budget 30 \
         --out "$full/samples.csv"
     check "with the cause" has "$full/samples.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/samples.csv" 9

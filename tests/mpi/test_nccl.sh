@@ -64,8 +64,11 @@ calibrate() { # GPUS PROCESSES FILE
     launch 120 -n "$2" "$build/portolan-calibrate" --only nccl,ping_pong --bytes 1:16KiB --budget 60 --repeats 6 \
         --force --out "$3"
 }
+# Powers of two; what looks like a limit on a busy machine is bisected.
 rows() { # FILE BENCHMARK PROCS MESSAGES
-    awk -F, -v name="$2" -v procs="$3" -v nodes="$4" '$1 == name && $5 == procs && $6 == nodes { sizes[$7] = 1 }
+    awk -F, -v name="$2" -v procs="$3" -v nodes="$4" '
+        function is_power(n) { while (n > 1 && n % 2 == 0) n /= 2; return n == 1 }
+        $1 == name && $5 == procs && $6 == nodes && is_power($7) { sizes[$7] = 1 }
         END { for (size in sizes) n++; print n + 0 }' "$1"
 }
 check "calibrate measures NCCL's collectives" calibrate 4 4 "$work/four.csv"

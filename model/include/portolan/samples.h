@@ -106,6 +106,16 @@ typedef struct {
     uint8_t place;
 } pto_sample_t;
 
+/* Timing grain: about the duration of two clock readings, and of the call and the loop around what is
+ * timed. */
+static const double pto_timing_grain_s = 5e-8;
+
+/* The scale of a relative error: the time itself, but at least the grain. Below it, a mean over a loop tells
+ * more about the loop than about its body. */
+static inline double pto_error_scale(double seconds) {
+    return seconds > pto_timing_grain_s ? seconds : pto_timing_grain_s;
+}
+
 /* Zero it before the first read. Owns everything; free with pto_samples_fini. */
 typedef struct {
     size_t count;

@@ -1,0 +1,74 @@
+#include "estimate.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "fatal.h"
+#include "portolan/samples.h"
+
+/* Times that are linear by few pieces, and without noise, need the first pass and nothing else. On H200 hosts
+ * limits, bends and noise made it 1.3 times as long (docs/decisions/0054). */
+static const double beyond_first_pass = 1.3;
+
+/* Of an exhaustive plan: the fewest samples that settle a size. */
+enum { SETTLED_SAMPLES = 6 };
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]) {
+    const double range_in_deviations = 1.69; /* of three normal values */
+    qsort(seconds, PROBE_SAMPLES, sizeof *seconds, compare);
+    double middle_s = seconds[PROBE_SAMPLES / 2];
+    double range = (seconds[PROBE_SAMPLES - 1] - seconds[0]) / pto_error_scale(middle_s);
+    return (probe_t){bytes, middle_s, range / range_in_deviations};
+}
+
+static double seconds_at(const probe_t *probe, int count, int64_t bytes) {
+    int i = 0;
+    while (i + 1 < count && probe[i + 1].bytes < bytes)
+        i++;
+    const probe_t *low = &probe[i], *high = i + 1 < count ? low + 1 : low;
+    if (high->bytes > low->bytes) {
+        double share = (double)(bytes - low->bytes) / (double)(high->bytes - low->bytes);
+        return low->seconds + share * (high->seconds - low->seconds);
+    }
+    return bytes > low->bytes ? low->seconds * (double)bytes / (double)low->bytes : low->seconds;
+}
+
+/* The samples of a size after which an exhaustive plan will know its median to 2 percent: its interval
+ * is 2.45 standard deviations over the root of their number to each side, and wider for the fewest. */
+static int settling_samples(const probe_t *probe, int count) {
+    const double deviations = 2.45, settled = 0.02;
+    double scatter[PROBE_MAX] = {0.0};
+    for (int i = 0; i < count; i++)
+        scatter[i] = probe[i].scatter;
+    qsort(scatter, (size_t)count, sizeof *scatter, compare);
+    double needed = SETTLED_SAMPLES + pow(deviations * scatter[count / 2] / settled, 2.0);
+    return needed < INT_MAX ? (int)needed : INT_MAX;
+}
+
+double estimate_s(const sizes_options_t *options, const probe_t *probe, int probe_count, double meeting_s) {
+    sizes_t *sizes = sizes_create(options);
+    double *seconds = must_allocate((size_t)options->repeats, sizeof *seconds);
+    double sum_s = 0.0;
+    visit_t visit;
+    while (probe_count > 0 && sizes_next(sizes, &visit)) {
+        double once_s = seconds_at(probe, probe_count, visit.bytes);
+        int settled = options->exhaustive ? settling_samples(probe, probe_count) : visit.most;
+        int samples = settled < visit.most ? settled : visit.most;
+        visit.iterations = sizes_iterations(once_s);
+        /* Before the samples comes a repetition that is not kept, and another where iterations are tried. */
+        int repetitions = samples - visit.had + (visit.iterations > 1 ? 2 : 1);
+        sum_s += repetitions * (visit.iterations * once_s + meeting_s);
+        for (int i = 0; i < samples; i++)
+            seconds[i] = once_s;
+        sizes_take(sizes, &visit, seconds, samples);
+    }
+    free(seconds);
+    sizes_destroy(sizes);
+    return options->exhaustive ? sum_s : beyond_first_pass * sum_s;
+}

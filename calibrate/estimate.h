@@ -1,0 +1,21 @@
+/* How long a case will take: its own plan, played with times that a few sizes were seen to take. */
+#ifndef PORTOLAN_CALIBRATE_ESTIMATE_H
+#define PORTOLAN_CALIBRATE_ESTIMATE_H
+
+#include "sizes.h"
+
+enum { PROBE_MAX = 8, PROBE_SAMPLES = 3 };
+
+typedef struct {
+    int64_t bytes;
+    double seconds; /* of one iteration */
+    double scatter; /* standard deviation of a sample, relative */
+} probe_t;
+
+/* Sorts the samples. */
+probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]);
+
+/* `probe`: by bytes. `meeting_s`: what a repetition takes beside its iterations. */
+double estimate_s(const sizes_options_t *options, const probe_t *probe, int probe_count, double meeting_s);
+
+#endif

@@ -1,0 +1,423 @@
+/* The plan of a case's sizes. Costs are linear by pieces, and the fit finds the pieces. So this asks no more
+ * than whether a size lies on the line between its neighbours, by the same relative errors, and never fits
+ * more than two sizes. */
+#include "sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fatal.h"
+#include "portolan/samples.h"
+#include "statistics.h"
+
+enum {
+    COARSE_OCTAVES = 2,
+    COARSE_SIZES = 5, /* at least so many in the first pass, or the whole ladder */
+    AGAIN_MOST = 4,
+    LIMIT_SAMPLES = 3,
+    LIMITS_MAX = 3, /* as many as the fit finds */
+    ITERATIONS_MAX = 1000,
+    RESOLUTION = 8, /* a limit is known to one part in so many */
+};
+
+/* How well the median of a size must be known that stands alone: of an exhaustive plan, whatever the
+ * distribution; and by the quartiles. */
+static const double settled_fraction = 0.02;
+static const double known_fraction = 0.04;
+
+/* Smaller deviations of a size from a line, and smaller jumps from one line to the next, are what a fit does
+ * not flag (docs/fitting.md). */
+static const double off_line = 0.15;
+
+typedef struct {
+    int64_t bytes;
+    int step; /* of the ladder; -1: between two */
+    int count;
+    int iterations;
+    double *seconds;
+    median_t median;
+    bool final; /* there is nothing to gain from more samples */
+} point_t;
+
+typedef struct {
+    double start_s;
+    double s_per_byte;
+} line_t;
+
+/* The right line holds from somewhere above `low` up to `high`. */
+typedef struct {
+    int64_t low_bytes;
+    int64_t high_bytes;
+    int64_t ladder_bytes; /* where it was at first: above this step */
+    line_t left;
+    line_t right;
+} limit_t;
+
+typedef enum { COARSE, SPLIT, BISECT, REPEAT, OVER } stage_t;
+
+struct sizes {
+    sizes_options_t options;
+    stage_t stage;
+    int stride; /* of the first pass */
+    int top;    /* the last step that there may be time for */
+    bool refused;
+    bool repeated; /* sizes were measured again since the last split */
+    int count;
+    int capacity;
+    point_t *point; /* by bytes */
+    int limit_count;
+    limit_t limit[LIMITS_MAX];
+};
+
+/* A repetition lasts at least this long. */
+static const double repetition_s = 200e-6;
+
+int sizes_iterations(double once_s) {
+    double needed = once_s > 0.0 ? repetition_s / once_s : ITERATIONS_MAX;
+    return needed >= ITERATIONS_MAX ? ITERATIONS_MAX : needed > 1.0 ? (int)needed + 1 : 1;
+}
+
+/* --- the ladder ----------------------------------------------------------------------------------------- */
+
+int sizes_ladder_count(const sizes_options_t *options) {
+    int count = 0;
+    int64_t bytes = options->from_bytes;
+    for (; bytes < options->to_bytes && bytes <= INT64_MAX / options->factor; bytes *= options->factor)
+        count++;
+    return count + (bytes == options->to_bytes);
+}
+
+static int64_t step_bytes(const sizes_t *sizes, int step) {
+    int64_t bytes = sizes->options.from_bytes;
+    for (int i = 0; i < step; i++)
+        bytes *= sizes->options.factor;
+    return bytes;
+}
+
+static int first_stride(const sizes_options_t *options, int ladder_count) {
+    int octaves = 1;
+    while (INT64_C(2) << octaves <= options->factor)
+        octaves++;
+    int stride = octaves < COARSE_OCTAVES ? COARSE_OCTAVES / octaves : 1;
+    while (stride > 1 && (ladder_count + stride - 2) / stride + 1 < COARSE_SIZES)
+        stride /= 2;
+    return options->exhaustive || options->every_size ? 1 : stride;
+}
+
+sizes_t *sizes_create(const sizes_options_t *options) {
+    int ladder_count = sizes_ladder_count(options);
+    sizes_t *sizes = must_allocate(1, sizeof *sizes);
+    sizes->options = *options;
+    sizes->options.exhaustive = options->exhaustive || ladder_count == 1;
+    sizes->stride = first_stride(options, ladder_count);
+    sizes->top = ladder_count - 1;
+    return sizes;
+}
+
+void sizes_destroy(sizes_t *sizes) {
+    for (int i = 0; i < sizes->count; i++)
+        free(sizes->point[i].seconds);
+    free(sizes->point);
+    free(sizes);
+}
+
+int sizes_left_out(const sizes_t *sizes) { return sizes_ladder_count(&sizes->options) - 1 - sizes->top; }
+
+/* --- visits --------------------------------------------------------------------------------------------- */
+
+/* Where a size is among the points, or would be. */
+static int place_of(const sizes_t *sizes, int64_t bytes) {
+    int place = 0;
+    while (place < sizes->count && sizes->point[place].bytes < bytes)
+        place++;
+    return place;
+}
+
+/* Proportional to the bytes from the next smaller size on; no more than a larger one takes. */
+static double bound_of(const sizes_t *sizes, int64_t bytes) {
+    int place = place_of(sizes, bytes);
+    const point_t *below = place > 0 ? &sizes->point[place - 1] : NULL;
+    const point_t *above = place < sizes->count ? &sizes->point[place] : NULL;
+    if (above != NULL)
+        return fmax(above->median.value, below != NULL ? below->median.value : 0.0);
+    return below != NULL ? below->median.value * (double)bytes / fmax((double)below->bytes, 1.0) : 0.0;
+}
+
+/* Sizes that only tell where a limit is have fewer samples, as a fit would weigh them like all others. */
+static bool visit_new(const sizes_t *sizes, int64_t bytes, visit_t *visit) {
+    bool once = sizes->options.exhaustive;
+    int most = sizes->options.repeats;
+    int enough = once ? most : sizes->stage == BISECT ? LIMIT_SAMPLES : MEDIAN_VALUES_MIN;
+    *visit = (visit_t){.bytes = bytes, .iterations = 1, .bound_s = bound_of(sizes, bytes)};
+    visit->most = most < enough ? most : enough;
+    visit->error = once ? settled_fraction : 0.0;
+    return true;
+}
+
+/* A fit weighs samples, so a noisy size must not get many times those of its neighbours. */
+static bool visit_again(const sizes_t *sizes, int place, double error, visit_t *visit) {
+    const int most = AGAIN_MOST * MEDIAN_VALUES_MIN;
+    const point_t *point = &sizes->point[place];
+    *visit = (visit_t){.bytes = point->bytes,
+                       .had = point->count,
+                       .most = sizes->options.repeats < most ? sizes->options.repeats : most,
+                       .error = error,
+                       .iterations = point->iterations,
+                       .bound_s = point->median.value};
+    return true;
+}
+
+void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds) {
+    if (visit->had > 0)
+        memcpy(seconds, sizes->point[place_of(sizes, visit->bytes)].seconds,
+               (size_t)visit->had * sizeof *seconds);
+}
+
+static point_t *add_point(sizes_t *sizes, int64_t bytes) {
+    if (sizes->count == sizes->capacity) {
+        sizes->capacity = 2 * sizes->capacity + 16;
+        sizes->point = realloc(sizes->point, (size_t)sizes->capacity * sizeof *sizes->point);
+        if (sizes->point == NULL)
+            die("out of memory for the sizes of a case");
+    }
+    int place = place_of(sizes, bytes), step = 0;
+    memmove(sizes->point + place + 1, sizes->point + place,
+            (size_t)(sizes->count - place) * sizeof *sizes->point);
+    sizes->count++;
+    while (step_bytes(sizes, step) < bytes)
+        step++;
+    sizes->point[place] = (point_t){.bytes = bytes, .step = step_bytes(sizes, step) == bytes ? step : -1};
+    return &sizes->point[place];
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+static double at(line_t line, int64_t bytes) { return line.start_s + line.s_per_byte * (double)bytes; }
+
+/* Through two points, or one; neither coefficient is negative, as in a fit. */
+static line_t line_through(const point_t *a, const point_t *b) {
+    double bytes = (double)(b->bytes - a->bytes);
+    line_t line = {0.0, bytes > 0.0 ? (b->median.value - a->median.value) / bytes : 0.0};
+    line.s_per_byte = fmax(line.s_per_byte, 0.0);
+    return line;
+}
+
+/* Through `by`, with the slope from it to the other one. */
+static line_t line_of(const point_t *by, const point_t *other) {
+    line_t line = by->bytes < other->bytes ? line_through(by, other) : line_through(other, by);
+    if (by->bytes > 0)
+        line.s_per_byte = fmin(line.s_per_byte, by->median.value / (double)by->bytes);
+    line.start_s = by->median.value - line.s_per_byte * (double)by->bytes;
+    return line;
+}
+
+typedef struct {
+    double size; /* relative */
+    double error;
+} deviation_t;
+
+/* Of a point from the line between its neighbours. */
+static deviation_t deviation_of(const sizes_t *sizes, int place) {
+    const point_t *left = &sizes->point[place - 1], *point = left + 1, *right = left + 2;
+    double share = (double)(point->bytes - left->bytes) / (double)(right->bytes - left->bytes);
+    double between_s = (1.0 - share) * left->median.value + share * right->median.value;
+    double left_s = (1.0 - share) * left->median.error * left->median.value;
+    double right_s = share * right->median.error * right->median.value;
+    double error_s = hypot(point->median.error * point->median.value, hypot(left_s, right_s));
+    double scale_s = pto_error_scale(between_s);
+    return (deviation_t){fabs(point->median.value - between_s) / scale_s, error_s / scale_s};
+}
+
+/* More than matters, and more than chance. */
+static bool is_clear(deviation_t deviation) {
+    return deviation.size > off_line && deviation.size > deviation.error;
+}
+
+static bool is_off(const sizes_t *sizes, int place) {
+    return place > 0 && place + 1 < sizes->count && is_clear(deviation_of(sizes, place));
+}
+
+/* --- the stages ----------------------------------------------------------------------------------------- */
+
+/* Upwards, the smallest size and every stride-th up to the largest: that takes the longest, so its half is
+ * not measured too. What was refused was too large, but something below it may not be. */
+static bool next_coarse(const sizes_t *sizes, visit_t *visit) {
+    int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
+    if (last >= sizes->top)
+        return false;
+    int step = last + 1;
+    while (last >= 0 && (sizes->top - step) % sizes->stride != 0)
+        step++;
+    if (sizes->refused)
+        step = (last + sizes->top + 1) / 2;
+    return visit_new(sizes, step_bytes(sizes, step), visit);
+}
+
+static bool next_split(const sizes_t *sizes, visit_t *visit) {
+    for (int i = 0; i + 1 < sizes->count; i++) {
+        int low = sizes->point[i].step, high = sizes->point[i + 1].step;
+        if (high - low > 1 && (is_off(sizes, i) || is_off(sizes, i + 1)))
+            return visit_new(sizes, step_bytes(sizes, (low + high) / 2), visit);
+    }
+    return false;
+}
+
+static bool is_bisected(const sizes_t *sizes, int64_t ladder_bytes) {
+    for (int i = 0; i < sizes->limit_count; i++)
+        if (sizes->limit[i].ladder_bytes == ladder_bytes)
+            return true;
+    return false;
+}
+
+/* How far the lines on both sides of an interval are apart in its middle. */
+static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
+    const point_t *low = &sizes->point[place], *high = low + 1;
+    const point_t *before = place > 0 ? low - 1 : low, *after = high + 1;
+    while (before->step < 0)
+        before--;
+    while (after->step < 0)
+        after++;
+    *limit = (limit_t){low->bytes, high->bytes, low->bytes, line_of(low, before), line_of(high, after)};
+    int64_t middle = low->bytes + (high->bytes - low->bytes) / 2;
+    double left_s = at(limit->left, middle), right_s = at(limit->right, middle);
+    double error_s =
+        hypot(hypot(low->median.error * low->median.value, before->median.error * before->median.value),
+              hypot(high->median.error * high->median.value, after->median.error * after->median.value));
+    double scale_s = pto_error_scale(fmin(left_s, right_s));
+    return (deviation_t){fabs(left_s - right_s) / scale_s, error_s / scale_s};
+}
+
+/* The largest jump between two steps of the ladder that has not been bisected. */
+static bool find_limit(sizes_t *sizes) {
+    double largest = 0.0;
+    bool found = false;
+    for (int i = 0; i + 2 < sizes->count && sizes->limit_count < LIMITS_MAX; i++) {
+        int low = sizes->point[i].step, high = sizes->point[i + 1].step;
+        limit_t limit;
+        if (low < 0 || high != low + 1 || is_bisected(sizes, sizes->point[i].bytes))
+            continue;
+        deviation_t jump = jump_at(sizes, i, &limit);
+        if (is_clear(jump) && jump.size > largest) {
+            largest = jump.size;
+            sizes->limit[sizes->limit_count] = limit;
+            found = true;
+        }
+    }
+    sizes->limit_count += found;
+    return found;
+}
+
+/* The size that halves a limit; 0 where it is known well enough. */
+static int64_t half_of(const sizes_t *sizes, const limit_t *limit) {
+    int64_t unit = sizes->options.unit_bytes, low = limit->low_bytes, high = limit->high_bytes;
+    int64_t middle = low + (high - low) / 2;
+    if (high > 2 * low)
+        for (middle = 2 * low; middle < high / middle * low; middle *= 2)
+            ;
+    middle -= middle % unit;
+    return (high - low) * RESOLUTION > low && middle > low ? middle : 0;
+}
+
+static bool next_bisect(sizes_t *sizes, visit_t *visit) {
+    do {
+        const limit_t *limit = &sizes->limit[sizes->limit_count > 0 ? sizes->limit_count - 1 : 0];
+        int64_t bytes = sizes->limit_count > 0 ? half_of(sizes, limit) : 0;
+        if (bytes > 0)
+            return visit_new(sizes, bytes, visit);
+    } while (find_limit(sizes));
+    return false;
+}
+
+/* A size between two steps lies on the line that it is nearer to. */
+static void narrow(sizes_t *sizes, const point_t *point) {
+    limit_t *limit = &sizes->limit[sizes->limit_count - 1];
+    double left = fabs(log(point->median.value / fmax(at(limit->left, point->bytes), pto_timing_grain_s)));
+    double right = fabs(log(point->median.value / fmax(at(limit->right, point->bytes), pto_timing_grain_s)));
+    *(left < right ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
+}
+
+/* Whether a line ends at a point, or between it and the one before. */
+static bool ends_before(const sizes_t *sizes, int place) {
+    for (int i = 0; i < sizes->limit_count; i++)
+        if (sizes->limit[i].high_bytes == sizes->point[place].bytes)
+            return true;
+    return is_off(sizes, place);
+}
+
+/* n points of one line tell its two coefficients as well as two points that are sqrt(n / 2) times better
+ * known. */
+static bool next_repeat(const sizes_t *sizes, visit_t *visit) {
+    for (int first = 0, past; first < sizes->count; first = past) {
+        past = first + 1;
+        while (past < sizes->count && !ends_before(sizes, past))
+            past++;
+        double wanted = known_fraction * sqrt(fmax(past - first, 2.0) / 2.0);
+        for (int i = first; i < past; i++)
+            if (!sizes->point[i].final && sizes->point[i].step >= 0 && sizes->point[i].median.error > wanted)
+                return visit_again(sizes, i, wanted, visit);
+    }
+    return false;
+}
+
+/* What was measured again may show limits that chance had hidden. */
+static void go_on(sizes_t *sizes) {
+    sizes->stage = sizes->stage == REPEAT && sizes->repeated ? SPLIT : (stage_t)(sizes->stage + 1);
+    sizes->repeated = sizes->repeated && sizes->stage != SPLIT;
+}
+
+bool sizes_next(sizes_t *sizes, visit_t *visit) {
+    for (; sizes->stage < OVER; go_on(sizes)) {
+        bool found = sizes->stage == COARSE   ? next_coarse(sizes, visit)
+                     : sizes->stage == SPLIT  ? next_split(sizes, visit)
+                     : sizes->stage == BISECT ? next_bisect(sizes, visit)
+                                              : next_repeat(sizes, visit);
+        sizes->repeated = sizes->repeated || (found && sizes->stage == REPEAT);
+        if (found)
+            return true;
+        if (sizes->options.exhaustive)
+            break;
+    }
+    return false;
+}
+
+bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
+    if (sizes->options.exhaustive)
+        return median_is_settled(seconds, count, visit->error);
+    return median_of(seconds, count).error <= visit->error;
+}
+
+void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
+    int place = place_of(sizes, visit->bytes);
+    point_t *point = visit->had > 0 ? &sizes->point[place] : add_point(sizes, visit->bytes);
+    free(point->seconds);
+    point->seconds = must_allocate((size_t)count, sizeof *point->seconds);
+    memcpy(point->seconds, seconds, (size_t)count * sizeof *seconds);
+    point->count = count;
+    point->iterations = visit->iterations;
+    point->median = median_of(seconds, count);
+    point->final = visit->had > 0 || count >= sizes->options.repeats;
+    if (sizes->stage == BISECT)
+        narrow(sizes, point);
+}
+
+void sizes_refuse(sizes_t *sizes, const visit_t *visit) {
+    if (sizes->stage != COARSE) {
+        sizes->stage = OVER;
+        return;
+    }
+    while (sizes->top >= 0 && step_bytes(sizes, sizes->top) >= visit->bytes)
+        sizes->top--;
+    sizes->refused = true;
+}
+
+int sizes_left(const sizes_t *sizes) {
+    int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
+    int coarse = (sizes->top - last + sizes->stride - 1) / sizes->stride;
+    if (sizes->options.exhaustive)
+        return coarse > 1 ? coarse : 1;
+    /* Half as many as in the first pass are likely to follow it. */
+    if (sizes->stage == COARSE)
+        return coarse + (sizes->top / sizes->stride + 1) / 2 + 1;
+    return 1 + (sizes->stage < REPEAT) * (sizes->count / 4);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The adaptive plan of portolan-calibrate, played with the samples that two hosts with H200s gave: it takes a third of
+# the time that all sizes take, and the machine file that is fitted to its samples has the same prices.
+# REPORT=1 prints the figures of each benchmark. BUILD: where the programs were built (default build).
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+replay=$build/tests/test_replay portolan=$build/portolan
+built "$replay" "$portolan"
+
+# Runs that are not waited for, and processes under MPS, have files of their own; of NCCL's two files the first is used.
+recorded() { # HOST
+    find "validate/results/$1" -name 'samples-*.csv' ! -name '*runs*' ! -name '*mps*' ! -name '*blocks*' | sort
+}
+
+# Bisected sizes were not recorded, so their samples are no measurements.
+only_recorded() { awk -F, '/^#/ || /^benchmark/ { print; next } { b = $7; while (b > 1 && b % 2 == 0) b /= 2; if (b <= 1) print }' "$1"; }
+
+# play HOST WAY [OPTION]: into $work/HOST/WAY, with the seconds of each benchmark in times
+play() {
+    local host=$1 way=$2 file name took
+    mkdir -p "$work/$host/$way"
+    for file in $(recorded "$host"); do
+        name=$(basename "$file")
+        took=$("$replay" "$file" "$work/part.csv" "${@:3}" 2>"$work/stderr") || return
+        echo "${name%.csv} $took" >>"$work/$host/$way/times"
+        only_recorded "$work/part.csv" >"$work/$host/$way/$name"
+    done
+}
+
+fit() { # HOST WAY
+    (cd "$work/$1/$2" && "$portolan" fit samples-*.csv --partial --name replayed --out replayed.yaml) >"$work/stdout" 2>"$work/stderr"
+}
+
+seconds() { awk '{ sum += $2 } END { print sum }' "$work/$1/$2/times"; } # HOST WAY
+
+# Lines "cell price" of all strategies, for one process and four of each GPU.
+prices() { # HOST WAY GPUS
+    local collective processes
+    for collective in allreduce reduce broadcast allgather alltoall reduce_scatter; do
+        for processes in 1 4; do
+            "$portolan" predict --machine "$work/$1/$2/replayed.yaml" --collective $collective --nodes 1 --gpus-per-node "$3" \
+                --procs-per-gpu $processes --bytes 4:64MiB:4 --format csv | awk -F, -v cell="$collective-$processes" \
+                '/^#/ || /^bytes,/ { next } $6 > 0 { print cell "-" $1 "-" $4, $6 }'
+        done
+    done | sort
+}
+
+# The prices of two machines: how many, the median of |ln(one / other)|, what 90 percent are below, and the worst.
+compare() { # HOST GPUS
+    prices "$1" exhaustive "$2" >"$work/one"
+    prices "$1" adaptive "$2" >"$work/other"
+    join "$work/one" "$work/other" | awk '{ d = log($2 / $3); print d < 0 ? -d : d }' | sort -g |
+        awk '{ d[NR] = $1 } END { print NR, d[int((NR + 1) / 2)], d[int(0.9 * NR)], d[NR] }'
+}
+
+# The first host had too little time for twenty samples of large sizes, of which there is less to save.
+for case in h200-x2:2:0.41 h200-x4:4:0.334; do
+    IFS=: read -r host gpus share <<<"$case"
+    check "$host: all sizes are played" play "$host" exhaustive exhaustive
+    check "$host: the adaptive plan is played" play "$host" adaptive
+    check "$host: all sizes are fitted" fit "$host" exhaustive
+    check "$host: the adaptive plan's are fitted" fit "$host" adaptive
+    read -r cells median most worst < <(compare "$host" "$gpus")
+    full=$(seconds "$host" exhaustive) adaptive=$(seconds "$host" adaptive)
+    echo "$host: $full s with all sizes, $adaptive s adaptive; $cells prices differ by $median in the median, 90 percent by less than $most, all by less than $worst"
+    [ -z "${REPORT:-}" ] || join "$work/$host/exhaustive/times" "$work/$host/adaptive/times"
+    check "$host: in less than $share of the time" awk -v a="$adaptive" -v b="$full" -v s="$share" 'BEGIN { exit !(a < s * b) }'
+    check "$host: prices are the same" awk -v n="$cells" -v m="$median" -v p="$most" 'BEGIN { exit !(n > 500 && m < 0.01 && p < 0.05) }'
+done
+finish
