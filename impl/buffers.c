@@ -116,10 +116,12 @@ static bool keeps_reading(const pto_plan_t *plan) {
 
 int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     int64_t bytes = pto_buffer_bytes(exec->plan, buffer, rank);
-    if (buffer != exec->lines)
+    int64_t lines_bytes = 0;
+    if (buffer != exec->lines || bytes == 0)
         return bytes;
-    int64_t block_bytes = pto_plan_buffer(exec->plan, buffer)->block_bytes;
-    return bytes / block_bytes * pto_spot_bytes(true, block_bytes);
+    for (int64_t block = 0; block < pto_plan_buffer(exec->plan, buffer)->block_count; block++)
+        lines_bytes += pto_spot_bytes(true, pto_buffer_block_bytes(exec->plan, buffer, rank, block));
+    return lines_bytes;
 }
 
 int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {

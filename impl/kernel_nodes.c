@@ -91,7 +91,7 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     pto_kernel_cut_t cut = exec->lines >= 0 ? kernels->lines_cut : kernels->flags_cut;
     if (exec->options.slice_bytes > 0)
         cut.slice_bytes = exec->options.slice_bytes;
-    int64_t bytes = exec->lines >= 0 ? request->bytes : -least[1];
+    int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[1];
     exec->kernel_blocks = (int)pieces(bytes, cut.block_bytes, least[0]);
     exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
     return PTO_OK;

@@ -42,7 +42,8 @@ static pto_operand_t in_rows(pto_spot_t spot, const pto_rows_t *rows) {
     return (pto_operand_t){spot, rows->bytes * rows->rows, pto_rows_joined(*rows)};
 }
 
-/* All double-buffered operands have equally distant copies, so comparing the first copies is enough. */
+/* The copies of double-buffered memory are equally distant for all operands in it, so comparing the first
+ * copies is enough. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     pto_rows_t rows = one->rows, other_rows = other->rows;
     if (one->spot.lines)

@@ -29,11 +29,16 @@ static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     pto_byte_ranges_t *ranges = context;
     if (!ranges->lines)
         return add_range(ranges, offset_bytes, bytes);
-    int64_t block = ranges->block_bytes;
-    for (int64_t i = offset_bytes / block; i < (offset_bytes + bytes) / block; i++)
-        if (!add_range(ranges, i * pto_spot_bytes(true, block), block))
-            return false;
-    return true;
+    int64_t at = 0, lines_at = 0, end = offset_bytes + bytes;
+    bool added = true;
+    for (int64_t block = 0; at < end && added; block++) {
+        int64_t own = pto_buffer_block_bytes(ranges->exec->plan, ranges->buffer, ranges->holder, block);
+        if (at >= offset_bytes && own > 0)
+            added = add_range(ranges, lines_at, own);
+        at += own;
+        lines_at += pto_spot_bytes(true, own);
+    }
+    return added;
 }
 
 pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
@@ -45,7 +50,9 @@ pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
-    ranges->block_bytes = pto_plan_buffer(exec->plan, slice->buffer)->block_bytes;
+    ranges->exec = exec;
+    ranges->buffer = slice->buffer;
+    ranges->holder = holder;
     pto_slice_visit_by(exec->plan, exec->offsets, slice, action, note_range, ranges);
     return ranges->failed ? pto_schedule_out_of_memory(err) : PTO_OK;
 }

@@ -13,9 +13,11 @@ typedef struct {
     pto_vector_t list; /* pto_byte_range_t */
     char *base;
     int64_t apart_bytes; /* distance between the copies of a double-buffered buffer */
-    bool lines;
-    int64_t block_bytes; /* of lines: each range is a whole block of the buffer */
-    int64_t bytes;       /* sum over the list */
+    bool lines;          /* each range is a whole block of the buffer */
+    const pto_exec_t *exec;
+    int buffer;
+    int64_t holder;
+    int64_t bytes; /* sum over the list */
     bool failed;
 } pto_byte_ranges_t;
 

@@ -37,7 +37,10 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, cons
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.double_buffered = true});
+    /* What others store has the sizes of their blocks for this process, which an alltoallv's output has. */
+    bool addressed = pto_collective_is_addressed(request->collective);
+    int gathered = pto_gas_gathered(builder, &who, addressed ? user.out : user.in,
+                                    (pto_gas_gathered_t){.double_buffered = true});
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         build_allreduce(builder, &who, &user, gathered);
@@ -49,7 +52,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gas_allgather = {
     .name = "gas_allgather",
     .summary = "one kernel a GPU: each stores its data to all others, and each reduces; one flag",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | PTO_ALLGATHERS,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

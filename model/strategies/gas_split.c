@@ -75,8 +75,9 @@ const pto_strategy_t pto_strategy_gas_split = {
     .name = "gas_split",
     .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_ALLTOALL | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
-                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .granularity_bytes = 16, /* bytes that a thread loads and stores at a time */

@@ -35,8 +35,8 @@ try portolan predict --machine summit-spectrum --collective alltoallv --nodes 1 
 try portolan predict --machine tests/fixtures/machine.yaml --collective alltoallv --nodes 1 --gpus-per-node 2 --bytes 1024 --counts tests/fixtures/square.csv
 try portolan predict no/such/scenario.yaml
 try portolan predict tests/fixtures
-try portolan plan --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
-try portolan predict --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
+try portolan plan --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_gather
+try portolan predict --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_gather
 try portolan help predict pick
 try portolan tune --machine h200-x2 extra
 for asked in help "help units" "predict --help" --version; do portolan $asked 2>&1 >/dev/full; echo "$asked: exit $?"; done

@@ -818,7 +818,7 @@ part_graphs() {
     step 25 streams random 300 1
     step 30 streams replays "$GRAPH_RUNS" 1
     graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl_windows 100 100 15
-    for collective in alltoall allgather; do
+    for collective in alltoall alltoallv allgather; do
         graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl_windows 100 100 15
     done
     graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl_windows 100 100 15
@@ -868,7 +868,7 @@ runs_rows() {
     KERNELS_MACHINE=$OUT/h200-x$GPUS-$1.yaml
     rm -f "$BUILD"/rows/graphs-*
     graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,"$kernels",nccl 100 "$2" 11
-    for collective in alltoall allgather; do
+    for collective in alltoall alltoallv allgather; do
         graphs_rows $collective 1KiB:4MiB:4 gas_allgather,gas_split,gas_read,nccl 100 "$2" 11
     done
     graphs_rows reduce_scatter 1KiB:4MiB:4 gas_split,gas_read,nccl 100 "$2" 11

@@ -106,6 +106,19 @@ static pto_counts_t random_pattern(int64_t owners) {
     return (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
 }
 
+/* Some pairs send nothing; in half of the tables, a pair sends in both directions or in none. */
+static pto_counts_t random_matrix(case_t *test, int64_t owners) {
+    int64_t gap = 1 + case_random_below(4), both_ways = case_random_below(2);
+    for (int64_t i = 0; i < owners * owners; i++) {
+        int64_t from = i / owners, to = i % owners;
+        bool none = case_random_below(gap + 1) == 0;
+        test->matrix[i] = none ? 0 : random_bytes();
+        if (both_ways && to < from && (test->matrix[i] == 0) != (test->matrix[to * owners + from] == 0))
+            test->matrix[i] = test->matrix[to * owners + from];
+    }
+    return (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = owners, .matrix = test->matrix};
+}
+
 /* A second pattern goes with few strategies and algorithms: these have one whenever they may. */
 static bool may_join(const pto_request_t *request) {
     return request->strategy->joins && request->algorithm->joins;
@@ -113,7 +126,7 @@ static bool may_join(const pto_request_t *request) {
 
 static void random_counts(case_t *test) {
     int64_t owners = pto_layout_owner_count(&test->request.layout);
-    test->counts = random_pattern(owners);
+    test->counts = case_random_below(2) ? random_pattern(owners) : random_matrix(test, owners);
     if (may_join(&test->request) && !test->request.by_library) {
         test->host_counts = random_pattern(owners);
         test->counts.host = &test->host_counts;

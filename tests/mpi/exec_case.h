@@ -15,6 +15,7 @@ typedef struct {
     pto_mapping_t mapping;
     int64_t process[CASE_PROCESSES_MAX]; /* of the mapping */
     int64_t list[CASE_PROCESSES_MAX];    /* of the counts */
+    int64_t matrix[CASE_PROCESSES_MAX * CASE_PROCESSES_MAX];
     pto_op_t op;
     bool in_place;
     bool plain_memory; /* the user's buffers are not the device's */

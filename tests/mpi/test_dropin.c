@@ -6,6 +6,8 @@
  *   test_dropin special             what must be left to MPI
  *   test_dropin repeat COUNT BYTES  the same allreduce of GPU memory
  *   test_dropin alternate COUNT BYTES  the same allreduce of GPU memory and of host memory in turn
+ *   test_dropin unequal COUNT       an alltoallv of GPU memory so many times, and then another one, whose
+ *                                   blocks have gaps between them
  *   test_dropin kinds KINDS ONE     as often as not in memory that is none of the kinds that the program has
  *                                   asserted, in process 0 alone with ONE 1
  *   test_dropin comms COUNT         communicators made, used and freed; prints descriptors and mappings left
@@ -429,6 +431,22 @@ static void run_repeat(int count, int bytes, bool alternates) {
     }
 }
 
+static void run_unequal(int count) {
+    for (int i = 0; i < 2 * count; i++) {
+        call_t call = {.kind = ALLTOALLV,
+                       .number = (uint64_t)i,
+                       .comm = MPI_COMM_WORLD,
+                       .rank = rank,
+                       .size = size,
+                       .type = {MPI_INT, 4, WHOLE},
+                       .count = 1000,
+                       .in_space = MEMORY_GPU,
+                       .out_space = MEMORY_GPU,
+                       .seed = i / count};
+        run(&call);
+    }
+}
+
 /* --- resources ------------------------------------------------------------------------------------------ */
 
 static int descriptors(void) {
@@ -558,6 +576,8 @@ int main(int argc, char **argv) {
         run_special();
     else if (strcmp(what, "repeat") == 0 || strcmp(what, "alternate") == 0)
         run_repeat(count, argc > 3 ? atoi(argv[3]) : 4096, strcmp(what, "alternate") == 0);
+    else if (strcmp(what, "unequal") == 0)
+        run_unequal(count);
     else if (strcmp(what, "kinds") == 0)
         run_kinds(argc > 2 ? argv[2] : "", argc > 3 && strcmp(argv[3], "1") == 0);
     else if (strcmp(what, "comms") == 0)

@@ -74,8 +74,19 @@ check "are found to be, of five collectives in the mean and on the slowest proce
 check "MPI alone" paired NOTHING=
 check "is found to be as fast as itself" slower 0 2
 check "in all six collectives" [ "$(grep -c '^[a-z_]*,8,' "$work/stdout")" = 12 ]
-for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_split gas_tree nccl node_aware; do
+for strategy in three_step cuda_aware staged_ring gsb btb mix gas_read gas_allgather gas_split gas_tree nccl node_aware; do
     check "by $strategy" under "$last" PORTOLAN_STRATEGY=$strategy "$program" random $((calls / 4)) "$seed"
+done
+
+takes_unequal() { # STRATEGY COMMAND...: all calls but the first of each table
+    "${@:2}" && [ "$(grep -c "MPI_Alltoallv,.*,$1," "$report")" = 18 ] && [ "$(taken)" = 18 ]
+}
+check "an alltoallv goes by kernels from its second call on" takes_unequal gas_allgather under "$last" PORTOLAN_TRIALS=0 "$program" unequal 10
+check "which the summary names" has "MPI_Alltoallv .* gas_allgather"
+check "as it does why the first stays with MPI" has "MPI_Alltoallv .* mpi (counts not seen before)"
+for strategy in gas_read gas_split; do
+    check "also by $strategy, on copies of the program's buffers" takes_unequal $strategy under "$last" \
+        PORTOLAN_STRATEGY=$strategy "$program" unequal 10
 done
 
 check "it has no function that MPI lacks" exports_as_mpi "$library"

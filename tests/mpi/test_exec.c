@@ -462,6 +462,27 @@ static void run_lines(const job_t *job) {
     }
 }
 
+/* Every pair exchanges some bytes; in the second trial, process 1 sends none to process 0. */
+static void run_lines_of_pairs(const job_t *job) {
+    for (int one_way = 0; one_way < 2; one_way++) {
+        trial_t trial;
+        ask_for_a_gpu_each(&trial.test, job->size);
+        case_t *test = &trial.test;
+        for (int i = 0; i < job->size * job->size; i++)
+            test->matrix[i] = one_way && i == job->size ? 0 : 8 * i + 1;
+        test->counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = job->size, .matrix = test->matrix};
+        test->request.collective = PTO_COLLECTIVE_ALLTOALLV;
+        test->request.counts = &test->counts;
+        test->request.bytes = 0;
+        trial.plan = case_plan(test, "gas_allgather", "direct");
+        must_open(job, &trial);
+        if ((trial.exec->lines == PTO_LINES_NONE) != (one_way == 1))
+            die(one_way ? "a process stores where no lines tell it that it may"
+                        : "blocks of different sizes carry no flags");
+        close_trial(job, &trial);
+    }
+}
+
 static void run_absent(const job_t *job) {
     trial_t trial;
     trial.plan = plan_of_messages(job, &trial.test);
@@ -566,7 +587,7 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "refusals") == 0)
         run_refusals(job);
     else if (strcmp(what, "lines") == 0)
-        run_lines(job);
+        run_lines(job), run_lines_of_pairs(job);
     else if (strcmp(what, "rings") == 0)
         strategies_run_rings(job->count, job->seed, job->device);
     else if (strcmp(what, "lanes") == 0)

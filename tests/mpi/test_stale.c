@@ -27,6 +27,7 @@ typedef struct {
     bool kernels;  /* one process a GPU, whose kernels, or NCCL's, do it */
     bool queued;   /* several runs in place before one wait */
     int64_t slots; /* of a ring or a pipeline */
+    int64_t few;   /* elements of a vector, or a block, whose data carry their flags; 0: KERNEL_ELEMENTS */
 } plan_t;
 
 static const plan_t plans[] = {
@@ -85,6 +86,10 @@ static const plan_t plans[] = {
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true, .few = 203},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
@@ -102,7 +107,11 @@ static const plan_t plans[] = {
     {"nccl", "nccl", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
 };
 
-static int64_t elements(const plan_t *plan) { return plan->kernels ? KERNEL_ELEMENTS : ELEMENTS; }
+static int64_t elements(const plan_t *plan) {
+    if (plan->few > 0)
+        return plan->few;
+    return plan->kernels ? KERNEL_ELEMENTS : ELEMENTS;
+}
 
 _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
     fprintf(stderr, "test_stale: %s, %s, run %lld: %s\n", plan->strategy,
@@ -113,6 +122,21 @@ _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
 
 static int32_t value(int64_t run, int64_t owner, int64_t i) {
     return (int32_t)(run % 1000003 * 97 + owner * 13 + i);
+}
+
+/* Elements from one process to another; an alltoallv of kernels has a size for each pair. */
+static int64_t elements_between(const plan_t *plan, int64_t from, int64_t to) {
+    int64_t most = elements(plan);
+    bool differ = plan->kernels && plan->collective == PTO_COLLECTIVE_ALLTOALLV;
+    return differ ? (3 * from * from + 5 * to + 1) * most / 17 % (most + 1) : most; /* none of 0 to 2 */
+}
+
+/* The elements before block `other` of a process's input, or output. */
+static int64_t elements_before(const plan_t *plan, int64_t owner, int64_t other, bool of_output) {
+    int64_t before = 0;
+    for (int64_t i = 0; i < other; i++)
+        before += of_output ? elements_between(plan, i, owner) : elements_between(plan, owner, i);
+    return before;
 }
 
 static int64_t runs_queued(const plan_t *plan, int64_t run) {
@@ -132,9 +156,19 @@ typedef struct {
     int64_t owners;
 } process_t;
 
+static int32_t wanted_of_table(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
+    int64_t from = 0;
+    while (elements_before(plan, process->owner, from + 1, true) <= i)
+        from++;
+    i -= elements_before(plan, process->owner, from, true);
+    return value(run, from, elements_before(plan, from, process->owner, false) + i);
+}
+
 /* In place every run but the first sums the sums of the one before. */
 static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
     int64_t block = elements(plan);
+    if (plan->collective == PTO_COLLECTIVE_ALLTOALLV)
+        return wanted_of_table(plan, process, run, i);
     if (plan->collective == PTO_COLLECTIVE_SCATTER)
         return value(run, 0, process->owner * block + i);
     if (!pto_collective_reduces(plan->collective) && !pto_collective_is_vector(plan->collective))
@@ -182,12 +216,19 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
         return;
     copy(plan, process, host, process->out);
     int64_t step = plan->kernels ? LOOKED_AT_EVERY : 1;
-    int64_t count = elements(plan) * pto_collective_blocks_out(plan->collective, process->owners);
+    int64_t blocks = pto_collective_blocks_out(plan->collective, process->owners);
+    int64_t count = blocks > 1 ? elements_before(plan, process->owner, blocks, true) : elements(plan);
     for (int64_t i = run % step; i < count; i += step)
         if (host[i] != wanted(plan, process, run, i))
             die(plan, run,
                 host[i] == wanted(plan, process, run - 1, i) ? "the result of the run before"
                                                              : "a wrong result");
+}
+
+static pto_counts_t counts_of(const plan_t *plan, int64_t owners, int64_t *bytes) {
+    for (int64_t i = 0; i < owners * owners; i++)
+        bytes[i] = elements_between(plan, i / owners, i % owners) * (int64_t)sizeof(int32_t);
+    return (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = owners, .matrix = bytes};
 }
 
 static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count,
@@ -197,6 +238,12 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = elements(plan) * (int64_t)sizeof(int32_t),
                              .chunks = plan->slots};
+    int64_t *sizes = calloc((size_t)size * (size_t)size, sizeof *sizes);
+    if (!sizes)
+        die(plan, -1, "out of memory");
+    const pto_counts_t counts = counts_of(plan, size, sizes);
+    if (plan->collective == PTO_COLLECTIVE_ALLTOALLV)
+        request.counts = &counts;
     if (plan->kernels)
         request.layout = (pto_layout_t){1, size, 1, 1, 1, false};
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,
@@ -232,6 +279,7 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     device->release(process.in, NULL);
     device->release(out, NULL);
     free(process.host);
+    free(sizes);
     device->stream_destroy(process.stream, NULL);
     pto_plan_destroy(made);
 }

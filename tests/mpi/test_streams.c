@@ -38,8 +38,9 @@ typedef struct {
     size_t in_count;
     size_t in_room; /* the same on all processes */
     pto_counts_t counts;
-    int64_t list[PROCESSES_MAX]; /* of an allgatherv: bytes of each process */
+    int64_t list[PROCESSES_MAX * PROCESSES_MAX]; /* bytes of each process or, of an alltoallv, pair */
     size_t out_count;
+    size_t out_room;
     uint32_t *area[AREA_COUNT]; /* on the device; TABLE, STEP and SUM have ROWS rows, the others two places */
     uint32_t *in;               /* the executor's */
     uint32_t *out;
@@ -83,7 +84,7 @@ static pto_error_t err;
  */
 
 static size_t area_count(const user_t *user, area_t area) {
-    size_t in = user->in_room, out = user->out_count;
+    size_t in = user->in_room, out = user->out_room;
     if (user->in_place)
         in = out = in > out ? in : out;
     return area == TABLE || area == STEP ? ROWS * user->in_count
@@ -226,6 +227,21 @@ static void run_waited(user_t *user, void *stream, int queued) {
 /* --- results ---------------------------------------------------------------------------------------------
  */
 
+/* The elements of each block of the rank's input or output, and where they begin. */
+static void table_of(const user_t *user, bool output, int *counts, int *places) {
+    for (int i = 0, at = 0; i < size; at += counts[i++]) {
+        counts[i] = (int)(user->list[output ? i * size + rank : rank * size + i] / (int64_t)sizeof(uint32_t));
+        places[i] = at;
+    }
+}
+
+static void alltoallv_on_host(const user_t *user, const uint32_t *in, uint32_t *out) {
+    int in_counts[PROCESSES_MAX], in_places[PROCESSES_MAX], counts[PROCESSES_MAX], places[PROCESSES_MAX];
+    table_of(user, false, in_counts, in_places);
+    table_of(user, true, counts, places);
+    MPI_Alltoallv(in, in_counts, in_places, MPI_UINT32_T, out, counts, places, MPI_UINT32_T, MPI_COMM_WORLD);
+}
+
 static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t *out) {
     const int count = (int)user->block;
     int counts[PROCESSES_MAX], places[PROCESSES_MAX + 1] = {0};
@@ -247,6 +263,9 @@ static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t 
         return;
     case PTO_COLLECTIVE_ALLTOALL:
         MPI_Alltoall(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_ALLTOALLV:
+        alltoallv_on_host(user, in, out);
         return;
     default:
         die(user, "no reference");
@@ -281,6 +300,9 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL},
                                {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL},
                                {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL},
+                               {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALLV},
+                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALLV},
+                               {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALLV},
                                {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHER},
                                {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
@@ -307,16 +329,29 @@ static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t
     return plan;
 }
 
+/* An allgatherv in which every third process has nothing, or an alltoallv: in half of them each pair sends in
+ * both directions or in none, in the others not. */
+static void fill_counts(user_t *user, bool by_pair) {
+    const int count = by_pair ? size * size : size, both_ways = draw(2);
+    user->counts = (pto_counts_t){
+        .kind = by_pair ? PTO_COUNTS_MATRIX : PTO_COUNTS_LIST, .order = size, .matrix = user->list};
+    for (int i = 0; i < count; i++) {
+        const int from = i / size, to = i % size;
+        const bool none = !by_pair ? i % 3 == 1 : both_ways ? (from + to) % 3 == 0 : (2 * from + to) % 4 == 1;
+        user->list[i] = none ? 0 : (user->block * (i % 7 + 1) / 7) * (int64_t)sizeof(uint32_t);
+    }
+}
+
 static void make(user_t *user, const pto_device_t *device, const kind_t *kind, int64_t block, bool in_place) {
     *user = (user_t){.device = device, .collective = kind->collective, .block = block};
-    const bool differ = kind->collective == PTO_COLLECTIVE_ALLGATHERV;
-    user->counts = (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = size, .matrix = user->list};
-    for (int i = 0; i < size; i++) /* every third has nothing */
-        user->list[i] = i % 3 == 1 ? 0 : (block * (i + 1) / size) * (int64_t)sizeof(uint32_t);
+    const bool by_pair = kind->collective == PTO_COLLECTIVE_ALLTOALLV;
+    const bool differ = by_pair || kind->collective == PTO_COLLECTIVE_ALLGATHERV;
+    fill_counts(user, by_pair);
     pto_plan_t *plan = user->plan = plan_of(kind, block, differ ? &user->counts : NULL);
     user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
-    user->in_room = differ ? (size_t)block : user->in_count;
+    user->in_room = differ ? (size_t)(by_pair ? size * block : block) : user->in_count;
     user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
+    user->out_room = by_pair ? (size_t)(size * block) : user->out_count;
     user->in_place = in_place;
     for (int area = 0; area < AREA_COUNT; area++)
         user->registration[area] = -1;

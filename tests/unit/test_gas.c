@@ -14,6 +14,18 @@
 
 static const pto_layout_t four = {1, 4, 1, 1, 4, false};
 
+/* What each of four sends to each: every sum of a row or a column, and every block, has another size, and the
+ * third sends nothing. */
+static const int64_t bytes_of_pairs[] = {8, 700, 0, 4, 16, 0, 2000, 1, 0, 0, 0, 0, 3, 300, 500, 12};
+static const pto_counts_t by_pairs = {
+    .kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = (int64_t *)bytes_of_pairs};
+
+static pto_plan_t *made_of_pairs(const char *strategy) {
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, strategy, four);
+    request.counts = &by_pairs;
+    return plan_of(request);
+}
+
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
 static void reducing_before_all_have_stored_is_found(void **state) {
@@ -53,6 +65,12 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
     plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     drop_flag(plan, "stored");
     refused_for(plan, "the end: reads bytes");
+    plan = made_of_pairs("gas_split");
+    drop_flag(plan, "stored");
+    refused_for(plan, "the end: reads bytes");
+    plan = made_of_pairs("gas_read");
+    drop_flag(plan, "loaded");
+    refused_for(plan, "the end: writes bytes");
     static const pto_collective_t rooted[] = {PTO_COLLECTIVE_GATHER, PTO_COLLECTIVE_SCATTER};
     for (int i = 0; i < 2; i++) {
         plan = made(rooted[i], "gas_split", four);
@@ -77,11 +95,9 @@ static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
     static const struct {
         pto_collective_t collective;
         const char *strategy;
-    } plans[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"},
-                 {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
-                 {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
-                 {PTO_COLLECTIVE_REDUCE, "gas_split"},
-                 {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
+    } plans[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"}, {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
+                 {PTO_COLLECTIVE_ALLTOALLV, "gas_allgather"}, {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
+                 {PTO_COLLECTIVE_REDUCE, "gas_split"},        {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         pto_plan_t *plan = made(plans[i].collective, plans[i].strategy, four);
         pto_buffer_t *buffer = plan->buffers.item;
@@ -97,6 +113,9 @@ static void outputs_are_not_written_before_their_owner_is_there(void **state) {
     drop_flag(plan, "ready");
     refused_for(plan, "second run: writes bytes");
     plan = made(PTO_COLLECTIVE_ALLGATHER, "gas_split", four);
+    drop_flag(plan, "ready");
+    refused_for(plan, "second run: writes bytes");
+    plan = made_of_pairs("gas_split");
     drop_flag(plan, "ready");
     refused_for(plan, "second run: writes bytes");
     plan = made(PTO_COLLECTIVE_REDUCE, "gas_gather", four);
@@ -296,6 +315,17 @@ static void shares_of_the_vector_are_gathered(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* A process's place for what others store to it has the sizes of its output. */
+static void blocks_of_pairs_are_gathered_as_large_as_they_are(void **state) {
+    (void)state;
+    static const int64_t received[] = {8 + 16 + 3, 700 + 300, 2000 + 500, 4 + 1 + 12};
+    pto_plan_t *plan = made_of_pairs("gas_allgather");
+    int gathered = buffer_named(plan, "gathered");
+    for (int64_t rank = 0; rank < 4; rank++)
+        assert_int_equal(pto_buffer_bytes(plan, gathered, rank), received[rank]);
+    pto_plan_destroy(plan);
+}
+
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
     pto_error_t err;
@@ -335,9 +365,8 @@ static pto_machine_t machine_for_kernels(void) {
     return machine;
 }
 
-static void assert_price(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
-                         double wanted_s) {
-    pto_plan_t *plan = made(collective, strategy, four);
+/* Destroys the plan. */
+static void assert_plan_price(pto_plan_t *plan, const pto_machine_t *machine, double wanted_s) {
     pto_price_t price = {0}, walked = {0};
     pto_error_t err = {0};
     if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK ||
@@ -346,6 +375,11 @@ static void assert_price(const pto_machine_t *machine, pto_collective_t collecti
     pto_plan_destroy(plan);
     assert_close(price.seconds, wanted_s);
     assert_close(walked.seconds, wanted_s);
+}
+
+static void assert_price(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
+                         double wanted_s) {
+    assert_plan_price(made(collective, strategy, four), machine, wanted_s);
 }
 
 /* Where it is known what a graph of one kernel takes, that is what the executor launches. */
@@ -371,8 +405,10 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
     pto_machine_t machine = machine_for_kernels();
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
                  launch_s + own_s + store_all_s + flag_s + 3 * own_s);
-    for (int i = 0; i < 2; i++) {
-        pto_collective_t blocks = i ? PTO_COLLECTIVE_ALLGATHER : PTO_COLLECTIVE_ALLTOALL;
+    static const pto_collective_t of_blocks[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
+                                                 PTO_COLLECTIVE_ALLGATHER};
+    for (int i = 0; i < 3; i++) {
+        pto_collective_t blocks = of_blocks[i];
         assert_price(&machine, blocks, "gas_allgather", launch_s + own_s + store_all_s + flag_s + 3 * own_s);
         assert_price(&machine, blocks, "gas_read", launch_s + flag_s + own_s + load_all_s + flag_s);
         assert_price(&machine, blocks, "gas_split", launch_s + flag_s + own_s + store_all_s + flag_s);
@@ -402,6 +438,23 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
     double gather_s = store_s + 3 * part * store_s_per_byte;
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_split",
                  launch_s + scatter_s + flag_s + 3 * part_s + gather_s + flag_s);
+}
+
+/* 2,500 bytes come into the third GPU, more than leave any. With stores, all that store to it wait for its
+ * link; with loads, it waits for its own. Loaded are at most 2,017 bytes from one GPU. */
+static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
+    (void)state;
+    const double most = 2500, own_s = 12 * own_s_per_byte,
+                 stores_s = own_s + store_s + most * store_s_per_byte;
+    pto_machine_t machine = machine_for_kernels();
+    assert_plan_price(made_of_pairs("gas_split"), &machine, launch_s + flag_s + stores_s + flag_s);
+    assert_plan_price(made_of_pairs("gas_allgather"), &machine,
+                      launch_s + stores_s + flag_s + most * own_s_per_byte);
+    assert_plan_price(made_of_pairs("gas_read"), &machine,
+                      launch_s + flag_s + load_s + most * load_s_per_byte + flag_s);
+    machine.remote_all_s_per_byte = known(store_s_per_byte / 4);
+    assert_plan_price(made_of_pairs("gas_split"), &machine, /* the largest block, by a link of its own */
+                      launch_s + flag_s + store_s + 2000 * store_s_per_byte + flag_s);
 }
 
 /* The busiest link carries a row of 16 cells, a column of 8 and a corner. At an edge that does not wrap the
@@ -480,9 +533,11 @@ int main(void) {
         cmocka_unit_test(kernels_access_only_gpu_memory),
         cmocka_unit_test(alternating_buffers_take_their_bytes_twice),
         cmocka_unit_test(shares_of_the_vector_are_gathered),
+        cmocka_unit_test(blocks_of_pairs_are_gathered_as_large_as_they_are),
         cmocka_unit_test(what_does_not_apply_says_why),
         cmocka_unit_test(a_graph_launch_is_used_instead_of_a_kernel_launch),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
+        cmocka_unit_test(the_busiest_link_of_an_alltoallv_holds_up_the_others),
         cmocka_unit_test(a_halo_costs_two_flags_and_its_borders),
         cmocka_unit_test(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere),
         cmocka_unit_test(concurrent_stores_of_all_gpus_are_limited),

@@ -72,10 +72,11 @@ extern "C" {
 
 enum { PIECES_MAX = 18, ROOM = 1 << 17, GUARD = 64, RUN = 7 };
 
-/* Pieces of one size, each in memory of its own between bytes that must stay as they are. */
+/* Pieces of one size, or less, each in memory of its own between bytes that must stay as they are. */
 struct pieces_t {
     std::vector<std::vector<char>> memory;
     size_t bytes;
+    size_t less_bytes[PIECES_MAX];
     unsigned shift; /* from an address that is a multiple of 16 */
     bool lines[PIECES_MAX];
 };
@@ -86,6 +87,10 @@ static unsigned random_below(unsigned bound) {
     return static_cast<unsigned>((random_state >> 33) % bound);
 }
 
+static size_t piece_bytes(const pieces_t &pieces, unsigned index) {
+    return pieces.bytes - pieces.less_bytes[index];
+}
+
 static char *piece(pieces_t &pieces, unsigned index) {
     char *begin = pieces.memory[index].data();
     begin += (16 - reinterpret_cast<uintptr_t>(begin) % 16) % 16;
@@ -93,13 +98,21 @@ static char *piece(pieces_t &pieces, unsigned index) {
 }
 
 static pieces_t make_pieces(unsigned count, size_t bytes, unsigned shift) {
-    pieces_t pieces = {{}, bytes, shift, {}};
+    pieces_t pieces = {{}, bytes, {}, shift, {}};
     for (unsigned i = 0; i < count; i++) {
         pieces.memory.emplace_back(2 * bytes + 4 * GUARD);
         for (char &byte : pieces.memory.back())
             byte = static_cast<char>(random_below(256));
     }
     return pieces;
+}
+
+/* Of pairs of a source and a target; some keep their size. */
+static void shorten_pairs(pieces_t &pieces, unsigned pairs) {
+    for (unsigned pair = 0; pair < pairs; pair++)
+        if (random_below(3) > 0)
+            pieces.less_bytes[2 * pair] = pieces.less_bytes[2 * pair + 1] =
+                random_below(static_cast<unsigned>(pieces.bytes) + 1);
 }
 
 static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, unsigned slices) {
@@ -109,7 +122,7 @@ static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, uns
     all.operand_count = static_cast<uint16_t>(count);
     all.slices = static_cast<uint16_t>(slices);
     for (unsigned i = 0; i < count; i++) {
-        const int64_t bytes = static_cast<int64_t>(pieces.bytes);
+        const int64_t bytes = static_cast<int64_t>(piece_bytes(pieces, i));
         const pto_operand_t whole = {{piece(pieces, i), 0, pieces.lines[i]}, bytes, pto_rows_of(bytes)};
         all.operands[i] = translate(&whole, parts);
     }
@@ -152,15 +165,15 @@ struct at_line {
 };
 
 static at_line line_in(pieces_t &pieces, unsigned index, size_t i) {
-    const size_t lines = (pieces.bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
+    const size_t lines = (piece_bytes(pieces, index) + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
     return {piece(pieces, index) + i * PTO_LINE_BYTES, piece(pieces, index) + lines * PTO_LINE_BYTES + i};
 }
 
 /* The data of a piece, lines or not. */
 static std::vector<char> data_in(pieces_t &pieces, unsigned index) {
     const char *at = piece(pieces, index);
-    std::vector<char> data(at, at + pieces.bytes);
-    for (size_t i = 0; i * PTO_LINE_BYTES < pieces.bytes && pieces.lines[index]; i++) {
+    std::vector<char> data(at, at + piece_bytes(pieces, index));
+    for (size_t i = 0; i * PTO_LINE_BYTES < piece_bytes(pieces, index) && pieces.lines[index]; i++) {
         const at_line here = line_in(pieces, index, i);
         const uint8_t tag = static_cast<uint8_t>(*here.tag);
         uint64_t half[2];
@@ -168,17 +181,19 @@ static std::vector<char> data_in(pieces_t &pieces, unsigned index) {
         assert_true(pto_line_of_run(half[0], half[1], tag, RUN));
         for (int j = 0; j < 2; j++)
             half[j] = pto_line_data(half[j], tag, j);
-        memcpy(&data[i * PTO_LINE_BYTES], half, min(sizeof half, pieces.bytes - i * PTO_LINE_BYTES));
+        memcpy(&data[i * PTO_LINE_BYTES], half,
+               min(sizeof half, piece_bytes(pieces, index) - i * PTO_LINE_BYTES));
     }
     return data;
 }
 
 /* Put a piece's data into lines of a run. */
 static void pack(pieces_t &pieces, unsigned index, const std::vector<char> &data, uint64_t run = RUN) {
-    for (size_t i = 0; i * PTO_LINE_BYTES < pieces.bytes; i++) {
+    for (size_t i = 0; i * PTO_LINE_BYTES < piece_bytes(pieces, index); i++) {
         const at_line here = line_in(pieces, index, i);
         uint64_t half[2] = {};
-        memcpy(half, &data[i * PTO_LINE_BYTES], min(sizeof half, pieces.bytes - i * PTO_LINE_BYTES));
+        memcpy(half, &data[i * PTO_LINE_BYTES],
+               min(sizeof half, piece_bytes(pieces, index) - i * PTO_LINE_BYTES));
         *here.tag = static_cast<char>(pto_line_tag(half[0], half[1], run));
         for (uint64_t &one : half)
             one = pto_line_half(one, run);
@@ -189,8 +204,8 @@ static void pack(pieces_t &pieces, unsigned index, const std::vector<char> &data
 static bool same_outside(pieces_t &pieces, unsigned index, const std::vector<char> &before) {
     const std::vector<char> &now = pieces.memory[index];
     size_t begin = static_cast<size_t>(piece(pieces, index) - now.data());
-    size_t end =
-        begin + static_cast<size_t>(pto_spot_bytes(pieces.lines[index], static_cast<int64_t>(pieces.bytes)));
+    size_t end = begin + static_cast<size_t>(pto_spot_bytes(
+                             pieces.lines[index], static_cast<int64_t>(piece_bytes(pieces, index))));
     return std::equal(now.begin(), now.begin() + static_cast<ptrdiff_t>(begin), before.begin()) &&
            std::equal(now.begin() + static_cast<ptrdiff_t>(end), now.end(),
                       before.begin() + static_cast<ptrdiff_t>(end));
@@ -231,6 +246,8 @@ static size_t some_line_bytes() {
 static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned shift) {
     const unsigned count = spreads ? pairs + 1 : 2 * pairs;
     pieces_t pieces = make_pieces(count, bytes, shift);
+    if (!spreads && random_below(2))
+        shorten_pairs(pieces, pairs);
     const std::vector<std::vector<char>> before = pieces.memory;
     const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     const op now = make_op(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), count);
@@ -508,6 +525,8 @@ static void least_and_greatest_depend_on_no_order(void **) {
 static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool out) {
     pieces_t pieces = make_pieces(2 * pairs, bytes, shift);
     std::vector<std::vector<char>> wanted;
+    if (random_below(2))
+        shorten_pairs(pieces, pairs);
     for (unsigned pair = 0; pair < pairs; pair++) { /* one's own block is no lines */
         wanted.push_back(data_in(pieces, 2 * pair));
         pieces.lines[2 * pair + !out] = pair > 0;

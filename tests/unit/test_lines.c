@@ -33,7 +33,7 @@ static int lines_of(pto_plan_t *plan) {
 static void stores_from_all_to_all_can_be_lines(void **state) {
     (void)state;
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL,
-                                                  PTO_COLLECTIVE_ALLGATHER};
+                                                  PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER};
     for (size_t i = 0; i < sizeof collective / sizeof *collective; i++) {
         pto_plan_t *plan = made_for(collective[i], "gas_allgather", four, 1000);
         int gathered = buffer_named(plan, "gathered");
@@ -43,6 +43,55 @@ static void stores_from_all_to_all_can_be_lines(void **state) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split", four, 1000);
     int gathered = buffer_named(plan, "gathered");
     assert_int_equal(lines_of(plan), gathered);
+}
+
+/* Of an alltoallv of four with this table. A plan borrows its counts, so there is one at a time. */
+static pto_plan_t *made_of_pairs(const int64_t *bytes) {
+    static pto_counts_t counts;
+    counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = (int64_t *)bytes};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "gas_allgather", four);
+    pto_plan_t *plan = NULL;
+    request.bytes = 0;
+    request.counts = &counts;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    return plan;
+}
+
+static void blocks_of_different_sizes_can_be_lines(void **state) {
+    (void)state;
+    static const int64_t all[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, BYTES_MAX},
+                         some[] = {0, 1, 0, 3, 4, 0, 5, 0, 0, 8, 9, 0, 11, 0, 0, 99},
+                         large[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, BYTES_MAX + 1, 13, 14};
+    pto_plan_t *plan = made_of_pairs(all);
+    int gathered = buffer_named(plan, "gathered");
+    assert_int_equal(lines_of(plan), gathered);
+    assert_int_equal(lines_of(made_of_pairs(some)), gathered);
+    assert_int_equal(lines_of(made_of_pairs(large)), PTO_LINES_NONE);
+}
+
+/* The first would overwrite what the other still reads, without lines from there that tell otherwise. */
+static void flags_stay_where_a_pair_sends_in_one_direction(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 16; i++) {
+        int64_t bytes[16];
+        for (int64_t j = 0; j < 16; j++)
+            bytes[j] = j == i ? 0 : 8 * j + 8;
+        pto_plan_t *plan = made_of_pairs(bytes);
+        int gathered = buffer_named(plan, "gathered"), own = i / 4 == i % 4;
+        assert_int_equal(lines_of(plan), own ? gathered : PTO_LINES_NONE);
+    }
+}
+
+/* Their lines are not told apart. */
+static void several_blocks_of_different_sizes_at_once_are_rejected(void **state) {
+    (void)state;
+    static const int64_t bytes[] = {9, 1, 2, 3, 4, 9, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9};
+    pto_plan_t *plan = made_of_pairs(bytes);
+    pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
+    out->peers = (pto_peers_t){0};
+    out->source.anchor = out->target.anchor = PTO_ANCHOR_ABSOLUTE;
+    out->source.run = out->target.run = out->source.until = out->target.until = pto_constant(4);
+    assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 
 static void processes_without_a_part_do_not_matter(void **state) {
@@ -122,6 +171,7 @@ static void flags_that_order_more_than_lines_stay(void **state) {
                  {PTO_COLLECTIVE_ALLREDUCE, "gas_split"},  {PTO_COLLECTIVE_REDUCE, "gas_read"},
                  {PTO_COLLECTIVE_REDUCE, "gas_gather"},    {PTO_COLLECTIVE_REDUCE, "gas_split"},
                  {PTO_COLLECTIVE_ALLTOALL, "gas_read"},    {PTO_COLLECTIVE_ALLTOALL, "gas_split"},
+                 {PTO_COLLECTIVE_ALLTOALLV, "gas_read"},   {PTO_COLLECTIVE_ALLTOALLV, "gas_split"},
                  {PTO_COLLECTIVE_ALLREDUCE, "gsb"},        {PTO_COLLECTIVE_ALLREDUCE, "btb"},
                  {PTO_COLLECTIVE_ALLREDUCE, "cuda_aware"}, {PTO_COLLECTIVE_ALLREDUCE, "nccl"}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -188,6 +238,9 @@ static void stores_after_a_wait_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_from_all_to_all_can_be_lines),
+        cmocka_unit_test(blocks_of_different_sizes_can_be_lines),
+        cmocka_unit_test(flags_stay_where_a_pair_sends_in_one_direction),
+        cmocka_unit_test(several_blocks_of_different_sizes_at_once_are_rejected),
         cmocka_unit_test(processes_without_a_part_do_not_matter),
         cmocka_unit_test(any_size_up_to_a_limit_can_be_lines),
         cmocka_unit_test(other_double_buffered_memory_is_rejected),

@@ -69,6 +69,7 @@ static void a_run_by_lines_is_charged_as_a_whole(void **state) {
         const char *strategy;
     } by_lines[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"},
                     {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
+                    {PTO_COLLECTIVE_ALLTOALLV, "gas_allgather"},
                     {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
                     {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++) {
@@ -77,6 +78,37 @@ static void a_run_by_lines_is_charged_as_a_whole(void **state) {
         assert_close(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
                      5e-6 + 4096 * 4e-11);
     }
+    pto_machine_fini(&machine);
+}
+
+/* A plan borrows its counts. */
+static pto_plan_t *plan_of_pairs(const pto_counts_t *counts) {
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "gas_allgather", four);
+    request.bytes = 0;
+    request.counts = counts;
+    return plan_of(request);
+}
+
+/* Process 2 sends 600 bytes to the three others, which is more than anyone receives; or it receives 900.
+ * Where only one process of a pair sends, flags remain. */
+static void an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu(void **state) {
+    (void)state;
+    static int64_t sends[] = {5000, 20, 40, 7, 30, 0, 60, 8, 100, 200, 9, 300, 10, 50, 70, 6000},
+                   receives[] = {5000, 20, 400, 7, 30, 0, 200, 8, 100, 200, 9, 300, 10, 50, 300, 6000},
+                   one_way[] = {5000, 20, 40, 7, 30, 0, 60, 8, 0, 200, 9, 300, 10, 50, 70, 6000};
+    const pto_counts_t counts[] = {{.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = sends},
+                                   {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = receives},
+                                   {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = one_way}};
+    pto_machine_t machine = machine_of("runs: graph\n" BODY
+                                       "  lines: [{gpus: 4, alpha_s: 1e-6, beta_s_per_byte: 2e-10}]\n" SIGNALS
+                                       "launch: {kernel_s: 9e-6, graph_s: 7e-6, run_s: 1.5e-6}\n");
+    assert_close(seconds_of(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10);
+    assert_close(seconds_of(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10);
+    pto_plan_t *plan = plan_of_pairs(&counts[2]);
+    pto_price_t price;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_true(price.seconds > 1.5e-6 + 2e-6);
+    pto_plan_destroy(plan);
     pto_machine_fini(&machine);
 }
 
@@ -248,6 +280,7 @@ static void a_file_says_how_its_runs_begin(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_by_lines_is_charged_as_a_whole),
+        cmocka_unit_test(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu),
         cmocka_unit_test(its_explanation_names_the_row),
         cmocka_unit_test(other_runs_are_charged_by_their_steps),
         cmocka_unit_test(lines_count_whatever_begins_the_runs),

@@ -547,6 +547,9 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
                      pto_range_visit_t visit, void *context);
 int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
+/* Bytes of one block in a rank's buffer. */
+int64_t pto_buffer_block_bytes(const pto_plan_t *plan, int buffer, int64_t rank, int64_t block);
+
 /* Where the blocks of different sizes begin in the buffers of one rank. pto_slice_visit adds up the sizes of
  * all earlier blocks in each call; whoever visits most blocks of a rank does so once. `plan` is borrowed
  * until pto_offsets_destroy, for which NULL is legal. Errors: PTO_ERR_MEMORY. */

@@ -12,13 +12,20 @@
  *
  * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
  * lines from the owners of that memory, just as it would have received their flags. What the owners still
- * read is the other copy. */
+ * read is the other copy.
+ *
+ * In an alltoallv, every block has a size of its own, and a pair may exchange nothing: then neither process
+ * accesses the other's memory, and they need no order. If only one of them sends, flags remain, because the
+ * sender would not know that the receiver has read what it stored two runs before. */
 #include "portolan/lines.h"
 
 #include <stdlib.h>
 
-/* What is known about a rank as a peer. */
-enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, ALL = 7 };
+#include "plan/plan_internal.h"
+
+/* What is known about a rank as a peer. EMPTY: a store to it has no bytes. */
+enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, EMPTY = 8 };
+enum { ALL = STORED_TO | SIGNALLED | WAITED_FOR, NO_BYTES = EMPTY | SIGNALLED | WAITED_FOR };
 
 typedef struct {
     const pto_plan_t *plan;
@@ -30,12 +37,21 @@ typedef struct {
     bool refused;
 } look_t;
 
+/* Whether the buffer has what an alltoallv's processes send to its holder, in different sizes. */
+static bool is_by_pair(const pto_plan_t *plan, int buffer) {
+    return pto_plan_buffer(plan, buffer)->blocks == PTO_BLOCKS_COLUMN &&
+           pto_collective_is_by_pair(pto_plan_request(plan)->collective);
+}
+
 static bool can_be_lines(const look_t *look, int buffer) {
     const pto_request_t *request = pto_plan_request(look->plan);
     const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
-    return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && what->blocks == PTO_BLOCKS_EQUAL &&
-           what->cyclic == PTO_CYCLIC_NONE && what->split <= 1 && what->chunks == 0 &&
-           what->block_bytes == request->bytes && request->bytes > 0 && request->bytes <= look->bytes_max;
+    bool by_pair = is_by_pair(look->plan, buffer);
+    bool equal = what->blocks == PTO_BLOCKS_EQUAL && what->block_bytes == request->bytes;
+    int64_t most_bytes = by_pair ? pto_request_largest_bytes(request) : request->bytes;
+    return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && (equal || by_pair) &&
+           what->cyclic == PTO_CYCLIC_NONE && what->split <= 1 && what->chunks == 0 && most_bytes > 0 &&
+           most_bytes <= look->bytes_max;
 }
 
 static bool elsewhere(const look_t *look, const pto_slice_t *slice, const pto_action_t *action) {
@@ -49,7 +65,8 @@ static void look_at_copy(look_t *look, const pto_action_t *action) {
     if (look->buffer == PTO_LINES_ANY && can_be_lines(look, step->target.buffer))
         look->buffer = step->target.buffer;
     look->refused |= look->buffer != step->target.buffer || look->waited;
-    look->peers[pto_slice_holder(look->plan, &step->target, action)] |= STORED_TO;
+    look->peers[pto_slice_holder(look->plan, &step->target, action)] |=
+        pto_slice_bytes(look->plan, &step->target, action) > 0 ? STORED_TO : EMPTY;
 }
 
 static void look_at(look_t *look, const pto_action_t *action) {
@@ -79,6 +96,36 @@ static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
         look_at(look, &action);
 }
 
+/* Whether a step of a rank stores anything into the memory of another. */
+static bool step_stores_to(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t rank,
+                           int64_t other) {
+    pto_action_t action;
+    bool stores = false;
+    if (step->kind != PTO_STEP_COPY || !pto_step_acts(plan, step, rank, k, &action))
+        return false;
+    for (int64_t next = 0; !stores && pto_step_next(plan, &next, &action);)
+        stores = pto_slice_holder(plan, &step->target, &action) == other &&
+                 pto_slice_bytes(plan, &step->target, &action) > 0;
+    return stores;
+}
+
+static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
+    bool stores = false;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (!stores && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && !stores; i++)
+            stores =
+                step_stores_to(plan, pto_plan_step(plan, walk.stage->step_first + i), walk.k, rank, other);
+    return stores;
+}
+
+/* Whether lines order this rank and a peer as the plan's flags do. */
+static bool needs_no_flags(const look_t *look, int64_t peer) {
+    unsigned known = look->peers[peer];
+    return known == 0 || known == ALL || (known == NO_BYTES && !stores_to(look->plan, peer, look->rank));
+}
+
 /* Only copies from other buffers may write a buffer in line format. Other buffers of a kernel have one copy:
  * where it loads from must not wait for the run's number, which has to be loaded. */
 static bool used_as_lines_are(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
@@ -104,8 +151,36 @@ static bool visit_blocks(void *context, int64_t offset_bytes, int64_t bytes) {
     return blocks->whole;
 }
 
+static bool count_ranges(void *context, int64_t offset_bytes, int64_t bytes) {
+    int *ranges = context;
+    (void)offset_bytes;
+    (void)bytes;
+    return ++*ranges <= 1;
+}
+
+static bool is_one_block(const pto_slice_t *slice, const pto_action_t *action) {
+    return slice->parts == 0 && slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->bundle <= 1 &&
+           slice->fold == 0 && slice->cells == PTO_CELLS_NONE &&
+           pto_slice_block_count(slice, action->k, action->core, action->peer) == 1;
+}
+
+/* Whether an action uses one block of the buffer, out of or into one range. Blocks of different sizes are not
+ * told apart in a longer one. */
+static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
+    const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
+    bool single = true;
+    for (int i = 0; i < 2 && single; i++) {
+        int ranges = 0;
+        pto_slice_visit(plan, slice[i], action, count_ranges, &ranges);
+        single = ranges <= 1 && (slice[i]->buffer != buffer || is_one_block(slice[i], action));
+    }
+    return single;
+}
+
 /* Whether an action copies or reduces whole blocks of the buffer, out of or into pieces that are as long. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
+    if (is_by_pair(plan, buffer))
+        return by_single_blocks(plan, action, buffer);
     const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
     blocks_t blocks = {.block_bytes = pto_plan_buffer(plan, buffer)->block_bytes, .whole = true};
     for (int i = 0; i < 2 && blocks.whole; i++) {
@@ -159,7 +234,7 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
         for (int i = 0; i < walk.stage->step_count; i++)
             look_at_step(&look, pto_plan_step(plan, walk.stage->step_first + i), walk.k);
     for (int64_t peer = 0; peer < ranks; peer++)
-        look.refused |= look.peers[peer] != 0 && look.peers[peer] != ALL;
+        look.refused |= !needs_no_flags(&look, peer);
     free(look.peers);
     bool allows =
         !look.refused &&

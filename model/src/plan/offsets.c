@@ -3,6 +3,11 @@
 
 #include "plan/plan_internal.h"
 
+int64_t pto_buffer_block_bytes(const pto_plan_t *plan, int buffer, int64_t rank, int64_t block) {
+    pto_held_t held = pto_held_by(plan, buffer, rank);
+    return pto_held_block_bytes(&held, block);
+}
+
 /* In the order in which the blocks lie in memory. Those that are dealt to other cores have no bytes. */
 static void fill_offsets(const pto_held_t *held, int64_t *offsets) {
     const pto_buffer_t *buffer = held->buffer;

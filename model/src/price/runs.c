@@ -14,20 +14,37 @@ pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine
                             plan->request.strategy->name, machine->name, pto_runs_text(machine->runs));
 }
 
-const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {
+int64_t pto_runs_lines_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
-    const pto_layout_t *layout = &request->layout;
+    int64_t owners = pto_layout_owner_count(&request->layout), others = owners - 1, most_bytes = 0;
+    if (!pto_plan_has_tables(plan) || others < 1)
+        return request->bytes;
+    for (int64_t i = 0; i < owners; i++) {
+        int64_t out_bytes = 0, in_bytes = 0;
+        for (int64_t j = 0; j < owners; j++) {
+            out_bytes += j != i ? pto_request_bytes(request, i, j) : 0;
+            in_bytes += j != i ? pto_request_bytes(request, j, i) : 0;
+        }
+        most_bytes = out_bytes > most_bytes ? out_bytes : most_bytes;
+        most_bytes = in_bytes > most_bytes ? in_bytes : most_bytes;
+    }
+    return (most_bytes + others - 1) / others;
+}
+
+const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {
+    const pto_layout_t *layout = &plan->request.layout;
     if (machine->remote_lines.count == 0 || layout->nodes > 1 || layout->procs_per_gpu > 1)
         return NULL;
-    const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, request->bytes);
+    const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, pto_runs_lines_bytes(plan));
     bool by_lines =
         row && pto_plan_is_one_launch(plan) && pto_plan_lines(plan, PTO_LINES_BYTES_MAX) != PTO_LINES_NONE;
     return by_lines ? row : NULL;
 }
 
-void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_cost_row_t *row,
-                             int64_t bytes) {
-    pto_charge_postal(charge, &machine->remote_lines, &row->postal, PTO_SPACE_GPU, 1, (double)bytes);
+void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
+                             const pto_cost_row_t *row) {
+    pto_charge_postal(charge, &machine->remote_lines, &row->postal, PTO_SPACE_GPU, 1,
+                      (double)pto_runs_lines_bytes(plan));
 }
 
 /* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
@@ -38,7 +55,7 @@ void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
     pto_charge_t charge;
     pto_charge_begin(&charge, first->name, pricing->explain ? &pricing->terms[0] : NULL);
-    pto_charge_run_by_lines(&charge, pricing->machine, pricing->lines, plan->request.bytes);
+    pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_action_t action;
         if (!pto_actor_acts(pricing, launch, actor, 0, &action))

@@ -217,7 +217,7 @@ double pto_sim_launch_s(const pto_sim_t *sim) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     if (sim->lines)
-        pto_charge_run_by_lines(&charge, sim->machine, sim->lines, sim->plan->request.bytes);
+        pto_charge_run_by_lines(&charge, sim->machine, sim->plan, sim->lines);
     else
         pto_charge_launch(&charge, sim->machine);
     return charge.other.s;
