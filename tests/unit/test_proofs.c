@@ -86,18 +86,18 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
     (void)state;
     static const struct {
         pto_collective_t collective;
-        const char *strategy, *algorithm;
         pto_status_t status;
+        const char *strategy, *algorithm;
     } cases[] = {
-        {PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", PTO_OK},
-        {PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear_by_rank", PTO_OK},
-        {PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", PTO_OK},
-        {PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", PTO_OK},
-        {PTO_COLLECTIVE_ALLTOALL, "staged_aware", "linear", PTO_OK},
-        {PTO_COLLECTIVE_ALLGATHER, "three_step", "ring", PTO_OK},
-        {PTO_COLLECTIVE_ALLGATHER, "cuda_aware", "recursive_doubling", PTO_ERR_NOT_APPLICABLE},
-        {PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", PTO_ERR_NOT_APPLICABLE},
-        {PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", PTO_ERR_NOT_APPLICABLE},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "cuda_aware", "pairwise"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "cuda_aware", "linear_by_rank"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "dup_devptr", "bruck"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "node_leaders", "pairwise"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "staged_aware", "linear"},
+        {PTO_COLLECTIVE_ALLGATHER, PTO_OK, "three_step", "ring"},
+        {PTO_COLLECTIVE_ALLGATHER, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "recursive_doubling"},
+        {PTO_COLLECTIVE_ALLREDUCE, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "ring"},
+        {PTO_COLLECTIVE_BROADCAST, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "binomial"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_request_t request =

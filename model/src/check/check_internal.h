@@ -72,7 +72,6 @@ typedef enum {
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
-    pto_proof_t proof;
     pto_assign_t takes_b; /* of either nodes, with its context */
     const void *context;
     int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
@@ -81,9 +80,9 @@ typedef struct {
     int64_t walked;   /* the ranks that are walked: all, or those of node 0 */
     int64_t *turn;    /* if only node 0 is walked, by buffer: see pto_check_nodes_alike; else NULL */
     int64_t nodes_on; /* what is moved now comes from node 0, in place of a node so many on */
-    bool unordered;   /* two accesses were found unordered */
     int lanes;        /* of each rank */
     int buffers;
+    pto_proof_t proof;
     pto_walk_t walk;
     int lanes_node;  /* the node whose lanes are being walked; -1: none */
     uint32_t **slot; /* per slot of its pipeline and rank: the last lane's clock; or NULL */
@@ -92,6 +91,7 @@ typedef struct {
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
     int collective;          /* the node whose stages are being walked; -1: none */
     bool leaving;            /* the stages of that node have just ended */
+    bool unordered;          /* two accesses were found unordered */
     int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_use_t **piece; /* ranks x buffers, for the current kernel */

@@ -167,14 +167,21 @@ static void turn_message(turns_t *turns, const pto_step_t *step, bool whole, int
     join(turns, *first, slice->buffer, blocks_of(turns, slice->buffer));
 }
 
+/* The pieces in which a round moves to another one; 0: it does not. What is not cut is cut as the other is.
+ */
+static int64_t joined_pieces(round_t one, round_t other) {
+    if (one.pieces == 0 || other.pieces == 0)
+        return 0;
+    if (one.is_cut == other.is_cut)
+        return one.pieces == other.pieces ? one.pieces : 0;
+    round_t cut = one.is_cut ? one : other, whole = one.is_cut ? other : one;
+    return whole.pieces % cut.pieces == 0 ? cut.pieces : 0;
+}
+
 static void turn_copy(turns_t *turns, const pto_step_t *step) {
-    round_t source = step_round(turns, step, &step->source), target = step_round(turns, step, &step->target);
-    int64_t pieces = source.is_cut ? source.pieces : target.pieces;
-    bool fits =
-        source.is_cut == target.is_cut
-            ? source.pieces == target.pieces
-            : blocks_of(turns, source.is_cut ? step->target.buffer : step->source.buffer) % pieces == 0;
-    if (source.pieces > 0 && target.pieces > 0 && fits) {
+    int64_t pieces =
+        joined_pieces(step_round(turns, step, &step->source), step_round(turns, step, &step->target));
+    if (pieces > 0) {
         join(turns, step->source.buffer, step->target.buffer, pieces);
         return;
     }
