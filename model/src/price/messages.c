@@ -370,8 +370,9 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
 }
 
 static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    pto_charge_t *out = &stage->ends[actor % stage->per_node].out;
-    out->stage = stage->name;
+    ends_t *ends = &stage->ends[actor % stage->per_node];
+    pto_charge_t *out = &ends->out;
+    *ends = (ends_t){.out.stage = stage->name, .in.stage = stage->name};
     return charge_steps(pricing, stage, actor, PTO_STEP_SEND, out,
                         &pricing->outflow[pricing->actor[actor].place.node], NULL);
 }
@@ -389,7 +390,6 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
         pto_charge_begin(out, stage->name, &pricing->terms[0]);
         status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL, NULL);
     }
-    in->stage = stage->name;
     in->terms = pricing->explain ? &pricing->terms[1] : NULL;
     pricing->terms[1].entry_count = 0;
     if (status == PTO_OK)
@@ -424,7 +424,6 @@ static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage, i
 
 static pto_status_t price_node(pto_pricing_t *pricing, const stage_t *stage, int64_t node) {
     pricing->outflow[node] = (pto_outflow_t){0};
-    memset(stage->ends, 0, (size_t)stage->per_node * sizeof *stage->ends);
     pto_status_t status = each_process(pricing, stage, node, count_sends);
     return status == PTO_OK ? each_process(pricing, stage, node, price_process) : status;
 }
