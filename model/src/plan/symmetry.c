@@ -10,8 +10,7 @@ static bool peers_are_alike(const pto_peers_t *peers, const pto_group_t *group, 
     case PTO_PEERS_TORUS:
         return true;
     case PTO_PEERS_INDEX:
-        return !ordered && pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size) &&
-               peers->until.constant == group->size;
+        return !ordered && pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size);
     case PTO_PEERS_XOR:
     case PTO_PEERS_CART:
     case PTO_PEERS_GRID:
