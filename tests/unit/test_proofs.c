@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "check/check_internal.h"
+#include "plan/plan_internal.h"
 #include "plan_request.h"
 
 static struct {
@@ -110,10 +111,64 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
     }
 }
 
+/* Turned by less than a piece, pieces are not at pieces' places. */
+static void buffers_turn_by_whole_pieces(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
+    pto_plan_t *plan;
+    int64_t turn[16];
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_true(pto_check_nodes_alike(plan, turn));
+    for (int i = 0; i < plan->steps.count; i++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+        if (step->kind != PTO_STEP_COPY || step->source.stride.constant != 2)
+            continue;
+        step->source.stride.constant = step->target.stride.constant = 4; /* a node has 2 of 8 blocks */
+    }
+    assert_false(pto_check_nodes_alike(plan, turn));
+    pto_plan_destroy(plan);
+}
+
+/* A rank of the reader's node writes. `from`, at the writer's place on the other node, sends to the reader,
+ * and then the writer does. Ranks 0 and 1 are node 0, ranks 2 and 3 node 1. */
+static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathered, int64_t node_ranks) {
+    pto_conflict_t conflict;
+    pto_clocks_t clocks;
+    pto_trace_t trace;
+    pto_clocks_init(&clocks, 4, 1, node_ranks, true);
+    pto_trace_init(&trace, 8, &clocks);
+    assert_true(pto_trace_access(&trace, &clocks, writer, 0, 8, true, &conflict));
+    for (int i = 0; i < 2; i++) {
+        int64_t sender = i == 0 ? from : writer;
+        pto_clocks_release(&clocks, sender);
+        if (gathered) {
+            pto_clocks_gather(&clocks, sender, true);
+            pto_clocks_deliver_gathered(&clocks, reader);
+        } else {
+            pto_clocks_deliver(&clocks, sender, reader);
+        }
+        pto_clocks_settle(&clocks);
+        assert_true(pto_trace_access(&trace, &clocks, reader, 0, 8, false, &conflict) == (sender == writer));
+    }
+    pto_trace_fini(&trace);
+    pto_clocks_fini(&clocks);
+}
+
+static void messages_between_nodes_order_nothing_in_clocks_by_node(void **state) {
+    (void)state;
+    for (int64_t node_ranks = 2; node_ranks <= 4; node_ranks += 2)
+        for (int gathered = 0; gathered < 2; gathered++) {
+            send_from(0, 2, 3, gathered, node_ranks);
+            send_from(2, 0, 1, gathered, node_ranks);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ways_prove_the_same_plans),
         cmocka_unit_test(only_plans_whose_nodes_do_the_same_are_proved_by_one),
+        cmocka_unit_test(buffers_turn_by_whole_pieces),
+        cmocka_unit_test(messages_between_nodes_order_nothing_in_clocks_by_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
