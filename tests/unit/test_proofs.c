@@ -129,6 +129,28 @@ static void buffers_turn_by_whole_pieces(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* The work of a plan is counted before its faults are known. */
+static void plans_that_name_what_does_not_exist_are_not_alike(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
+    pto_plan_t *plan;
+    int64_t turn[16];
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    for (int i = 0; i < plan->steps.count; i++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+        const pto_step_t kept = *step;
+        step->source.buffer = step->target.buffer = 1 << 20;
+        assert_false(pto_check_nodes_alike(plan, turn));
+        assert_int_equal(pto_check_size(plan, 0, NULL, NULL), PTO_OK);
+        *step = kept;
+        step->group = 1 << 20;
+        assert_false(pto_check_nodes_alike(plan, turn));
+        *step = kept;
+    }
+    assert_true(pto_check_nodes_alike(plan, turn));
+    pto_plan_destroy(plan);
+}
+
 /* A rank of the reader's node writes. `from`, at the writer's place on the other node, sends to the reader,
  * and then the writer does. Ranks 0 and 1 are node 0, ranks 2 and 3 node 1. */
 static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathered, int64_t node_ranks) {
@@ -168,6 +190,7 @@ int main(void) {
         cmocka_unit_test(all_ways_prove_the_same_plans),
         cmocka_unit_test(only_plans_whose_nodes_do_the_same_are_proved_by_one),
         cmocka_unit_test(buffers_turn_by_whole_pieces),
+        cmocka_unit_test(plans_that_name_what_does_not_exist_are_not_alike),
         cmocka_unit_test(messages_between_nodes_order_nothing_in_clocks_by_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,25 @@ static void turn_copy(turns_t *turns, const pto_step_t *step) {
     turn_slice(turns, step, &step->target);
 }
 
+static bool exists(const turns_t *turns, const pto_slice_t *slice) {
+    return !slice || (slice->buffer >= 0 && slice->buffer < pto_plan_buffer_count(turns->plan));
+}
+
+/* Plans of others may name what does not exist, which check reports. */
+static bool names_parts(const turns_t *turns, const pto_stage_t *stage) {
+    bool right = true;
+    for (int i = 0; i < stage->step_count && right; i++) {
+        const pto_step_t *step = pto_plan_step(turns->plan, stage->step_first + i);
+        right = step->kind < PTO_STEP_COUNT && step->group >= 0 && step->group < turns->plan->groups.count &&
+                exists(turns, pto_step_source(step)) && exists(turns, pto_step_target(step));
+    }
+    return right;
+}
+
 static void turn_stage(turns_t *turns, const pto_stage_t *stage) {
+    turns->alike = turns->alike && names_parts(turns, stage);
+    if (!turns->alike)
+        return;
     bool whole = moves_whole_buffers(turns, stage);
     int first = -1;
     for (int i = 0; i < stage->step_count; i++) {
@@ -207,6 +225,10 @@ static void turn_stage(turns_t *turns, const pto_stage_t *stage) {
 /* A call takes and gives single blocks, so that what is one range on node 0 is one on all nodes. */
 static void turn_call(turns_t *turns, const pto_node_t *node) {
     const pto_call_slices_t *call = pto_plan_call(turns->plan, node->call);
+    turns->alike = turns->alike && node->group >= 0 && node->group < turns->plan->groups.count &&
+                   exists(turns, &call->in) && exists(turns, &call->out);
+    if (!turns->alike)
+        return;
     const pto_group_t *group = pto_plan_group(turns->plan, node->group);
     const pto_slice_t *slices[] = {&call->in, &call->out};
     bool by_core = pto_group_traits[group->kind].color & PTO_BY_CORE;

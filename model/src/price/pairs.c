@@ -173,7 +173,7 @@ bool pto_pairs_price(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k
                      .per_node = pricing->actor_count / pricing->node_count};
     if (!begin(&pairs, stage, k))
         return false;
-    pairs.sent = malloc((size_t)pairs.per_node * sizeof *pairs.sent);
+    pairs.sent = calloc((size_t)pairs.per_node, sizeof *pairs.sent);
     if (!pairs.sent || !hash_sources(&pairs)) {
         pricing->out_of_memory = true;
         free(pairs.sent);
