@@ -406,6 +406,8 @@ static void assert_every_way_agrees(const pto_plan_t *plan, pto_status_t status,
                                     const pto_check_report_t *report, const char *message) {
     if (pto_plan_either_count(plan, pto_plan_node_count(plan)) > 0)
         return; /* proved for several choices */
+    if (pto_plan_request(plan)->layout.nodes == 1)
+        return; /* clocks by node are full ones */
     pto_check_report_t full;
     pto_error_t err = {0};
     bool unordered;

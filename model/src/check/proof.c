@@ -2,10 +2,11 @@
  * not all: what they prove is right, and where they fail the next one decides and says what is wrong. */
 #include "check/check_internal.h"
 
-static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
+/* With more orders, the same fault is found; on one node there are none. */
+static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered, int64_t nodes) {
     if (status == PTO_OK || status == PTO_ERR_MEMORY || proof == PTO_PROOF_IN_FULL)
         return true;
-    return proof == PTO_PROOF_BY_NODE_CLOCKS && !unordered; /* with more orders, the same fault is found */
+    return proof == PTO_PROOF_BY_NODE_CLOCKS && (!unordered || nodes == 1);
 }
 
 /* Of `found`, the cause; the full proof would decide whether it is one. */
@@ -32,7 +33,7 @@ pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, co
         if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)
             return too_many_clocks(&found, ranks, err);
         status = pto_check_in_way(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
-        final = is_final((pto_proof_t)proof, status, unordered);
+        final = is_final((pto_proof_t)proof, status, unordered, pto_plan_request(plan)->layout.nodes);
     }
     if (status != PTO_OK && err)
         *err = found;
