@@ -367,9 +367,9 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* A digest of everything that must be equal on all processes. */
+/* A digest of everything that must be equal on all processes, but for a matrix of byte counts. */
 static uint64_t digest(const pto_exec_t *exec) {
-    uint64_t all = pto_plan_digest(exec->plan);
+    uint64_t all = pto_plan_digest_of_form(exec->plan);
     const uint64_t more[] = {exec->op,
                              (uint64_t)exec->divisor,
                              exec->options.placement,
@@ -475,6 +475,8 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
     pto_status_t status = pto_agree_same(exec->job.comm, prepare_alone(exec, err), digest(exec), err);
     if (status == PTO_OK)
         status = pto_job_place(&pto_plan_request(exec->plan)->layout, &exec->options, &exec->job, err);
+    if (status == PTO_OK && pto_plan_has_matrix(exec->plan))
+        status = pto_agree_balanced(exec->job.comm, pto_plan_matrix_sum(exec->plan, exec->job.logical), err);
     if (status == PTO_OK)
         status = pto_kernels_agree(exec, err);
     if (status == PTO_OK)

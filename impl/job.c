@@ -78,6 +78,15 @@ pto_status_t pto_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number,
                          (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
 
+pto_status_t pto_agree_balanced(MPI_Comm comm, uint64_t part, pto_error_t *err) {
+    uint64_t sum = 0;
+    pto_status_t status = PTO_MPI(MPI_Allreduce(&part, &sum, 1, MPI_UINT64_T, MPI_SUM, comm), err);
+    if (status != PTO_OK || sum == 0)
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "the processes were given different plans: some have other byte counts than others");
+}
+
 /* --- who is who ---------------------------------------------------------------------------------------- */
 
 /* Every real node must have as many processes as a node of the layout. All processes find the same error. */

@@ -64,6 +64,9 @@ pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number
 /* pto_agree, and in the same message: PTO_ERR_RANGE if processes passed different numbers. */
 pto_status_t pto_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err);
 
+/* All processes agree that their parts add up to 0 (pto_plan_matrix_sum); if not: PTO_ERR_RANGE. */
+pto_status_t pto_agree_balanced(MPI_Comm comm, uint64_t part, pto_error_t *err);
+
 /* Making a job, in three steps. Collective: the communicators, and the sizes. Without `comms` the job has its
  * own of `comm`. The caller frees the job, which must not be moved. */
 pto_status_t pto_job_create(MPI_Comm comm, pto_comms_t *comms, pto_wait_t wait, pto_job_t *job,

@@ -17,7 +17,8 @@ static const char usage[] =
     "\n"
     "Proves the plan of every strategy with every algorithm at every point of the scenario: all sends match\n"
     "receives, there is no deadlock, no access leaves its buffer, every block is delivered and every\n"
-    "contribution reduced exactly once, and accesses to shared buffers are ordered. At most 4096 processes.\n"
+    "contribution reduced exactly once, and accesses to shared buffers are ordered. At most 65536 "
+    "processes.\n"
     "If the machine's library stages GPU buffers, the plans do, too. Strategies that can cut the data are "
     "proved\n"
     "as a whole and in three chunks, unless --chunks says in how many.\n"
@@ -154,10 +155,9 @@ static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strat
         pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
         int64_t ranks = pto_layout_rank_count(&request.layout);
         if (ranks > PTO_CHECK_RANKS_MAX)
-            return pto_error_set(
-                err, PTO_ERR_TOO_LARGE,
-                "check walks every process, so it takes at most %d of them; %lld nodes have %lld",
-                PTO_CHECK_RANKS_MAX, (long long)request.layout.nodes, (long long)ranks);
+            return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                                 "check takes at most %d processes; %lld nodes have %lld",
+                                 PTO_CHECK_RANKS_MAX, (long long)request.layout.nodes, (long long)ranks);
     }
     return PTO_OK;
 }

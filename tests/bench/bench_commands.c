@@ -34,12 +34,10 @@ static const command_t commands[] = {
      "predict " SUMMIT "4:131072 --collective allreduce --nodes 174763", "64"},
     {"predict alltoallv, random, 768 GPUs", 0.05,
      "predict " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 --nodes 128", "4"},
-    {"check alltoall of dup_devptr, 32 nodes", 1.25,
-     "check " SUMMIT "1KiB --collective alltoall --strategy dup_devptr --nodes 32", "2"},
-    {"check alltoall of extra_message, 32 nodes", 1.25,
-     "check " SUMMIT "1KiB --collective alltoall --strategy extra_message --nodes 32", "2"},
-    {"check alltoall of all plans, 64 nodes", 5,
-     "check " SUMMIT "1KiB --collective alltoall --nodes 64 --limit 10000000000", "2"},
+    {"check alltoall of all plans, 64 nodes", 5, "check " SUMMIT "1KiB --collective alltoall --nodes 64",
+     "2"},
+    {"check alltoall of all plans, 256 nodes", 60, "check " SUMMIT "1KiB --collective alltoall --nodes 256",
+     "3"},
     {"simulate pairwise alltoall, 1024 ranks", 0.105, /* 10 million messages a second */
      "simulate " SUMMIT
      "1KiB --collective alltoall --gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware "

@@ -352,8 +352,31 @@ static pto_plan_t *plan_of_messages(const job_t *job, case_t *test) {
     return job->strategy ? chosen_plan(job, test) : fixed_plan(test, job->size, "three_step", "ring");
 }
 
+/* The last process has another number of bytes for what it sends to others or gets from them, for what they
+ * send each other, or for what it keeps. */
+static void run_different_counts(const job_t *job) {
+    trial_t trial;
+    int64_t matrix[CASE_PROCESSES_MAX * CASE_PROCESSES_MAX];
+    const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = job->size, .matrix = matrix};
+    for (int changed = 0; changed < job->size * job->size; changed++) {
+        for (int i = 0; i < job->size * job->size; i++)
+            matrix[i] = 64 + i + (i == changed && job->rank == job->size - 1);
+        ask(&trial.test, &(pto_layout_t){1, job->size, 1, 1, 1, false});
+        trial.test.request.collective = PTO_COLLECTIVE_ALLTOALLV;
+        trial.test.request.counts = &counts;
+        trial.plan = case_plan(&trial.test, "cuda_aware", "pairwise");
+        bool used = (changed / job->size == job->size - 1) != (changed % job->size == job->size - 1);
+        pto_status_t status = try_open(job, &trial);
+        if (status != (used ? PTO_ERR_RANGE : PTO_OK) ||
+            (used && !strstr(trial.err.message, "other byte counts")))
+            die("different byte counts went unnoticed, or those that do not matter did not");
+        close_trial(job, &trial);
+    }
+}
+
 static void run_different(const job_t *job) {
     trial_t trial;
+    run_different_counts(job);
     trial.plan = fixed_plan(&trial.test, job->size, "three_step", job->rank ? "ring" : "binomial");
     pto_status_t status = try_open(job, &trial);
     if (status != PTO_ERR_RANGE || !strstr(trial.err.message, "different plans"))

@@ -417,18 +417,24 @@ static void the_report_counts_what_was_checked(void **state) {
     assert_int_equal(report.accesses, 4 * (4 + 2 * 3));
 }
 
-/* Counted, not begun: 4,096 processes are within the limit of processes. */
+/* Counted, not begun: 65,536 processes are within the limit of processes. Rings of reductions are walked by
+ * all of them, alltoalls by one node. */
 static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
     (void)state;
-    const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "node_leaders"};
+    const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
     for (size_t i = 0; i < 4; i++) {
-        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, strategy[i], "linear");
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy[i], "ring");
         request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.procs_per_gpu);
         pto_plan_t *plan = plan_of(request);
         pto_error_t err = {0};
         assert_int_equal(pto_check_size(plan, 0, NULL, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, "--limit N raises"));
         assert_int_equal(pto_check_size(plan, INT64_MAX, NULL, &err), PTO_OK);
+        pto_plan_destroy(plan);
+        request.collective = PTO_COLLECTIVE_ALLTOALL;
+        assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+        plan = plan_of(request);
+        assert_int_equal(pto_check_size(plan, 0, NULL, &err), PTO_OK);
         pto_plan_destroy(plan);
     }
 }
@@ -456,7 +462,7 @@ static void more_processes_than_check_can_walk_are_refused(void **state) {
     pto_error_t err = {0};
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_TOO_LARGE);
-    assert_non_null(strstr(err.message, "at most 4096"));
+    assert_non_null(strstr(err.message, "at most 65536"));
     pto_plan_destroy(plan);
 }
 

@@ -1,6 +1,7 @@
 /* How the work of proofs grows, counted and not timed: spans of contents that are read, written or moved. An
  * exchange has a block for each pair of processes, so its proof may grow with the square of their number and
- * no faster; walks of later runs, which prove the order of accesses alone, may not touch contents again. */
+ * no faster; walks of later runs, which prove the order of accesses alone, may not touch contents again.
+ * Where all nodes do the same, the proof has the blocks of one node. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,20 +11,22 @@
 
 #include <cmocka.h>
 
-#include "check/memory.h"
+#include "check/check_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
 
 /* Spans visited while an alltoall among 4 GPUs on each of `nodes` nodes is proved, and its blocks. */
-static double visits_of(const char *strategy, const char *algorithm, int64_t nodes, double *blocks) {
+static double visits_of(const char *strategy, const char *algorithm, pto_proof_t proof, int64_t nodes,
+                        double *blocks) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, strategy, algorithm, nodes, 4, 1, 64);
     request.layout.procs_per_gpu = request.strategy->splits ? 2 : 1;
     pto_plan_t *plan;
     pto_check_report_t report;
+    bool unordered;
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     int64_t before = pto_contents_visits;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    assert_int_equal(pto_check_in_way(plan, proof, NULL, NULL, &report, &unordered, NULL), PTO_OK);
     pto_plan_destroy(plan);
     *blocks = pow(4 * (double)nodes, 2);
     return (double)(pto_contents_visits - before);
@@ -39,8 +42,8 @@ static void proofs_grow_with_the_square_of_the_processes(void **state) {
                                         {"extra_message", "linear"}};
     static const double most[] = {15, 15, 20, 20, 50, 50, 50}; /* visits a block */
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        double blocks, few = visits_of(of[i][0], of[i][1], 4, &blocks);
-        double more = visits_of(of[i][0], of[i][1], 8, &blocks);
+        double blocks, few = visits_of(of[i][0], of[i][1], PTO_PROOF_IN_FULL, 4, &blocks);
+        double more = visits_of(of[i][0], of[i][1], PTO_PROOF_IN_FULL, 8, &blocks);
         print_message("%s %s: %.1f visits a block, power %.2f\n", of[i][0], of[i][1], more / blocks,
                       log2(more / few));
         assert_true(log2(more / few) < 2.2);
@@ -48,9 +51,28 @@ static void proofs_grow_with_the_square_of_the_processes(void **state) {
     }
 }
 
+/* The first way to prove a plan that pto_check tries. */
+static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
+    (void)state;
+    static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"three_step", "linear"},
+                                        {"dup_devptr", "pairwise"}, {"extra_message", "bruck"},
+                                        {"node_leaders", "linear"}, {"node_aware", "pairwise"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        enum { NODES = 32 };
+        double blocks, few = visits_of(of[i][0], of[i][1], PTO_PROOF_OF_ONE_NODE, NODES, &blocks);
+        double more = visits_of(of[i][0], of[i][1], PTO_PROOF_OF_ONE_NODE, 2 * NODES, &blocks);
+        double all = visits_of(of[i][0], of[i][1], PTO_PROOF_BY_NODE_CLOCKS, NODES, &blocks);
+        print_message("%s %s: power %.2f, %.1f times less than by all ranks\n", of[i][0], of[i][1],
+                      log2(more / few), all / few);
+        assert_true(log2(more / few) < 1.2);
+        assert_true(all / few > NODES / 2.0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_grow_with_the_square_of_the_processes),
+        cmocka_unit_test(proofs_by_one_node_grow_with_the_number_of_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* check: prove a plan correct for all its ranks, without running it.
  *
- * Every rank is walked through every stage. Each byte range of each buffer has a symbolic content: never
- * written, or the set of owners whose input has been reduced into it and the position in their inputs. The
- * work is done on ranges, so large blocks cost as little as small ones.
+ * Every rank is walked through every stage, or those of one node if all nodes do the same. Each byte range of
+ * each buffer has a symbolic content: never written, or the set of owners whose input has been reduced into
+ * it and the position in their inputs. The work is done on ranges, so large blocks cost as little as small
+ * ones.
  *
  * What is proved:
  * - Sends match receives: in the same stage, in order between two ranks, of equal size. Messages are only in
@@ -26,10 +27,12 @@
  * - An executor can run the plan (pto_plan_runnable).
  * - If ranks use buffers of others (slices of the owner or a peer), any two accesses to the same bytes, at
  *   least one of them a write, are ordered. This is checked with vector clocks joined along messages and
- *   signals. The user's accesses count: an owner's input is written before its first stage; after its last
- *   stage its output is read, and output and input are overwritten. Runs follow each other without a barrier,
- *   so such a plan is walked twice, and accesses of the two runs must be ordered as well. A stage's reads and
- *   writes count as unordered with everything caused by the stage's own messages. */
+ *   signals: first with clocks that know the ranks of their own node, which are those that share its memory;
+ *   if that leaves accesses unordered, with clocks that know all. The user's accesses count: an owner's input
+ * is written before its first stage; after its last stage its output is read, and output and input are
+ * overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and accesses of the
+ * two runs must be ordered as well. A stage's reads and writes count as unordered with everything caused by
+ * the stage's own messages. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 
@@ -38,8 +41,9 @@
 
 PTO_API_BEGIN
 
-/* Clocks and contents grow with the square of the number of ranks. */
-enum { PTO_CHECK_RANKS_MAX = 4096, PTO_CHECK_LIMIT = 100000000 };
+/* Processes at most; and of those, with all of their lanes, whose clocks know of each other: they grow with
+ * the square. */
+enum { PTO_CHECK_RANKS_MAX = 65536, PTO_CHECK_CLOCKS_MAX = 8192, PTO_CHECK_LIMIT = 100000000 };
 
 /* Amount of work that was checked. */
 typedef struct {
@@ -58,7 +62,8 @@ typedef struct {
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above
- * PTO_CHECK_RANKS_MAX ranks; PTO_ERR_MEMORY. */
+ * PTO_CHECK_RANKS_MAX ranks, or if the order has to be proved across nodes for more than PTO_CHECK_CLOCKS_MAX
+ * lanes; PTO_ERR_MEMORY. */
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err);
 
 PTO_API_END

@@ -419,6 +419,15 @@ const char *pto_plan_flag_name(const pto_plan_t *plan, int flag);
  * they do. */
 uint64_t pto_plan_digest(const pto_plan_t *plan);
 
+/* For processes that compare plans with a matrix of byte counts, without reading all of it: the digest
+ * without the matrix, and a process's part of a sum. If all processes have plans of the same form, and each
+ * that may use a number of the matrix has the same as the process that sends these bytes, the parts add up to
+ * 0 modulo 2^64; in practice only then. A part takes the rows and columns of the process's GPU, or of its
+ * node if the plan combines them or shares memory. */
+uint64_t pto_plan_digest_of_form(const pto_plan_t *plan);
+bool pto_plan_has_matrix(const pto_plan_t *plan);
+uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank);
+
 /* Upper bounds of a plan's work on all ranks together; INT64_MAX where a count does not fit. Computed by
  * arithmetic, in time proportional to the number of stages and independent of the number of ranks. */
 typedef struct {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "check/check_internal.h"
 
 /* --- what collectives promise --------------------------------------------------------------------------- */
@@ -35,6 +36,12 @@ static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
 static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     const pto_layout_t *layout = &request->layout;
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
+}
+
+/* The owners among the ranks that are walked. */
+static int64_t walked_owners(const pto_checker_t *checker) {
+    const pto_layout_t *layout = &checker->request->layout;
+    return checker->walked / layout->procs_per_gpu * layout->owners_per_gpu;
 }
 
 /* Number of messages with distinct data; additional messages repeat them in turn. */
@@ -140,7 +147,7 @@ static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern) {
     bool right = true;
     for (int64_t i = 0; i < owners; i++)
         origin[i] = first_position(checker->request, pattern, i, owners);
-    int64_t takers = pto_collective_is_to_root(checker->request->collective) ? 1 : owners;
+    int64_t takers = pto_collective_is_to_root(checker->request->collective) ? 1 : walked_owners(checker);
     for (int64_t j = 0; j < takers && right; j++)
         right = expect_column(checker, pattern, owners, j, origin);
     free(origin);
@@ -312,7 +319,7 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     int in = input_of(checker, pattern);
     if (in < 0)
         return pto_check_fail(checker, 0, "the plan has no input");
-    for (int64_t owner = 0; owner < owners; owner++) {
+    for (int64_t owner = 0; owner < walked_owners(checker); owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         int64_t bytes = input_bytes(checker->request, pattern, owner, owners);
         if (!has_input(checker, owner))
@@ -330,12 +337,11 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
 
 /* The user reads the output and may then overwrite it, since it can be the next run's input. */
 static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
-    int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = input_of(checker, pattern), out = buffer_of_role(checker->plan, pattern->out);
     if (out < 0)
         return pto_check_fail(checker, 0, "the plan has no output%s",
                               pattern == patterns ? "" : " in host memory");
-    for (int64_t owner = 0; owner < owners; owner++) {
+    for (int64_t owner = 0; owner < walked_owners(checker); owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         if (has_output(checker, owner) &&
             (!user_access(checker, rank, out, false) || !user_access(checker, rank, out, true)))
@@ -347,7 +353,7 @@ static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
 }
 
 static bool no_signals_left(pto_checker_t *checker) {
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
+    for (int64_t rank = 0; rank < checker->walked; rank++)
         if (checker->signal[rank])
             return pto_check_fail(checker, rank, "never waits for '%s' that rank %lld signals",
                                   pto_plan_flag_name(checker->plan, checker->signal[rank]->flag),
@@ -358,16 +364,22 @@ static bool no_signals_left(pto_checker_t *checker) {
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 static bool allocate(pto_checker_t *checker) {
-    size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
+    size_t places = (size_t)checker->walked * (size_t)checker->buffers;
     checker->contents = calloc(places, sizeof *checker->contents);
     checker->trace = calloc(2 * places, sizeof *checker->trace);
     checker->piece = calloc(places, sizeof(pto_piece_use_t *));
     checker->bytes = calloc(places, sizeof *checker->bytes);
-    checker->signal = calloc((size_t)checker->ranks, sizeof *checker->signal);
-    checker->progress = calloc((size_t)checker->ranks, sizeof *checker->progress);
+    checker->signal = calloc((size_t)checker->walked, sizeof *checker->signal);
+    checker->progress = calloc((size_t)checker->walked, sizeof *checker->progress);
     checker->tally = calloc((size_t)checker->ranks + 1, sizeof *checker->tally);
     return checker->contents && checker->trace && checker->piece && checker->bytes && checker->signal &&
            checker->progress && checker->tally;
+}
+
+/* The ranks that the clocks of a node know. */
+static int64_t clocks_of_node(const pto_checker_t *checker) {
+    bool by_node = checker->proof == PTO_PROOF_BY_NODE_CLOCKS;
+    return by_node ? checker->ranks / checker->request->layout.nodes : checker->walked;
 }
 
 static bool lay_out(pto_checker_t *checker) {
@@ -378,8 +390,8 @@ static bool lay_out(pto_checker_t *checker) {
     }
     if (!allocate(checker))
         return pto_check_out_of_memory(checker);
-    pto_clocks_init(&checker->clocks, checker->ranks * checker->lanes, any_shared);
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
+    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, clocks_of_node(checker), any_shared);
+    for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
             int64_t place = rank * checker->buffers + buffer;
             checker->bytes[place] = pto_buffer_holds(checker->plan, buffer, rank)
@@ -390,7 +402,7 @@ static bool lay_out(pto_checker_t *checker) {
                 continue;
             pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
             if (pto_plan_buffer(checker->plan, buffer)->double_buffered)
-                pto_trace_init(&checker->trace[checker->ranks * checker->buffers + place],
+                pto_trace_init(&checker->trace[checker->walked * checker->buffers + place],
                                checker->bytes[place], &checker->clocks);
         }
     return true;
@@ -446,7 +458,7 @@ static bool has_eithers(const pto_plan_t *plan) {
 static bool run_again(pto_checker_t *checker) {
     pto_check_report_t report = checker->report;
     checker->repeats = !has_eithers(checker->plan);
-    for (int64_t place = 0; place < checker->ranks * checker->buffers && !checker->repeats; place++) {
+    for (int64_t place = 0; place < checker->walked * checker->buffers && !checker->repeats; place++) {
         pto_contents_fini(&checker->contents[place]);
         pto_contents_init(&checker->contents[place], checker->bytes[place], &checker->sets);
     }
@@ -471,10 +483,24 @@ static bool runnable(pto_checker_t *checker) {
     return checker->status == PTO_OK;
 }
 
+/* The ranks to walk; false if the plan cannot be proved by node 0. */
+static bool choose_ranks(pto_checker_t *checker) {
+    checker->walked = checker->ranks;
+    if (checker->proof != PTO_PROOF_OF_ONE_NODE)
+        return true;
+    checker->turn = calloc((size_t)checker->buffers + 1, sizeof *checker->turn);
+    if (!checker->turn)
+        return pto_check_out_of_memory(checker);
+    checker->walked = checker->ranks / checker->request->layout.nodes;
+    if (!pto_check_nodes_alike(checker->plan, checker->turn))
+        checker->status = PTO_ERR_NOT_APPLICABLE;
+    return checker->status == PTO_OK;
+}
+
 static void check(pto_checker_t *checker) {
     bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
                  pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
-                 lay_out(checker) && run(checker);
+                 choose_ranks(checker) && lay_out(checker) && run(checker);
     for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
@@ -492,14 +518,14 @@ static void free_signals(pto_signal_t *signal) {
 
 static void checker_fini(pto_checker_t *checker) {
     pto_check_end_order(checker);
-    int64_t places = checker->ranks * checker->buffers;
+    int64_t places = checker->walked * checker->buffers;
     for (int64_t place = 0; place < places && checker->contents; place++)
         pto_contents_fini(&checker->contents[place]);
     for (int64_t place = 0; place < places && checker->inside; place++)
         pto_contents_fini(&checker->inside[place]);
     for (int64_t place = 0; place < 2 * places && checker->trace; place++)
         pto_trace_fini(&checker->trace[place]);
-    for (int64_t rank = 0; rank < checker->ranks && checker->signal; rank++)
+    for (int64_t rank = 0; rank < checker->walked && checker->signal; rank++)
         free_signals(checker->signal[rank]);
     pto_check_forget_pieces(checker);
     pto_check_leave_lanes(checker);
@@ -508,27 +534,33 @@ static void checker_fini(pto_checker_t *checker) {
                            checker->tally,         checker->shared,       checker->piece,
                            checker->source.item,   checker->target.item,  checker->touched.item,
                            checker->moved.span,    checker->present.span, checker->sends.item,
-                           checker->receives.item, checker->sorted.item};
+                           checker->receives.item, checker->sorted.item,  checker->turn};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);
     pto_clocks_fini(&checker->clocks);
 }
 
-pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
-                                pto_check_report_t *report, pto_error_t *err) {
+/* Each node has as much work as node 0. */
+static void count_all_nodes(pto_checker_t *checker) {
+    int64_t nodes = checker->ranks / checker->walked;
+    int64_t *const counts[] = {&checker->report.messages, &checker->report.moved_bytes,
+                               &checker->report.accesses};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (!pto_multiply(*counts[i], nodes, counts[i]))
+            *counts[i] = INT64_MAX;
+}
+
+pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
+                              const void *context, pto_check_report_t *report, bool *unordered,
+                              pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
-    int64_t ranks = pto_layout_rank_count(&request->layout);
-    if (ranks > PTO_CHECK_RANKS_MAX)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "check walks every process and keeps what each has seen of each other, "
-                             "so it supports at most %d processes; this layout has %lld",
-                             PTO_CHECK_RANKS_MAX, (long long)ranks);
     pto_checker_t checker = {.plan = plan,
                              .request = request,
+                             .proof = proof,
                              .takes_b = takes_b,
                              .context = context,
-                             .ranks = ranks,
+                             .ranks = pto_layout_rank_count(&request->layout),
                              .lanes = pto_plan_lane_count(plan),
                              .lanes_node = -1,
                              .buffers = pto_plan_buffer_count(plan),
@@ -538,13 +570,16 @@ pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, co
     pto_sets_init(&checker.sets);
     checker.shared = calloc((size_t)checker.buffers + 1, sizeof *checker.shared);
     pto_walk_begin(&checker.walk, plan);
-    checker.report.ranks = ranks;
+    checker.report.ranks = checker.ranks;
     if (checker.shared && !checker.sets.out_of_memory)
         check(&checker);
     else
         pto_check_out_of_memory(&checker);
     checker_fini(&checker);
-    if (checker.status == PTO_OK)
+    if (checker.status == PTO_OK) {
+        count_all_nodes(&checker);
         *report = checker.report;
+    }
+    *unordered = checker.unordered;
     return checker.status;
 }

@@ -27,7 +27,9 @@ typedef struct {
     int32_t from;
     int32_t to;
     int32_t step;
-    bool is_range; /* its bytes are one range of the rank's own buffer, from `begin` on */
+    int32_t nodes_off; /* of a plan that is proved by node 0: of a send of node 0 to a node so many on, which
+                          is recorded as that of the node so many before to node 0 */
+    bool is_range;     /* its bytes are one range of the rank's own buffer, from `begin` on */
     int64_t ordinal;
     int64_t begin;
     int64_t bytes;
@@ -59,6 +61,14 @@ typedef struct {
 /* Whether member k takes branch B of the plan's `either`-th either node, in this run. */
 typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k);
 
+/* How a plan is proved. The first two ways prove right plans only; where they fail, the next one decides. */
+typedef enum {
+    PTO_PROOF_OF_ONE_NODE,    /* all nodes do the same (symmetry.c), and clocks are by node */
+    PTO_PROOF_BY_NODE_CLOCKS, /* all ranks are walked */
+    PTO_PROOF_IN_FULL,        /* every clock knows of every rank */
+    PTO_PROOF_COUNT
+} pto_proof_t;
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
@@ -67,8 +77,12 @@ typedef struct {
     int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
                                          -1 */
     int64_t ranks;
-    int lanes; /* of each rank */
+    int64_t walked;   /* the ranks that are walked: all, or those of node 0 */
+    int64_t *turn;    /* if only node 0 is walked, by buffer: see pto_check_nodes_alike; else NULL */
+    int64_t nodes_on; /* what is moved now comes from node 0, in place of a node so many on */
+    int lanes;        /* of each rank */
     int buffers;
+    pto_proof_t proof;
     pto_walk_t walk;
     int lanes_node;  /* the node whose lanes are being walked; -1: none */
     uint32_t **slot; /* per slot of its pipeline and rank: the last lane's clock; or NULL */
@@ -77,6 +91,7 @@ typedef struct {
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
     int collective;          /* the node whose stages are being walked; -1: none */
     bool leaving;            /* the stages of that node have just ended */
+    bool unordered;          /* two accesses were found unordered */
     int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_use_t **piece; /* ranks x buffers, for the current kernel */
@@ -137,12 +152,29 @@ static inline bool pto_check_is_ordered(const pto_checker_t *checker) {
 
 /* The number of a rank's current lane among the clocks. */
 static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank) {
-    return rank + checker->walk.lane * checker->ranks;
+    return rank + checker->walk.lane * checker->walked;
+}
+
+/* Proofs of all nodes by node 0 (symmetry.c). Whether all nodes do the same. If so, sets by how many blocks
+ * the contents of each buffer turn from one node to the next. */
+bool pto_check_nodes_alike(const pto_plan_t *plan, int64_t *turn);
+/* Turn what node 0 has in checker->moved into what the node checker->nodes_on further on has there. */
+bool pto_check_turn_moved(pto_checker_t *checker, int64_t holder);
+/* Where a range of a buffer, from `begin` on, is on a node so many further on; -1 if it is not one range. */
+int64_t pto_check_turned(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
+
+static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t rank) {
+    return rank < checker->walked;
 }
 
 /* pto_check for one choice of each member in each run. */
 pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
                                 pto_check_report_t *report, pto_error_t *err);
+/* The same in one way only: PTO_ERR_NOT_APPLICABLE if the plan cannot be proved in it. Sets `*unordered` if
+ * accesses were found unordered. */
+pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
+                              const void *context, pto_check_report_t *report, bool *unordered,
+                              pto_error_t *err);
 /* The number of choices that pto_check proves; 1 for a plan without either nodes. */
 int pto_check_assignments(const pto_plan_t *plan);
 

@@ -23,15 +23,20 @@ struct pto_trace_span {
     const pto_stage_t *stage; /* of the write */
 };
 
-void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed) {
-    *clocks = (pto_clocks_t){.ranks = ranks, .read_count = 1, .read_capacity = 64};
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t node_ranks, bool needed) {
+    *clocks = (pto_clocks_t){.ranks = ranks,
+                             .rows = ranks * lanes,
+                             .node_ranks = node_ranks,
+                             .width = node_ranks * lanes,
+                             .read_count = 1,
+                             .read_capacity = 64};
     if (!needed)
         return;
-    size_t n = (size_t)ranks;
-    clocks->now = calloc(n * n, sizeof *clocks->now);
-    clocks->next = calloc(n * n, sizeof *clocks->next);
-    clocks->joined = calloc(n, sizeof *clocks->joined);
-    clocks->gathered = calloc(n, sizeof *clocks->gathered);
+    size_t rows = (size_t)clocks->rows, width = (size_t)clocks->width;
+    clocks->now = calloc(rows * width, sizeof *clocks->now);
+    clocks->next = calloc(rows * width, sizeof *clocks->next);
+    clocks->joined = calloc(rows, sizeof *clocks->joined);
+    clocks->gathered = calloc((size_t)(ranks / node_ranks) * width, sizeof *clocks->gathered);
     clocks->read = calloc((size_t)clocks->read_capacity, sizeof *clocks->read);
     clocks->out_of_memory =
         !clocks->now || !clocks->next || !clocks->joined || !clocks->gathered || !clocks->read;
@@ -47,49 +52,67 @@ void pto_clocks_fini(pto_clocks_t *clocks) {
 
 static bool idle(const pto_clocks_t *clocks) { return !clocks->now || clocks->out_of_memory; }
 
-void pto_clocks_release(pto_clocks_t *clocks, int64_t rank) {
-    if (!idle(clocks))
-        clocks->now[rank * clocks->ranks + rank]++;
+static bool by_node(const pto_clocks_t *clocks) { return clocks->node_ranks < clocks->ranks; }
+
+static int64_t node_of(const pto_clocks_t *clocks, int64_t rank) {
+    return by_node(clocks) ? rank % clocks->ranks / clocks->node_ranks : 0;
 }
 
-static void join_row(uint32_t *row, const uint32_t *other, int64_t ranks) {
-    for (int64_t i = 0; i < ranks; i++)
+/* The place of a rank in the clocks of its node. */
+static int64_t entry_of(const pto_clocks_t *clocks, int64_t rank) {
+    if (!by_node(clocks))
+        return rank;
+    return rank / clocks->ranks * clocks->node_ranks + rank % clocks->ranks % clocks->node_ranks;
+}
+
+static uint32_t *row_of(const pto_clocks_t *clocks, int64_t rank) {
+    return clocks->now + rank * clocks->width;
+}
+
+void pto_clocks_release(pto_clocks_t *clocks, int64_t rank) {
+    if (!idle(clocks))
+        row_of(clocks, rank)[entry_of(clocks, rank)]++;
+}
+
+static void join_row(uint32_t *row, const uint32_t *other, int64_t width) {
+    for (int64_t i = 0; i < width; i++)
         row[i] = row[i] > other[i] ? row[i] : other[i];
 }
 
 static void join_next(pto_clocks_t *clocks, int64_t to, const uint32_t *row) {
-    uint32_t *next = clocks->next + to * clocks->ranks;
+    uint32_t *next = clocks->next + to * clocks->width;
     if (!clocks->joined[to])
-        memcpy(next, clocks->now + to * clocks->ranks, (size_t)clocks->ranks * sizeof *next);
+        memcpy(next, row_of(clocks, to), (size_t)clocks->width * sizeof *next);
     clocks->joined[to] = true;
-    join_row(next, row, clocks->ranks);
+    join_row(next, row, clocks->width);
 }
 
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
-    if (!idle(clocks))
-        join_next(clocks, to, clocks->now + from * clocks->ranks);
+    if (!idle(clocks) && node_of(clocks, from) == node_of(clocks, to))
+        join_next(clocks, to, row_of(clocks, from));
 }
 
 void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first) {
     if (idle(clocks))
         return;
+    size_t nodes = (size_t)(clocks->ranks / clocks->node_ranks);
     if (first)
-        memset(clocks->gathered, 0, (size_t)clocks->ranks * sizeof *clocks->gathered);
-    join_row(clocks->gathered, clocks->now + from * clocks->ranks, clocks->ranks);
+        memset(clocks->gathered, 0, nodes * (size_t)clocks->width * sizeof *clocks->gathered);
+    join_row(clocks->gathered + node_of(clocks, from) * clocks->width, row_of(clocks, from), clocks->width);
 }
 
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to) {
     if (!idle(clocks))
-        join_next(clocks, to, clocks->gathered);
+        join_next(clocks, to, clocks->gathered + node_of(clocks, to) * clocks->width);
 }
 
 void pto_clocks_settle(pto_clocks_t *clocks) {
     if (idle(clocks))
         return;
-    for (int64_t rank = 0; rank < clocks->ranks; rank++) {
+    for (int64_t rank = 0; rank < clocks->rows; rank++) {
         if (clocks->joined[rank])
-            memcpy(clocks->now + rank * clocks->ranks, clocks->next + rank * clocks->ranks,
-                   (size_t)clocks->ranks * sizeof *clocks->now);
+            memcpy(row_of(clocks, rank), clocks->next + rank * clocks->width,
+                   (size_t)clocks->width * sizeof *clocks->now);
         clocks->joined[rank] = false;
     }
 }
@@ -97,10 +120,10 @@ void pto_clocks_settle(pto_clocks_t *clocks) {
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
     if (idle(clocks))
         return NULL;
-    size_t bytes = (size_t)clocks->ranks * sizeof *clocks->now;
+    size_t bytes = (size_t)clocks->width * sizeof *clocks->now;
     uint32_t *copy = malloc(bytes);
     if (copy)
-        memcpy(copy, clocks->now + rank * clocks->ranks, bytes);
+        memcpy(copy, row_of(clocks, rank), bytes);
     else
         clocks->out_of_memory = true;
     return copy;
@@ -108,7 +131,13 @@ uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
 
 void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot) {
     if (!idle(clocks) && snapshot)
-        join_row(clocks->now + rank * clocks->ranks, snapshot, clocks->ranks);
+        join_row(row_of(clocks, rank), snapshot, clocks->width);
+}
+
+void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to) {
+    pto_clocks_release(clocks, from);
+    if (!idle(clocks))
+        join_row(row_of(clocks, to), row_of(clocks, from), clocks->width);
 }
 
 /* --- traces --------------------------------------------------------------------------------------------- */
@@ -179,7 +208,7 @@ static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
 }
 
 static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32_t time) {
-    return rank == other || time <= clocks->now[rank * clocks->ranks + other];
+    return rank == other || time <= row_of(clocks, rank)[entry_of(clocks, other)];
 }
 
 /* Find the earlier access to the span that is unordered with this one; false if there is none. */
@@ -220,7 +249,7 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
                       bool write, pto_conflict_t *conflict) {
     if (idle(clocks) || begin >= end)
         return true;
-    uint32_t time = clocks->now[rank * clocks->ranks + rank] + 1;
+    uint32_t time = row_of(clocks, rank)[entry_of(clocks, rank)] + 1;
     int first = cut_at(trace, begin, clocks);
     bool is_one = first < trace->count && span_at(trace, first)->end == end; /* as of most accesses */
     int until = is_one ? first + 1 : cut_at(trace, end, clocks);

@@ -1,6 +1,10 @@
 /* The happens-before relation while a plan is checked: vector clocks over ranks (with lanes: over the lanes
- * of all ranks, which are ranks here), and traces of the last accesses to the bytes of a shared buffer.
- * Internal to libportolan.
+ * of all ranks, which are ranks here: lane l of rank r is r + l * ranks), and traces of the last accesses to
+ * the bytes of a shared buffer. Internal to libportolan.
+ *
+ * Memory is shared within a node. Clocks by node therefore know the ranks of their own node alone, and orders
+ * that lead through other nodes are ignored: accesses that are ordered for them are ordered, but not the
+ * other way round.
  *
  * A rank's own entry counts its releases (what it sent or signalled). An access carries the number of the
  * release that will follow it, so another rank is ordered after the access once it has seen that release. */
@@ -13,11 +17,14 @@
 #include "portolan/plan.h"
 
 typedef struct {
-    int64_t ranks;
-    uint32_t *now;  /* ranks x ranks */
-    uint32_t *next; /* their values once the stage's messages have been delivered */
-    bool *joined;   /* ranks whose row of `next` differs */
-    uint32_t *gathered;
+    int64_t ranks;            /* without lanes */
+    int64_t rows;             /* with them */
+    int64_t node_ranks;       /* of clocks by node: the ranks of a node; else all */
+    int64_t width;            /* entries of a row: of the lanes of a node's ranks */
+    uint32_t *now;            /* rows x width */
+    uint32_t *next;           /* their values once the stage's messages have been delivered */
+    bool *joined;             /* ranks whose row of `next` differs */
+    uint32_t *gathered;       /* nodes x width */
     const pto_stage_t *stage; /* the current one, for reports; NULL: the user's */
     struct pto_trace_read *read;
     int32_t read_count;
@@ -25,8 +32,9 @@ typedef struct {
     bool out_of_memory;
 } pto_clocks_t;
 
-/* If `needed` is false, nothing is shared, and every call is a no-op. */
-void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed);
+/* Clocks by node, if a node has fewer than all ranks. If `needed` is false, nothing is shared, and every call
+ * is a no-op. */
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t node_ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
@@ -44,6 +52,8 @@ void pto_clocks_settle(pto_clocks_t *clocks);
  * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot);
+/* What one lane of a rank has done so far comes before what another one will do. */
+void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
 
 /* The accesses to a shared buffer's bytes: the last write, and the reads since. Unused room is a gap where a
  * span was last cut, as in contents (memory.h). */

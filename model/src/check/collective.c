@@ -92,7 +92,7 @@ static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
 
 /* An access of each process to all of its buffers. */
 static bool use_all_buffers(pto_checker_t *checker) {
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
+    for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
             int64_t bytes = checker->bytes[rank * checker->buffers + buffer];
             const pto_touch_t all = {.holder = rank, .buffer = buffer, .end = bytes, .write = true};
@@ -103,11 +103,12 @@ static bool use_all_buffers(pto_checker_t *checker) {
 }
 
 static bool begin_order(pto_checker_t *checker) {
-    int64_t places = checker->ranks * checker->buffers;
+    int64_t places = checker->walked * checker->buffers;
     checker->outer_clocks = checker->clocks;
     checker->outer_trace = checker->trace;
     checker->inside_ordered = true;
-    pto_clocks_init(&checker->clocks, checker->outer_clocks.ranks, true);
+    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, checker->outer_clocks.node_ranks,
+                    true);
     checker->trace = calloc(2 * (size_t)places, sizeof *checker->trace);
     if (!checker->trace)
         return pto_check_out_of_memory(checker);
@@ -118,7 +119,7 @@ static bool begin_order(pto_checker_t *checker) {
 }
 
 void pto_check_end_order(pto_checker_t *checker) {
-    int64_t places = checker->ranks * checker->buffers;
+    int64_t places = checker->walked * checker->buffers;
     if (!checker->inside_ordered)
         return;
     for (int64_t place = 0; place < places && checker->trace; place++)
@@ -138,7 +139,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
         return true;
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     int input = pto_plan_call(checker->plan, node->call)->in.buffer;
-    size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
+    size_t places = (size_t)checker->walked * (size_t)checker->buffers;
     if (!checker->inside)
         checker->inside = calloc(places, sizeof *checker->inside);
     if (!checker->inside)
@@ -147,7 +148,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
         pto_contents_fini(&checker->inside[place]);
         pto_contents_init(&checker->inside[place], checker->bytes[place], &checker->sets);
     }
-    for (int64_t rank = 0; rank < checker->ranks; rank++) {
+    for (int64_t rank = 0; rank < checker->walked; rank++) {
         int64_t member = pto_collective_member(checker->plan, node, rank);
         int64_t place = rank * checker->buffers + input;
         if (member < 0 || !gives(node, member) || checker->bytes[place] <= 0)
@@ -176,11 +177,23 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
+/* The member that does on its node what this one does on a node so many further on. */
+static member_t turned_back(const pto_checker_t *checker, const call_t *call, member_t member,
+                            int64_t nodes_on) {
+    if (nodes_on == 0)
+        return member;
+    int64_t members = nodes_on * call->group->members_per_node, ranks = nodes_on * checker->walked;
+    return (member_t){(member.index + call->group->size - members) % call->group->size,
+                      (member.rank + checker->ranks - ranks) % checker->ranks};
+}
+
 /* Transfer one block from a member to another, or to itself; `sent`: it has bytes and a way to go. */
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
-    if (!find_block(checker, call, from, to, ordinal, false, &source) ||
+    int64_t nodes_on = checker->turn ? from.rank / checker->walked : 0;
+    if (!find_block(checker, call, turned_back(checker, call, from, nodes_on),
+                    turned_back(checker, call, to, nodes_on), ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
         return false;
     if (bytes_of(&source) != bytes_of(&target))
@@ -192,7 +205,15 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         return true;
     if (!checker->repeats) {
         int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
-        if (!did(checker, &source, &target, set) || !pto_check_move(checker, &source, &target))
+        pto_touch_t symbol = source; /* where `from` itself has it */
+        int64_t bytes = bytes_of(&source);
+        symbol.begin = pto_check_turned(checker, &source, nodes_on);
+        symbol.end = symbol.begin + bytes;
+        checker->nodes_on = nodes_on;
+        bool right = symbol.begin >= 0 && did(checker, &symbol, &target, set) &&
+                     pto_check_move(checker, &source, &target);
+        checker->nodes_on = 0;
+        if (!right)
             return false;
     }
     return access_block(checker, &source) && access_block(checker, &target);
@@ -201,7 +222,7 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
 /* Join the clocks of all members that give data, for pto_clocks_deliver_gathered. */
 static void gather_givers(pto_checker_t *checker, const call_t *call) {
     for (int64_t member = 0; member < call->group->size; member++)
-        if (gives(call->node, member))
+        if (gives(call->node, member) && pto_check_is_walked(checker, rank_of(checker, call, member)))
             pto_clocks_gather(&checker->clocks, rank_of(checker, call, member), member == 0);
 }
 
@@ -213,7 +234,8 @@ static void order_receiver(pto_checker_t *checker, const call_t *call, member_t 
         return;
     }
     for (int64_t i = 0; i < sender_count; i++)
-        pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
+        if (pto_check_is_walked(checker, checker->tally[i]))
+            pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
 }
 
 /* MPI and NCCL rely on the number of blocks. */
@@ -231,7 +253,7 @@ static bool do_blocks(pto_checker_t *checker, const call_t *call) {
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         member_t to = member_at(checker, call, receiver);
         int64_t sender_count = 0;
-        if (!gets(call, receiver))
+        if (!gets(call, receiver) || !pto_check_is_walked(checker, to.rank))
             continue;
         for (int64_t sender = 0; sender < call->group->size; sender++) {
             if (!gives(call->node, sender))
@@ -402,7 +424,8 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
         int64_t rank = rank_of(checker, call, member);
         if (pto_collective_member(checker->plan, call->node, rank) != member)
             return pto_check_fail(checker, rank, "is of a collective's group, but not on its cores");
-        pto_clocks_release(&checker->clocks, rank);
+        if (pto_check_is_walked(checker, rank))
+            pto_clocks_release(&checker->clocks, rank);
     }
     if (pto_collective_is_vector(call->node->collective))
         return do_vector(checker, call);
@@ -435,7 +458,7 @@ bool pto_check_leave_collective(pto_checker_t *checker) {
     bool right = true;
     checker->collective = -1;
     checker->leaving = true;
-    for (int64_t rank = 0; rank < checker->ranks && right; rank++) {
+    for (int64_t rank = 0; rank < checker->walked && right; rank++) {
         if (pto_collective_member(checker->plan, node, rank) != 0)
             continue;
         call.root_rank = rank;

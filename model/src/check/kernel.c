@@ -89,7 +89,7 @@ static void free_uses(pto_piece_use_t *use) {
 }
 
 void pto_check_forget_pieces(pto_checker_t *checker) {
-    for (int64_t place = 0; checker->piece && place < checker->ranks * checker->buffers; place++) {
+    for (int64_t place = 0; checker->piece && place < checker->walked * checker->buffers; place++) {
         free_uses(checker->piece[place]);
         checker->piece[place] = NULL;
     }

@@ -54,20 +54,14 @@ bool pto_check_lanes(pto_checker_t *checker) {
 
 /* --- the order of a rank's lanes ------------------------------------------------------------------------ */
 
-/* What `from` has done comes before what `to` will do. */
-static void order(pto_checker_t *checker, int64_t from, int64_t to) {
-    pto_clocks_release(&checker->clocks, from);
-    if (checker->clocks.now)
-        pto_clocks_join(&checker->clocks, to, checker->clocks.now + from * checker->clocks.ranks);
-}
-
 static int64_t in_lane(const pto_checker_t *checker, int64_t rank, int lane) {
-    return rank + lane * checker->ranks;
+    return rank + lane * checker->walked;
 }
 
 void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane) {
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
-        order(checker, in_lane(checker, rank, from_lane), in_lane(checker, rank, to_lane));
+    for (int64_t rank = 0; rank < checker->walked; rank++)
+        pto_clocks_order(&checker->clocks, in_lane(checker, rank, from_lane),
+                         in_lane(checker, rank, to_lane));
 }
 
 static void forget_slots(pto_checker_t *checker) {
@@ -87,7 +81,7 @@ static bool fork(pto_checker_t *checker) {
         checker->first_lane[branch] = -1;
     if (node->kind != PTO_NODE_PIPELINE || node->depth >= node->to - node->from)
         return true;
-    checker->slot_count = node->depth * checker->ranks;
+    checker->slot_count = node->depth * checker->walked;
     checker->slot = calloc((size_t)checker->slot_count, sizeof *checker->slot);
     return checker->slot || pto_check_out_of_memory(checker);
 }
@@ -102,7 +96,7 @@ static void join(pto_checker_t *checker) {
 /* The clocks of all ranks at the end of the chunk that last used the current chunk's slot. */
 static uint32_t **slots(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
-    return checker->slot + (checker->walk.k - node->from) % node->depth * checker->ranks;
+    return checker->slot + (checker->walk.k - node->from) % node->depth * checker->walked;
 }
 
 bool pto_check_begin_lanes(pto_checker_t *checker) {
@@ -116,9 +110,10 @@ bool pto_check_begin_lanes(pto_checker_t *checker) {
             return false;
     }
     pto_walk_after_t after = pto_walk_after(walk);
-    for (int64_t rank = 0; rank < checker->ranks; rank++) {
+    for (int64_t rank = 0; rank < checker->walked; rank++) {
         if (after.chunk >= 0)
-            order(checker, in_lane(checker, rank, walk->lane - 1), in_lane(checker, rank, walk->lane));
+            pto_clocks_order(&checker->clocks, in_lane(checker, rank, walk->lane - 1),
+                             in_lane(checker, rank, walk->lane));
         if (after.slot >= 0)
             pto_clocks_join(&checker->clocks, rank, slots(checker)[rank]);
     }
@@ -127,7 +122,7 @@ bool pto_check_begin_lanes(pto_checker_t *checker) {
 
 void pto_check_end_lanes(pto_checker_t *checker) {
     int last = checker->slot ? pto_node_lane_count(checker->plan, checker->walk.lanes) - 1 : -1;
-    for (int64_t rank = 0; rank < checker->ranks && checker->walk.lane == last; rank++) {
+    for (int64_t rank = 0; rank < checker->walked && checker->walk.lane == last; rank++) {
         int64_t from = in_lane(checker, rank, last);
         pto_clocks_release(&checker->clocks, from);
         free(slots(checker)[rank]);

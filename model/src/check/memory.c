@@ -163,7 +163,7 @@ int32_t pto_sets_first(const pto_sets_t *sets, int32_t set) { return bounds_of(s
 
 /* --- contents ------------------------------------------------------------------------------------------- */
 
-static bool reserve_spans(pto_spans_t *spans, int count, pto_sets_t *sets) {
+bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets) {
     if (count <= spans->capacity)
         return true;
     int capacity = count + count / 2 + 4;
@@ -179,7 +179,7 @@ static bool reserve_spans(pto_spans_t *spans, int count, pto_sets_t *sets) {
 
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
     *contents = (pto_spans_t){0};
-    if (bytes > 0 && reserve_spans(contents, 1, sets))
+    if (bytes > 0 && pto_spans_reserve(contents, 1, sets))
         contents->span[contents->count++] = (pto_content_t){.end = bytes};
     contents->gap_at = contents->count;
 }
@@ -213,7 +213,7 @@ void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_sp
     int i = find(contents, begin, contents->read_at);
     contents->read_at = i + 1;
     for (; i < contents->count && pto_contents_at(contents, i)->begin < end; i++) {
-        if (!reserve_spans(found, found->count + 1, sets))
+        if (!pto_spans_reserve(found, found->count + 1, sets))
             return;
         pto_content_t span = *pto_contents_at(contents, i);
         if (span.begin < begin)
@@ -234,7 +234,7 @@ static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets)
     pto_content_t *span = contents->span;
     int behind = contents->count - contents->gap_at, gap = contents->capacity - contents->count;
     if (gap < count) {
-        if (!reserve_spans(contents, contents->count + count, sets))
+        if (!pto_spans_reserve(contents, contents->count + count, sets))
             return false;
         span = contents->span;
         memmove(span + contents->capacity - behind, span + contents->gap_at + gap,

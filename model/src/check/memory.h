@@ -61,6 +61,9 @@ typedef struct {
     int read_at; /* behind the span that a read began at: reads often go on there */
 } pto_spans_t;
 
+/* Make room in a list without a gap. */
+bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets);
+
 static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i) {
     return &contents->span[i < contents->gap_at ? i : i + contents->capacity - contents->count];
 }

@@ -15,31 +15,45 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
     if (pto_plan_buffer(checker->plan, touch->buffer)->double_buffered && checker->run % 2 > 0)
-        place += checker->ranks * checker->buffers;
+        place += checker->walked * checker->buffers;
     pto_trace_t *trace = &checker->trace[place];
     if (pto_trace_access(trace, &checker->clocks, pto_check_clock(checker, rank), touch->begin, touch->end,
                          touch->write, &conflict))
         return true;
+    checker->unordered = true;
     const char *does = touch->write ? "writes" : "reads", *did = conflict.wrote ? "write" : "read";
     const char *name = pto_plan_buffer(checker->plan, touch->buffer)->name;
-    if (conflict.rank % checker->ranks == rank)
+    if (conflict.rank % checker->walked == rank)
         return pto_check_fail(
             checker, rank,
             "lane %d %s bytes %lld..%lld of '%s' of rank %lld, unordered with the %s of stage "
             "'%s' in lane %lld of the same rank",
             checker->walk.lane, does, (long long)conflict.begin, (long long)conflict.end - 1, name,
             (long long)touch->holder, did, conflict.stage ? conflict.stage->name : "",
-            (long long)(conflict.rank / checker->ranks));
+            (long long)(conflict.rank / checker->walked));
     return pto_check_fail(checker, rank,
                           "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s", does,
                           (long long)conflict.begin, (long long)conflict.end - 1, name,
-                          (long long)touch->holder, (long long)(conflict.rank % checker->ranks), did);
+                          (long long)touch->holder, (long long)(conflict.rank % checker->walked), did);
 }
 
+/* Whether a range goes on from the end of a buffer, or of one of its slots, at the start. */
+static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
+    int64_t held = checker->bytes[touch->holder * checker->buffers + touch->buffer];
+    int64_t bytes = buffer->slots > 0 ? held / buffer->slots : held;
+    return before->end % bytes == 0 && touch->begin == before->end - bytes;
+}
+
+/* Ranges that wrap around count once: where they do depends on the rank. */
 static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
-    for (int i = 0; i < touches->count; i++)
-        if (!pto_check_access(checker, rank, &touches->item[i]))
+    for (int i = 0; i < touches->count; i++) {
+        const pto_touch_t *touch = &touches->item[i];
+        if (!pto_check_access(checker, rank, touch))
             return false;
+        if (i > 0 && checker->shared[touch->buffer] && wraps_around(checker, touch - 1, touch))
+            checker->report.accesses--;
+    }
     return true;
 }
 
@@ -154,7 +168,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
                                   (long long)span->begin, (long long)span->end - 1,
                                   pto_plan_buffer(checker->plan, range->buffer)->name);
     }
-    return true;
+    return checker->nodes_on == 0 || pto_check_turn_moved(checker, range->holder);
 }
 
 static pto_content_t shifted(pto_content_t span, int64_t by) {

@@ -1,8 +1,9 @@
 /* The work and memory that checking a plan takes, counted in advance. Work is counted in touches: one for
  * each stage that a rank passes, one for each block that a copy, a reduction or a message moves, three for a
- * message and, if memory is shared, one for each 200 ranks whose clocks it carries. A touch takes about half
- * a microsecond. */
+ * message and, if memory is shared, one for each 200 ranks whose clocks it carries: those of a node. A touch
+ * takes about half a microsecond. Of plans in which all nodes do the same, one node is walked. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "check/check_internal.h"
@@ -14,7 +15,8 @@ enum { MESSAGE_TOUCHES = 3, CLOCKS_A_TOUCH = 200, TOUCHES_A_KEPT_ITEM = 5, SHARE
 typedef struct {
     const pto_plan_t *plan;
     int64_t ranks;
-    int64_t clocks; /* one of each lane of each rank */
+    int64_t walked; /* of these, as many are walked for all */
+    int64_t clocks; /* of each lane of each rank of a node */
     bool shared;
     int64_t touches;
     int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
@@ -28,6 +30,11 @@ static int64_t product(int64_t a, int64_t b) {
 static void add(int64_t *total, int64_t count) {
     if (!pto_add(*total, count, total))
         *total = INT64_MAX;
+}
+
+/* The part of all ranks' work or memory that the ranks that are walked have. */
+static int64_t part_of(const size_count_t *count, int64_t all) {
+    return all == INT64_MAX ? all : all / (count->ranks / count->walked);
 }
 
 static bool is_shared(const pto_plan_t *plan, int buffer) {
@@ -49,7 +56,7 @@ static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
 }
 
 static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {
-    int64_t actions = pto_step_actions(count->plan, step, k);
+    int64_t actions = part_of(count, pto_step_actions(count->plan, step, k));
     if (step->kind == PTO_STEP_SEND) {
         int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
         add(&count->touches, product(actions, each + (count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
@@ -67,9 +74,9 @@ static void count_stages(size_count_t *count) {
     pto_walk_begin(&walk, count->plan);
     while (pto_walk_next(&walk)) {
         int64_t messages = 0;
-        add(&count->touches, count->ranks);
+        add(&count->touches, count->walked);
         if (walk.lanes >= 0)
-            add(&count->touches, product(count->ranks, count->clocks / CLOCKS_A_TOUCH));
+            add(&count->touches, product(count->walked, count->clocks / CLOCKS_A_TOUCH));
         for (int i = 0; i < walk.stage->step_count; i++)
             count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
         most_messages = messages > most_messages ? messages : most_messages;
@@ -87,33 +94,43 @@ static void count_buffers(size_count_t *count) {
             leaders ? layout->nodes : product(layout->nodes * layout->gpus_per_node, buffer->core_count);
         int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
         int64_t deal = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
-        int64_t spans = product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal);
+        int64_t spans =
+            part_of(count, product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal));
         if (!pto_role_is_input(buffer->role))
             add(&count->kept, spans);
         if (is_shared(count->plan, b))
             add(&count->kept, product(SHARED_ITEMS, spans));
     }
     if (count->shared)
-        add(&count->kept, product(count->clocks, count->clocks) / 8);
+        add(&count->kept,
+            product(product(count->walked, pto_plan_lane_count(count->plan)), count->clocks) / 8);
     for (int n = 0; n < count->plan->nodes.count; n++) {
         const pto_node_t *node = pto_plan_node(count->plan, n);
         if (node->kind == PTO_NODE_PIPELINE && node->depth < node->to - node->from)
-            add(&count->kept, product(node->depth, product(count->ranks, count->clocks) / 16));
+            add(&count->kept, product(node->depth, product(count->walked, count->clocks) / 16));
     }
+}
+
+/* The ranks of one node, if all nodes do the same. A faulty plan may take more, until its fault is found. */
+static int64_t ranks_to_walk(const pto_plan_t *plan, int64_t ranks) {
+    int64_t *turn = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *turn);
+    bool alike = turn && pto_check_nodes_alike(plan, turn);
+    free(turn);
+    return alike ? ranks / plan->request.layout.nodes : ranks;
 }
 
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err) {
     int64_t before = touched ? *touched : 0;
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
     int64_t runs = 1;
-    count.clocks = product(count.ranks, pto_plan_lane_count(plan));
+    count.clocks = product(count.ranks / plan->request.layout.nodes, pto_plan_lane_count(plan));
+    count.walked = ranks_to_walk(plan, count.ranks);
     if (limit <= 0)
         limit = PTO_CHECK_LIMIT;
     if (count.ranks > PTO_CHECK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "check walks every process and keeps what each has seen of each other, "
-                             "so it supports at most %d processes; this layout has %lld",
-                             PTO_CHECK_RANKS_MAX, (long long)count.ranks);
+                             "check supports at most %d processes; this layout has %lld", PTO_CHECK_RANKS_MAX,
+                             (long long)count.ranks);
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         if (!is_shared(plan, b))
             continue;

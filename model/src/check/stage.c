@@ -59,7 +59,6 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
     collector_t collector = {.checker = checker,
                              .touches = touches,
                              .touch = {.holder = holder, .buffer = slice->buffer, .write = write},
-                             .held_bytes = checker->bytes[holder * checker->buffers + slice->buffer],
                              .rank = action->rank,
                              .right = true};
     if (!pto_check_slice(checker, slice, action))
@@ -67,6 +66,7 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
     if (holder != action->rank && !on_one_node(checker, holder, action->rank))
         return pto_check_fail(checker, action->rank, "uses '%s' of rank %lld, which is on another node",
                               buffer->name, (long long)holder);
+    collector.held_bytes = checker->bytes[holder * checker->buffers + slice->buffer];
     if (collector.held_bytes < 0)
         return pto_check_fail(checker, action->rank, "uses buffer '%s', which rank %lld does not hold",
                               buffer->name, (long long)holder);
@@ -310,14 +310,14 @@ static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
 }
 
 static bool check_sequence(pto_checker_t *checker) {
-    memset(checker->progress, 0, (size_t)checker->ranks * sizeof *checker->progress);
-    int64_t unfinished = checker->ranks;
+    memset(checker->progress, 0, (size_t)checker->walked * sizeof *checker->progress);
+    int64_t unfinished = checker->walked;
     bool moved = true;
     pto_action_t stuck = {0};
     while (unfinished > 0 && moved) {
         unfinished = 0;
         moved = false;
-        for (int64_t rank = 0; rank < checker->ranks; rank++) {
+        for (int64_t rank = 0; rank < checker->walked; rank++) {
             pto_progress_t before = checker->progress[rank];
             if (before.step == checker->walk.stage->step_count)
                 continue;
@@ -347,6 +347,19 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
+/* What node 0 sends to a node n further on is what a node n before it sends to node 0. */
+static void turn_back(const pto_checker_t *checker, pto_end_t *end) {
+    int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
+    end->nodes_off = (int32_t)nodes;
+    end->from = (int32_t)(end->from + checker->ranks - ranks);
+    end->to = (int32_t)(end->to - ranks);
+}
+
+/* The rank that acts at an end of a message, and its peer. */
+static int64_t turned_rank(const pto_checker_t *checker, const pto_end_t *end, int32_t rank) {
+    return (rank + end->nodes_off * checker->walked) % checker->ranks;
+}
+
 static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     bool send = step->kind == PTO_STEP_SEND;
@@ -361,13 +374,30 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
                      .bytes = pto_check_touched_bytes(&checker->source)};
     if (end.bytes == 0 && !step->send_empty)
         return true;
+    if (send && !pto_check_is_walked(checker, end.to))
+        turn_back(checker, &end);
     end.is_range = checker->source.count == 1 && checker->source.item[0].holder == action->rank;
     end.begin = end.is_range ? checker->source.item[0].begin : 0;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
 }
 
+static bool is_before(const pto_end_t *one, const pto_end_t *other) {
+    return one->to < other->to || (one->to == other->to && one->from < other->from);
+}
+
+/* For a node's processes, if each has a few messages: the other way takes as long as there are ranks. */
+static void insert_ends(pto_ends_t *ends) {
+    for (int64_t i = 1; i < ends->count; i++) {
+        const pto_end_t end = ends->item[i];
+        int64_t at = i;
+        for (; at > 0 && is_before(&end, &ends->item[at - 1]); at--)
+            ends->item[at] = ends->item[at - 1];
+        ends->item[at] = end;
+    }
+}
+
 /* Sort stably by the rank of one end. */
-static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
+static bool sort_by(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
     pto_ends_t *sorted = &checker->sorted;
     if (sorted->capacity < ends->count) {
         pto_end_t *item = realloc(sorted->item, (size_t)ends->capacity * sizeof *item);
@@ -390,13 +420,23 @@ static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver
     return true;
 }
 
+/* Sort stably by receiver, then sender. */
+static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends) {
+    enum { FEW = 64 };
+    if (ends->count > FEW)
+        return sort_by(checker, ends, false) && sort_by(checker, ends, true);
+    insert_ends(ends);
+    return true;
+}
+
 /* The action for which an end of a message was recorded. */
 static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end, bool send) {
     pto_action_t action;
     const pto_step_t *step = stage_step(checker, end->step);
-    pto_step_acts(checker->plan, step, send ? end->from : end->to, checker->walk.k, &action);
+    pto_step_acts(checker->plan, step, turned_rank(checker, end, send ? end->from : end->to), checker->walk.k,
+                  &action);
     action.ordinal = end->ordinal;
-    action.peer_rank = send ? end->to : end->from;
+    action.peer_rank = turned_rank(checker, end, send ? end->to : end->from);
     action.peer =
         pto_group_index(checker->plan, pto_plan_group(checker->plan, step->group), action.peer_rank);
     return action;
@@ -413,7 +453,7 @@ static bool collect_end(pto_checker_t *checker, const pto_end_t *end, bool send,
         *action = action_of(checker, end, send);
         return pto_check_collect(checker, slice, action, !send, touches);
     }
-    *action = (pto_action_t){.step = step, .rank = send ? end->from : end->to};
+    *action = (pto_action_t){.step = step, .rank = turned_rank(checker, end, send ? end->from : end->to)};
     return add_touch(checker, touches,
                      (pto_touch_t){.holder = action->rank,
                                    .buffer = slice->buffer,
@@ -428,12 +468,15 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
                               (long long)send->bytes, (int)send->to, (long long)receive->bytes);
     pto_action_t sender, receiver;
     checker->report.messages++;
-    if (pto_check_is_ordered(checker))
+    checker->nodes_on = send->nodes_off == 0 ? 0 : checker->request->layout.nodes - send->nodes_off;
+    if (pto_check_is_ordered(checker) && checker->nodes_on == 0)
         pto_clocks_deliver(&checker->clocks, pto_check_clock(checker, send->from),
                            pto_check_clock(checker, send->to));
-    return collect_end(checker, send, true, &sender, &checker->source) &&
-           collect_end(checker, receive, false, &receiver, &checker->target) &&
-           pto_check_move_touched(checker, &sender, &receiver);
+    bool right = collect_end(checker, send, true, &sender, &checker->source) &&
+                 collect_end(checker, receive, false, &receiver, &checker->target) &&
+                 pto_check_move_touched(checker, &sender, &receiver);
+    checker->nodes_on = 0;
+    return right;
 }
 
 static bool not_received(pto_checker_t *checker, const pto_end_t *send) {
@@ -449,17 +492,16 @@ static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
 /* Both lists are sorted by receiver, then sender: where two entries differ, the smaller one has no
  * counterpart. */
 static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
-    if (send->to < receive->to || (send->to == receive->to && send->from < receive->from))
+    if (is_before(send, receive))
         return not_received(checker, send);
-    if (send->to > receive->to || send->from > receive->from)
+    if (is_before(receive, send))
         return not_sent(checker, receive);
     return deliver(checker, send, receive);
 }
 
 static bool match_messages(pto_checker_t *checker) {
     pto_ends_t *sends = &checker->sends, *receives = &checker->receives;
-    if (!sort_ends(checker, sends, false) || !sort_ends(checker, sends, true) ||
-        !sort_ends(checker, receives, false) || !sort_ends(checker, receives, true))
+    if (!sort_ends(checker, sends) || !sort_ends(checker, receives))
         return false;
     int64_t both = sends->count < receives->count ? sends->count : receives->count;
     for (int64_t i = 0; i < both; i++)
@@ -525,13 +567,13 @@ static bool end_rank(pto_checker_t *checker, int64_t rank) {
 
 static bool check_at_once(pto_checker_t *checker) {
     checker->sends.count = checker->receives.count = 0;
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
+    for (int64_t rank = 0; rank < checker->walked; rank++)
         if (!start_rank(checker, rank))
             return false;
     if (!match_messages(checker))
         return false;
     pto_clocks_settle(&checker->clocks);
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
+    for (int64_t rank = 0; rank < checker->walked; rank++)
         if (!end_rank(checker, rank))
             return false;
     return true;

@@ -131,19 +131,27 @@ static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t coun
     return hash;
 }
 
-static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts) {
+/* One number for each pair of processes, not of each process or of each distance in a grid. */
+static bool is_of_pairs(const pto_counts_t *counts) {
+    return counts->kind == PTO_COUNTS_MATRIX && counts->order > 1 &&
+           pto_counts_values(counts) == counts->order * counts->order;
+}
+
+/* Of a matrix all numbers, if they are `wanted`. */
+static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts, bool wanted) {
     if (counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
         memcpy(&bits, &counts->skew, sizeof bits);
         hash = fnv1a(fnv1a(hash, counts->seed), bits);
     }
-    hash = digest_matrix(hash, counts->matrix, pto_counts_values(counts));
+    if (wanted || !is_of_pairs(counts))
+        hash = digest_matrix(hash, counts->matrix, pto_counts_values(counts));
     if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
         hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
     return hash;
 }
 
-static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
+static uint64_t digest_request(uint64_t hash, const pto_request_t *request, bool matrix) {
     const pto_layout_t *layout = &request->layout;
     const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
                               layout->procs_per_gpu, request->collective,   request->implementation,
@@ -166,16 +174,16 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash =
             fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
     if (request->counts)
-        hash = digest_counts(hash, request->counts);
+        hash = digest_counts(hash, request->counts, matrix);
     if (pto_request_host_counts(request))
-        hash = digest_counts(fnv1a(hash, request->counts->host->kind), request->counts->host);
+        hash = digest_counts(fnv1a(hash, request->counts->host->kind), request->counts->host, matrix);
     for (int64_t owner = 0; request->mapping && owner < request->mapping->count; owner++)
         hash = fnv1a(hash, (uint64_t)request->mapping->process[owner]);
     return fnv1a_text(fnv1a_text(hash, request->strategy->name), request->algorithm->name);
 }
 
-uint64_t pto_plan_digest(const pto_plan_t *plan) {
-    uint64_t hash = digest_request(PTO_HASH_START, &plan->request);
+static uint64_t digest_plan(const pto_plan_t *plan, bool matrix) {
+    uint64_t hash = digest_request(PTO_HASH_START, &plan->request, matrix);
     for (int i = 0; i < plan->nodes.count; i++)
         hash = digest_node(hash, plan, pto_plan_node(plan, i));
     for (int i = 0; i < plan->groups.count; i++)
@@ -188,4 +196,71 @@ uint64_t pto_plan_digest(const pto_plan_t *plan) {
     for (int i = 0; i < plan->steps.count; i++)
         hash = digest_step(hash, pto_plan_step(plan, i));
     return hash;
+}
+
+uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan, true); }
+
+uint64_t pto_plan_digest_of_form(const pto_plan_t *plan) { return digest_plan(plan, false); }
+
+/* --- matrices of byte counts, by those who use them ----------------------------------------------------- */
+
+/* Owners whose rows and columns all processes of one GPU, or of one node, may use. */
+typedef struct {
+    int64_t first;
+    int64_t until;
+    int64_t users; /* the processes */
+} users_t;
+
+/* Whether processes use the blocks of others of their node: by buffers that combine them, or in their memory.
+ */
+static bool uses_its_node(const pto_plan_t *plan) {
+    bool uses = false;
+    for (int i = 0; i < plan->buffers.count; i++) {
+        pto_blocks_t blocks = pto_plan_buffer(plan, i)->blocks;
+        uses =
+            uses || (blocks != PTO_BLOCKS_EQUAL && blocks != PTO_BLOCKS_ROW && blocks != PTO_BLOCKS_COLUMN);
+    }
+    return uses || pto_plan_uses_peers_memory(plan);
+}
+
+static users_t users_of(const pto_plan_t *plan, int64_t rank) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t gpus = uses_its_node(plan) ? layout->gpus_per_node : 1, users = gpus * layout->procs_per_gpu;
+    int64_t first = rank / users * gpus * layout->owners_per_gpu;
+    return (users_t){first, first + gpus * layout->owners_per_gpu, users};
+}
+
+/* Numbers times weights, of which none is like another. */
+static uint64_t weighed(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
+    uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + pto_golden_gamma);
+    int64_t bytes = host ? pto_request_host_bytes(request, source, destination)
+                         : pto_request_bytes(request, source, destination);
+    return (uint64_t)bytes * weight;
+}
+
+/* What the users see of the rows and columns, less what the owner sees of its row, as often as others do. */
+static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
+    const pto_request_t *request = &plan->request;
+    const pto_layout_t *layout = &request->layout;
+    int64_t core = rank % layout->procs_per_gpu, owners = pto_layout_owner_count(layout);
+    int64_t own = rank / layout->procs_per_gpu * layout->owners_per_gpu + core;
+    users_t users = users_of(plan, rank);
+    uint64_t seen = 0, mine = 0;
+    for (int64_t i = 0; i < owners; i++)
+        for (int64_t j = users.first; j < users.until; j++)
+            seen += weighed(request, host, i, j) + weighed(request, host, j, i);
+    for (int64_t j = 0; j < owners && core < layout->owners_per_gpu; j++)
+        mine += weighed(request, host, own, j);
+    return seen - 2 * (uint64_t)users.users * mine;
+}
+
+bool pto_plan_has_matrix(const pto_plan_t *plan) {
+    const pto_counts_t *counts = plan->request.counts, *host = pto_request_host_counts(&plan->request);
+    return (counts && is_of_pairs(counts)) || (host && is_of_pairs(host));
+}
+
+uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank) {
+    const pto_counts_t *counts = plan->request.counts, *host = pto_request_host_counts(&plan->request);
+    return (counts && is_of_pairs(counts) ? sum_of_matrix(plan, false, rank) : 0) +
+           (host && is_of_pairs(host) ? 3 * sum_of_matrix(plan, true, rank) : 0);
 }

@@ -129,6 +129,10 @@ double pto_request_mean_bytes(const pto_request_t *request);
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
+/* Whether all nodes do the same in a step: if the nodes are numbered from another one on, the same ranks act
+ * with the same peers (symmetry.c). If `ordered`, each rank also meets its peers in the same order. */
+bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
+
 /* Whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 

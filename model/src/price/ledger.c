@@ -403,7 +403,7 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
 
 /* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
  * is 0. All actors of the node ask for it. */
-static void find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
+void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     pto_time_t bytes = {0}, contended = {0}, messages = {0};
     if (outflow->limits_known)
         return;
@@ -437,7 +437,7 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);
     if (!charge->moved[PTO_LEVEL_OFF_NODE])
         return BOUND_OWN;
-    find_limits(outflow, machine);
+    pto_outflow_find_limits(outflow, machine);
     pto_time_t bytes = outflow->bytes_limit, rate = outflow->rate_limit;
     bound_t bound = charge->off_node.s < bytes.s ? BOUND_BYTES : BOUND_OWN;
     *time = pto_time_add(charge->off_node_alpha, pto_time_max(charge->off_node, bytes));

@@ -77,6 +77,9 @@ static inline void pto_outflow_add_from(pto_outflow_t *outflow, pto_space_t spac
     }
 }
 
+/* Set the limits, unless they are known. */
+void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine);
+
 /* How long these hold the node's NICs, at the limits that the machine knows. Contention at receivers is no
  * work of the NICs, but waiting. */
 double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine);

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "price/pricing.h"
-#include "scenario/skew.h"
+#include "price/messages.h"
 
 /* --- whether a stage is one ------------------------------------------------------------------------------
  */
@@ -46,28 +45,6 @@ bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage
 /* --- the bytes of a message ------------------------------------------------------------------------------
  */
 
-/* One step of the stage. */
-typedef struct {
-    const pto_plan_t *plan;
-    const pto_step_t *step;
-    const pto_group_t *group;
-    const pto_slice_t *slice;
-    const pto_buffer_t *buffer;
-    pto_space_t space;
-    int64_t per_index;                        /* ranks from one member to the next; 0: it varies */
-    bool by_core;                             /* whether who acts, or with whom, depends on the core */
-    bool in_one_order;                        /* all processes send to one after the other, at once */
-    int64_t who_first, who_stride, who_until; /* in this round; not by core */
-    int64_t peer_first, peer_stride, peer_count;
-    int64_t dealt_to; /* the one core whose blocks the peers of this round have; -1: any may */
-    bool of_pairs;    /* the bytes are a pair's in the table, or a share of them */
-    bool is_skewed;   /* that table is random */
-    pto_skew_t skew;
-    const pto_cost_table_t *cost[PTO_LEVEL_COUNT];
-    const pto_cost_table_t *gap[PTO_LEVEL_COUNT];   /* NULL: none */
-    const pto_cost_table_t *place[PTO_LEVEL_COUNT]; /* what explanations name instead of the cost */
-} messages_t;
-
 /* Ranks from one member of a group to the next. */
 static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group) {
     unsigned index = pto_group_traits[group->kind].index;
@@ -82,7 +59,7 @@ static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group)
 }
 
 /* Who acts in round k, and with whom. Processes ask for it millions of times. */
-static void find_members(messages_t *messages, int64_t k, int64_t core) {
+static void find_members(pto_messages_t *messages, int64_t k, int64_t core) {
     const pto_step_t *step = messages->step;
     const pto_action_t action = {.step = step, .k = k, .core = core};
     messages->who_first = pto_expr_at(&step->who_first, k, core, 0);
@@ -100,7 +77,7 @@ static bool members_depend_on_core(const pto_step_t *step) {
 }
 
 /* Blocks that are dealt out by distance are those of one core in a round of shifts. */
-static int64_t find_dealt_to(const messages_t *messages) {
+static int64_t find_dealt_to(const pto_messages_t *messages) {
     const pto_buffer_t *buffer = messages->buffer;
     const pto_peers_t *peers = &messages->step->peers;
     bool forward = buffer->cyclic == PTO_CYCLIC_FORWARD;
@@ -111,15 +88,15 @@ static int64_t find_dealt_to(const messages_t *messages) {
     return pto_floor_mod(forward ? ahead : -ahead, messages->group->size) % buffer->cyclic_count;
 }
 
-static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
+pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     const pto_request_t *request = pto_plan_request(plan);
-    messages_t messages = {.plan = plan,
-                           .step = step,
-                           .group = pto_plan_group(plan, step->group),
-                           .slice = pto_message_slice(step),
-                           .by_core = members_depend_on_core(step),
-                           .in_one_order = pto_step_is_in_one_order(plan, step)};
+    pto_messages_t messages = {.plan = plan,
+                               .step = step,
+                               .group = pto_plan_group(plan, step->group),
+                               .slice = pto_message_slice(step),
+                               .by_core = members_depend_on_core(step),
+                               .in_one_order = pto_step_is_in_one_order(plan, step)};
     find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);
     messages.space = messages.buffer->space;
@@ -143,27 +120,11 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_step_t *st
     return messages;
 }
 
-/* pto_floor_mod, mostly of a number that one step brings there: without a division. */
-static int64_t wrap(int64_t value, int64_t size) {
-    int64_t near = value < 0 ? value + size : value >= size ? value - size : value;
-    return near >= 0 && near < size ? near : pto_floor_mod(near, size);
-}
-
-static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action) {
+static int64_t pair_bytes(const pto_messages_t *messages, const pto_action_t *action) {
     const pto_buffer_t *buffer = messages->buffer;
     bool row = buffer->blocks == PTO_BLOCKS_ROW;
-    if (messages->dealt_to >= 0) {
-        if (messages->dealt_to != action->core)
-            return 0;
-    } else if (buffer->cyclic != PTO_CYCLIC_NONE) {
-        int64_t ahead = action->peer - action->me;
-        int64_t distance =
-            buffer->cyclic == PTO_CYCLIC_ORDINAL
-                ? action->peer
-                : wrap(buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, messages->group->size);
-        if (distance % buffer->cyclic_count != action->core)
-            return 0;
-    }
+    if (!pto_messages_have(messages, action->me, action->peer, action->core))
+        return 0;
     int64_t from = row ? action->me : action->peer, to = row ? action->peer : action->me;
     int64_t whole = messages->is_skewed ? pto_skew_bytes(&messages->skew, from, to)
                                         : pto_request_bytes(pto_plan_request(messages->plan), from, to);
@@ -172,7 +133,7 @@ static int64_t pair_bytes(const messages_t *messages, const pto_action_t *action
 }
 
 /* `held`: the buffer of the action's process, unless the bytes are of pairs. */
-static int64_t bytes_of(const messages_t *messages, const pto_action_t *action, pto_held_t *held) {
+static int64_t bytes_of(const pto_messages_t *messages, const pto_action_t *action, pto_held_t *held) {
     if (messages->of_pairs)
         return pair_bytes(messages, action);
     return pto_held_slice_bytes(messages->slice, action, held);
@@ -180,14 +141,6 @@ static int64_t bytes_of(const messages_t *messages, const pto_action_t *action, 
 
 /* --- what they cost --------------------------------------------------------------------------------------
  */
-
-/* Of the cost's rows, which differ in their bytes alone, the one for these. */
-static const pto_postal_t *postal_at(const pto_cost_table_t *cost, int64_t bytes) {
-    int at = 0;
-    while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)
-        at++;
-    return &cost->row[at].postal;
-}
 
 /* Messages of one step and one cost, for the explanation. */
 typedef struct {
@@ -205,7 +158,7 @@ typedef struct {
     int count;
 } explained_t;
 
-static void enter_all(const messages_t *messages, explained_t *explained, pto_charge_t *charge) {
+static void enter_all(const pto_messages_t *messages, explained_t *explained, pto_charge_t *charge) {
     for (int i = 0; i < explained->count; i++) {
         const alike_t *alike = &explained->item[i];
         pto_charge_enter_postal(
@@ -216,7 +169,8 @@ static void enter_all(const messages_t *messages, explained_t *explained, pto_ch
     explained->count = 0;
 }
 
-static void explain(const messages_t *messages, alike_t one, explained_t *explained, pto_charge_t *charge) {
+static void explain(const pto_messages_t *messages, alike_t one, explained_t *explained,
+                    pto_charge_t *charge) {
     int i = 0;
     while (i < explained->count &&
            (explained->item[i].postal != one.postal || explained->item[i].cost != one.cost))
@@ -234,11 +188,11 @@ static void explain(const messages_t *messages, alike_t one, explained_t *explai
 }
 
 /* pto_charge_messages for one message, of a distance that the machine has a cost for. */
-static void charge_message(const messages_t *messages, pto_level_t level, int64_t bytes, pto_charge_t *charge,
-                           explained_t *explained) {
+static void charge_message(const pto_messages_t *messages, pto_level_t level, int64_t bytes,
+                           pto_charge_t *charge, explained_t *explained) {
     const pto_cost_table_t *gap = charge->moved[level] ? messages->gap[level] : NULL;
     const pto_cost_table_t *cost = gap ? gap : messages->cost[level];
-    const pto_postal_t *postal = postal_at(cost, bytes);
+    const pto_postal_t *postal = pto_messages_postal(cost, bytes);
     if (charge->terms) {
         cost = gap ? gap : messages->place[level];
         explain(messages, (alike_t){cost, postal, level == PTO_LEVEL_OFF_NODE, 1, (double)bytes}, explained,
@@ -259,11 +213,11 @@ static void charge_message(const messages_t *messages, pto_level_t level, int64_
 /* --- one process ---------------------------------------------------------------------------------------- */
 
 /* pto_step_peer for the kinds of peers that this file takes. */
-static bool to_peer(const messages_t *messages, int64_t value, int64_t first_rank, pto_action_t *action) {
+static bool to_peer(const pto_messages_t *messages, int64_t value, int64_t first_rank, pto_action_t *action) {
     const pto_peers_t *peers = &messages->step->peers;
     action->ordinal = value;
     if (peers->kind == PTO_PEERS_SHIFT)
-        action->peer = wrap(action->me + peers->sign * value, messages->group->size);
+        action->peer = pto_messages_wrap(action->me + peers->sign * value, messages->group->size);
     else
         action->peer = peers->kind == PTO_PEERS_XOR ? action->me ^ value : value;
     action->peer_rank = messages->per_index > 0
@@ -274,8 +228,9 @@ static bool to_peer(const messages_t *messages, int64_t value, int64_t first_ran
 
 /* Charge all messages of one process in one step, at its own end. `last` becomes the latest of the processes
  * that it receives from. */
-static pto_status_t charge_process(pto_pricing_t *pricing, const messages_t *messages, pto_action_t *action,
-                                   pto_charge_t *charge, pto_outflow_t *outflow, const pto_ledger_t **last) {
+static pto_status_t charge_process(pto_pricing_t *pricing, const pto_messages_t *messages,
+                                   pto_action_t *action, pto_charge_t *charge, pto_outflow_t *outflow,
+                                   const pto_ledger_t **last) {
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_step_t *step = messages->step;
     pto_rank_t place = pricing->actor[action->rank].place;
@@ -322,7 +277,7 @@ typedef struct {
 } ends_t;
 
 typedef struct {
-    messages_t *messages; /* of each step */
+    pto_messages_t *messages; /* of each step */
     int step_count;
     pto_space_t space; /* of the first step's */
     int64_t k;
@@ -334,7 +289,7 @@ typedef struct {
 } stage_t;
 
 /* pto_step_acts for a process whose place is known. */
-static bool acts(const pto_pricing_t *pricing, const messages_t *messages, int64_t actor, int64_t k,
+static bool acts(const pto_pricing_t *pricing, const pto_messages_t *messages, int64_t actor, int64_t k,
                  pto_action_t *action) {
     const pto_step_t *step = messages->step;
     pto_rank_t place = pricing->actor[actor].place;
@@ -355,7 +310,7 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
                                  const pto_ledger_t **last) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
-        messages_t *messages = &stage->messages[i];
+        pto_messages_t *messages = &stage->messages[i];
         pto_action_t action;
         if (messages->step->kind != kind)
             continue;
@@ -370,8 +325,9 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
 }
 
 static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    pto_charge_t *out = &stage->ends[actor % stage->per_node].out;
-    out->stage = stage->name;
+    ends_t *ends = &stage->ends[actor % stage->per_node];
+    pto_charge_t *out = &ends->out;
+    *ends = (ends_t){.out.stage = stage->name, .in.stage = stage->name};
     return charge_steps(pricing, stage, actor, PTO_STEP_SEND, out,
                         &pricing->outflow[pricing->actor[actor].place.node], NULL);
 }
@@ -389,7 +345,6 @@ static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, 
         pto_charge_begin(out, stage->name, &pricing->terms[0]);
         status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL, NULL);
     }
-    in->stage = stage->name;
     in->terms = pricing->explain ? &pricing->terms[1] : NULL;
     pricing->terms[1].entry_count = 0;
     if (status == PTO_OK)
@@ -424,13 +379,14 @@ static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage, i
 
 static pto_status_t price_node(pto_pricing_t *pricing, const stage_t *stage, int64_t node) {
     pricing->outflow[node] = (pto_outflow_t){0};
-    memset(stage->ends, 0, (size_t)stage->per_node * sizeof *stage->ends);
     pto_status_t status = each_process(pricing, stage, node, count_sends);
     return status == PTO_OK ? each_process(pricing, stage, node, price_process) : status;
 }
 
 pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_stage, int64_t k) {
-    messages_t *messages = malloc((size_t)plan_stage->step_count * sizeof *messages);
+    if (pto_pairs_price(pricing, plan_stage, k))
+        return PTO_OK;
+    pto_messages_t *messages = malloc((size_t)plan_stage->step_count * sizeof *messages);
     stage_t stage = {.messages = messages,
                      .step_count = plan_stage->step_count,
                      .k = k,
@@ -444,7 +400,7 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
     for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
-        messages[i] = messages_of(pricing, step, k);
+        messages[i] = pto_messages_of(pricing, step, k);
         stage.space = i == 0 ? messages[i].space : stage.space;
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;

@@ -518,6 +518,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->askers);
     pto_lanes_release(pricing);
     free(pricing->behind);
+    free(pricing->source_hash);
     free(pricing->engine);
     free(pricing->outflow);
     free(pricing->occupied_s);

@@ -118,6 +118,7 @@ typedef struct {
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
     size_t ask_count;        /* of both */
     bool *asks;              /* per resource and actor: the current stage does */
+    uint64_t *source_hash;   /* of a random table, by source (pairs.c); NULL: not needed so far */
     pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
                              one of the chunk before without a gap */
     pto_alike_t alike;    /* of the current loop */

@@ -29,15 +29,23 @@ static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) 
     return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + pto_golden_gamma)};
 }
 
-static inline int64_t pto_skew_bytes(const pto_skew_t *skew, int64_t source, int64_t destination) {
-    uint64_t hash = pto_mix(skew->hash + (uint64_t)source + pto_golden_gamma), width = skew->width;
-    hash = pto_mix(hash + (uint64_t)destination + pto_golden_gamma);
+/* What all pairs of a source have in common. */
+static inline uint64_t pto_skew_source(const pto_skew_t *skew, int64_t source) {
+    return pto_mix(skew->hash + (uint64_t)source + pto_golden_gamma);
+}
+
+static inline int64_t pto_skew_bytes_from(const pto_skew_t *skew, uint64_t source_hash, int64_t destination) {
+    uint64_t hash = pto_mix(source_hash + (uint64_t)destination + pto_golden_gamma), width = skew->width;
     if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
         uint64_t unfair = (0 - width) % width;
         while (hash < unfair)
             hash = pto_mix(hash + pto_golden_gamma);
     }
     return skew->least_bytes + (int64_t)(hash % width);
+}
+
+static inline int64_t pto_skew_bytes(const pto_skew_t *skew, int64_t source, int64_t destination) {
+    return pto_skew_bytes_from(skew, pto_skew_source(skew, source), destination);
 }
 
 #endif

@@ -4,21 +4,6 @@
  * node. */
 #include "simulate/simulate_internal.h"
 
-/* Whether the step does the same on all nodes. In a group within a node it does: the members of all nodes
- * have the same numbers. In a group that spans nodes, all members must act, with peers at the same distances.
- */
-static bool is_same_on_all_nodes(const pto_plan_t *plan, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(plan, step->group);
-    pto_peers_kind_t peers = step->peers.kind;
-    if (peers == PTO_PEERS_CART || peers == PTO_PEERS_GRID)
-        return false;
-    if (pto_group_is_on_node(group->kind))
-        return true;
-    return group->fold == 0 &&
-           pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size) &&
-           (peers == PTO_PEERS_NONE || peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_TORUS);
-}
-
 /* Whether the slice has the same number of bytes on all nodes. Its blocks must be equal, and their number
  * must not depend on the rank or its peer. */
 static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
@@ -32,7 +17,7 @@ static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
 static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {
     bool has_source = step->kind == PTO_STEP_SEND || pto_step_is_local(step);
     bool has_target = step->kind == PTO_STEP_RECV || pto_step_is_local(step);
-    return is_same_on_all_nodes(plan, step) && (!has_source || is_even(plan, &step->source)) &&
+    return pto_step_is_alike_on_nodes(plan, step, true) && (!has_source || is_even(plan, &step->source)) &&
            (!has_target || is_even(plan, &step->target));
 }
 

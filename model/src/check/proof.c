@@ -1,0 +1,41 @@
+/* The ways to prove a plan, the cheapest first. What the first two know of the order of accesses is true, but
+ * not all: what they prove is right, and where they fail the next one decides and says what is wrong. */
+#include "check/check_internal.h"
+
+/* With more orders, the same fault is found; on one node there are none. */
+static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered, int64_t nodes) {
+    if (status == PTO_OK || status == PTO_ERR_MEMORY || proof == PTO_PROOF_IN_FULL)
+        return true;
+    return proof == PTO_PROOF_BY_NODE_CLOCKS && (!unordered || nodes == 1);
+}
+
+/* Of `found`, the cause; the full proof would decide whether it is one. */
+static pto_status_t too_many_clocks(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
+    return pto_error_set(
+        err, PTO_ERR_TOO_LARGE,
+        "the order of accesses would have to be proved across nodes, which check does for at "
+        "most %d lanes of processes; this layout has %lld processes (%.300s)",
+        PTO_CHECK_CLOCKS_MAX, (long long)ranks, found->message);
+}
+
+pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
+                                pto_check_report_t *report, pto_error_t *err) {
+    int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
+    pto_error_t found = {0};
+    pto_status_t status = PTO_OK;
+    bool final = false;
+    if (ranks > PTO_CHECK_RANKS_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "check supports at most %d processes; this layout has %lld", PTO_CHECK_RANKS_MAX,
+                             (long long)ranks);
+    for (int proof = 0; proof < PTO_PROOF_COUNT && !final; proof++) {
+        bool unordered = false;
+        if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)
+            return too_many_clocks(&found, ranks, err);
+        status = pto_check_in_way(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
+        final = is_final((pto_proof_t)proof, status, unordered, pto_plan_request(plan)->layout.nodes);
+    }
+    if (status != PTO_OK && err)
+        *err = found;
+    return status;
+}

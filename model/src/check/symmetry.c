@@ -1,0 +1,400 @@
+/* Proofs of all nodes by node 0, of plans in which all nodes do the same (docs/decisions/0052).
+ *
+ * Number the nodes from another one on. The plan must not change: each rank does with its peers what the rank
+ * at its place did before. Its buffers may turn, since block j of an alltoall's input is for owner j: the
+ * contents of a buffer on one node are those on the node before, with other owners' numbers, and `turn`
+ * blocks further on modulo their number. Every slice must name the turned bytes, in the same order. A copy or
+ * a message of whole buffers, block by block, turns with them.
+ *
+ * It then suffices to walk the ranks of node 0. Where one of them receives from another node, the rank at the
+ * sender's place on node 0 sends the same, turned, to the node at the same distance. Memory is shared within
+ * a node only, so accesses and clocks of node 0 are all that it needs; orders that lead through other nodes
+ * are not known, so some plans are not proved in this way. */
+#include <stdlib.h>
+
+#include "check/check_internal.h"
+#include "plan/plan_internal.h"
+
+enum { NOT_YET = -1 };
+
+/* --- how slices turn ------------------------------------------------------------------------------------ */
+
+static bool is_always(const pto_expr_t *expr, int64_t constant) {
+    return expr->constant == constant && pto_expr_is_constant(expr);
+}
+
+static int64_t index_count(const pto_plan_t *plan, const pto_slice_t *slice) {
+    return pto_plan_buffer(plan, slice->buffer)->block_count / (slice->bundle > 1 ? slice->bundle : 1);
+}
+
+static bool depends_on_peer(const pto_slice_t *slice) {
+    return slice->offset.peer || slice->align.peer || slice->first.peer || slice->run.peer ||
+           slice->stride.peer || slice->until.peer;
+}
+
+/* By how much the anchor's number grows from one node to the next; negative: it has no such number. */
+static int64_t anchor_turn(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
+                           const pto_slice_t *slice) {
+    bool on_node = pto_group_is_on_node(group->kind);
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_group_kind_t holders = pto_plan_buffer(plan, slice->buffer)->group;
+    switch (slice->anchor) {
+    case PTO_ANCHOR_ME:
+    case PTO_ANCHOR_PEER:
+        return on_node ? 0 : group->members_per_node;
+    case PTO_ANCHOR_HOLDER:
+        return pto_group_is_on_node(holders) ? 0 : pto_group_shape(layout, holders).members_per_node;
+    case PTO_ANCHOR_ORDINAL:
+        return !on_node && peers == PTO_PEERS_INDEX ? -1 : 0;
+    case PTO_ANCHOR_ABSOLUTE:
+    case PTO_ANCHOR_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Whether the slice's blocks are of the form that this file knows: whole, or the same piece of each. */
+static bool is_plain(const pto_slice_t *slice) {
+    return slice->parts == 0 && slice->fold == 0 && slice->cells == PTO_CELLS_NONE;
+}
+
+/* A slice that goes once around its buffer: pieces of as many blocks, as far apart, from where all nodes
+ * begin. Turned by whole pieces, it names the same bytes. */
+typedef struct {
+    int64_t pieces; /* 0: it does not */
+    bool is_cut;    /* else the pieces follow each other, and may be cut otherwise */
+} round_t;
+
+static round_t round_of(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
+                        const pto_slice_t *slice) {
+    int64_t count = index_count(plan, slice), run = slice->run.constant, stride = slice->stride.constant;
+    if (!is_plain(slice) || !pto_expr_is_constant(&slice->run) || !pto_expr_is_constant(&slice->stride) ||
+        !is_always(&slice->first, 0) || !is_always(&slice->until, count) || count < 1 || run < 1 ||
+        stride < 1 || slice->repeat > 1 || slice->reversed || anchor_turn(plan, group, peers, slice) != 0 ||
+        ((slice->offset.peer || slice->align.peer) && !pto_group_is_on_node(group->kind)))
+        return (round_t){0};
+    if (run >= count || run == stride)
+        return (round_t){.pieces = pto_plan_buffer(plan, slice->buffer)->block_count};
+    return (round_t){.pieces = run < stride && count % stride == 0 ? count / stride : 0, .is_cut = true};
+}
+
+/* By how many blocks a slice's bytes turn from one node to the next; negative: not all nodes name alike
+ * bytes. */
+static int64_t slice_turn(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
+                          const pto_slice_t *slice) {
+    int64_t count = index_count(plan, slice), turn = anchor_turn(plan, group, peers, slice);
+    if (turn < 0 || count < 1 || !is_plain(slice) ||
+        (depends_on_peer(slice) && !pto_group_is_on_node(group->kind)))
+        return -1;
+    if (turn == 0)
+        return 0;
+    turn = turn * (slice->anchor_step > 1 ? slice->anchor_step : 1) % count;
+    bool comes_round = turn * plan->request.layout.nodes % count == 0;
+    if (slice->reverse_bits != 0 || !is_always(&slice->align, 0) || !comes_round)
+        return -1;
+    return turn * (slice->bundle > 1 ? slice->bundle : 1);
+}
+
+/* --- how buffers turn ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_plan_t *plan;
+    int64_t *turn;
+    bool alike;
+    bool changed;
+} turns_t;
+
+static void set_turn(turns_t *turns, int buffer, int64_t turn) {
+    int64_t *known = &turns->turn[buffer];
+    turns->changed = turns->changed || *known == NOT_YET;
+    turns->alike = turns->alike && turn >= 0 && (*known == NOT_YET || *known == turn);
+    *known = turn;
+}
+
+static int64_t blocks_of(const turns_t *turns, int buffer) {
+    return pto_plan_buffer(turns->plan, buffer)->block_count;
+}
+
+/* Set the turn of a buffer that turns by the same part of a round as another one. */
+static void follow(turns_t *turns, int from, int to) {
+    int64_t turn = turns->turn[from] * blocks_of(turns, to);
+    set_turn(turns, to, turn % blocks_of(turns, from) == 0 ? turn / blocks_of(turns, from) : -1);
+}
+
+/* Two buffers whose pieces move to each other's, in rounds: they turn together, and by whole pieces. */
+static void join(turns_t *turns, int one, int other, int64_t pieces) {
+    if (turns->turn[one] != NOT_YET)
+        follow(turns, one, other);
+    else if (turns->turn[other] != NOT_YET)
+        follow(turns, other, one);
+    else
+        return;
+    turns->alike = turns->alike && turns->turn[one] * pieces % blocks_of(turns, one) == 0 &&
+                   turns->turn[other] * pieces % blocks_of(turns, other) == 0;
+}
+
+static round_t step_round(const turns_t *turns, const pto_step_t *step, const pto_slice_t *slice) {
+    return round_of(turns->plan, pto_plan_group(turns->plan, step->group), step->peers.kind, slice);
+}
+
+/* Whether all messages of a stage are whole buffers of as many blocks, and so turn together. */
+static bool moves_whole_buffers(const turns_t *turns, const pto_stage_t *stage) {
+    int64_t blocks = -1;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(turns->plan, stage->step_first + i);
+        if (!pto_step_is_message(step))
+            continue;
+        round_t round = step_round(turns, step, pto_message_slice(step));
+        if (round.pieces == 0 || round.is_cut || (blocks >= 0 && blocks != round.pieces))
+            return false;
+        blocks = round.pieces;
+    }
+    return true;
+}
+
+static void turn_slice(turns_t *turns, const pto_step_t *step, const pto_slice_t *slice) {
+    const pto_group_t *group = pto_plan_group(turns->plan, step->group);
+    set_turn(turns, slice->buffer, slice_turn(turns->plan, group, step->peers.kind, slice));
+}
+
+static void turn_message(turns_t *turns, const pto_step_t *step, bool whole, int *first) {
+    const pto_slice_t *slice = pto_message_slice(step);
+    if (!whole) {
+        turn_slice(turns, step, slice);
+        return;
+    }
+    *first = *first < 0 ? slice->buffer : *first;
+    join(turns, *first, slice->buffer, blocks_of(turns, slice->buffer));
+}
+
+/* The pieces in which a round moves to another one; 0: it does not. What is not cut is cut as the other is.
+ */
+static int64_t joined_pieces(round_t one, round_t other) {
+    if (one.pieces == 0 || other.pieces == 0)
+        return 0;
+    if (one.is_cut == other.is_cut)
+        return one.pieces == other.pieces ? one.pieces : 0;
+    round_t cut = one.is_cut ? one : other, whole = one.is_cut ? other : one;
+    return whole.pieces % cut.pieces == 0 ? cut.pieces : 0;
+}
+
+static void turn_copy(turns_t *turns, const pto_step_t *step) {
+    int64_t pieces =
+        joined_pieces(step_round(turns, step, &step->source), step_round(turns, step, &step->target));
+    if (pieces > 0) {
+        join(turns, step->source.buffer, step->target.buffer, pieces);
+        return;
+    }
+    turn_slice(turns, step, &step->source);
+    turn_slice(turns, step, &step->target);
+}
+
+static bool exists(const turns_t *turns, const pto_slice_t *slice) {
+    return !slice || (slice->buffer >= 0 && slice->buffer < pto_plan_buffer_count(turns->plan));
+}
+
+/* Plans of others may name what does not exist, which check reports. */
+static bool names_parts(const turns_t *turns, const pto_stage_t *stage) {
+    bool right = true;
+    for (int i = 0; i < stage->step_count && right; i++) {
+        const pto_step_t *step = pto_plan_step(turns->plan, stage->step_first + i);
+        right = step->kind < PTO_STEP_COUNT && step->group >= 0 && step->group < turns->plan->groups.count &&
+                exists(turns, pto_step_source(step)) && exists(turns, pto_step_target(step));
+    }
+    return right;
+}
+
+static void turn_stage(turns_t *turns, const pto_stage_t *stage) {
+    turns->alike = turns->alike && names_parts(turns, stage);
+    if (!turns->alike)
+        return;
+    bool whole = moves_whole_buffers(turns, stage);
+    int first = -1;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(turns->plan, stage->step_first + i);
+        bool in_sequence = stage->order == PTO_ORDER_SEQUENCE;
+        turns->alike = turns->alike && pto_step_is_alike_on_nodes(turns->plan, step, in_sequence) &&
+                       step->kind != PTO_STEP_REDUCE && step->kind != PTO_STEP_LAUNCH;
+        if (pto_step_is_message(step))
+            turn_message(turns, step, whole, &first);
+        else if (pto_step_is_local(step))
+            turn_copy(turns, step);
+    }
+}
+
+/* A call takes and gives single blocks, so that what is one range on node 0 is one on all nodes. */
+static void turn_call(turns_t *turns, const pto_node_t *node) {
+    const pto_call_slices_t *call = pto_plan_call(turns->plan, node->call);
+    turns->alike = turns->alike && node->group >= 0 && node->group < turns->plan->groups.count &&
+                   exists(turns, &call->in) && exists(turns, &call->out);
+    if (!turns->alike)
+        return;
+    const pto_group_t *group = pto_plan_group(turns->plan, node->group);
+    const pto_slice_t *slices[] = {&call->in, &call->out};
+    bool by_core = pto_group_traits[group->kind].color & PTO_BY_CORE;
+    turns->alike =
+        turns->alike && group->fold == 0 &&
+        (node->collective == PTO_COLLECTIVE_ALLTOALL || node->collective == PTO_COLLECTIVE_ALLTOALLV ||
+         pto_collective_is_allgather(node->collective)) &&
+        pto_plan_buffer(turns->plan, call->in.buffer)->chunks == 0 &&
+        (by_core || pto_plan_buffer(turns->plan, call->in.buffer)->split <= 1);
+    for (int i = 0; i < 2; i++) {
+        turns->alike = turns->alike && is_always(&slices[i]->first, 0) && is_always(&slices[i]->until, 1);
+        set_turn(turns, slices[i]->buffer, slice_turn(turns->plan, group, PTO_PEERS_NONE, slices[i]));
+    }
+}
+
+/* Block i of an owner's buffer is for or from owner i. */
+static void turn_users(turns_t *turns) {
+    const pto_request_t *request = &turns->plan->request;
+    int64_t per_node = request->layout.gpus_per_node * request->layout.owners_per_gpu;
+    int64_t owners = per_node * request->layout.nodes;
+    for (int b = 0; b < pto_plan_buffer_count(turns->plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(turns->plan, b);
+        bool is_single = buffer->role == PTO_ROLE_IN && pto_collective_is_allgather(request->collective);
+        turns->alike = turns->alike && buffer->blocks == PTO_BLOCKS_EQUAL &&
+                       buffer->cyclic == PTO_CYCLIC_NONE && buffer->held_stride <= 1 &&
+                       buffer->user_stride <= 1 && !pto_role_is_host(buffer->role);
+        if (buffer->role == PTO_ROLE_TEMPORARY)
+            continue;
+        turns->alike = turns->alike && buffer->block_count == (is_single ? 1 : owners) &&
+                       buffer->block_bytes == request->bytes && buffer->chunks == 0 && buffer->split <= 1;
+        set_turn(turns, b, is_single ? 0 : per_node);
+    }
+}
+
+static void turn_nodes(turns_t *turns) {
+    for (int n = 0; n < pto_plan_node_count(turns->plan); n++) {
+        const pto_node_t *node = pto_plan_node(turns->plan, n);
+        turns->alike = turns->alike && node->kind != PTO_NODE_KERNEL && node->kind != PTO_NODE_EITHER;
+        if (node->kind == PTO_NODE_STAGE)
+            turn_stage(turns, pto_plan_stage(turns->plan, node->stage));
+        else if (node->kind == PTO_NODE_COLLECTIVE)
+            turn_call(turns, node);
+    }
+}
+
+static bool may_be_alike(const pto_request_t *request) {
+    bool blocks = request->collective == PTO_COLLECTIVE_ALLTOALL ||
+                  request->collective == PTO_COLLECTIVE_ALLTOALLV ||
+                  pto_collective_is_allgather(request->collective);
+    return blocks && request->layout.nodes > 1 && !pto_request_host_counts(request) &&
+           !(request->mapping && request->mapping->count > 0) &&
+           !(request->counts && pto_counts_differ(request->counts));
+}
+
+bool pto_check_nodes_alike(const pto_plan_t *plan, int64_t *turn) {
+    turns_t turns = {.plan = plan, .turn = turn, .alike = may_be_alike(&plan->request), .changed = true};
+    int buffers = pto_plan_buffer_count(plan);
+    for (int b = 0; b < buffers; b++)
+        turn[b] = NOT_YET;
+    if (turns.alike)
+        turn_users(&turns);
+    while (turns.alike && turns.changed) { /* until all buffers that turn together do */
+        turns.changed = false;
+        turn_nodes(&turns);
+    }
+    for (int b = 0; b < buffers; b++)
+        turn[b] = turn[b] == NOT_YET ? 0 : turn[b];
+    return turns.alike;
+}
+
+/* --- turning contents ----------------------------------------------------------------------------------- */
+
+/* What an owner's number, or a member's, stands for: an input that turns. */
+typedef struct {
+    int64_t count;      /* of the owners or members, */
+    int64_t per_node;   /* and on a node; 0: the same numbers on all nodes */
+    int64_t bytes;      /* of an input */
+    int64_t turn_bytes; /* of node 0's, to become that of the node checker->nodes_on further on */
+} inputs_t;
+
+/* By how many blocks a buffer turns over so many nodes. */
+static int64_t blocks_over(const pto_checker_t *checker, int buffer, int64_t nodes_on) {
+    int64_t blocks = pto_plan_buffer(checker->plan, buffer)->block_count;
+    return nodes_on * checker->turn[buffer] % blocks;
+}
+
+static int64_t block_bytes(const pto_checker_t *checker, int64_t rank, int buffer) {
+    int64_t held = checker->bytes[rank * checker->buffers + buffer];
+    return held < 0 ? -1 : held / pto_plan_buffer(checker->plan, buffer)->block_count;
+}
+
+static int input_buffer(const pto_plan_t *plan) {
+    int buffer = 0;
+    while (pto_plan_buffer(plan, buffer)->role != PTO_ROLE_IN)
+        buffer++;
+    return buffer;
+}
+
+/* Those of the user, or of the call whose stages are walked. */
+static inputs_t inputs_of(const pto_checker_t *checker, int64_t holder) {
+    const pto_layout_t *layout = &checker->request->layout;
+    inputs_t inputs = {.per_node = layout->gpus_per_node * layout->owners_per_gpu};
+    int buffer = input_buffer(checker->plan);
+    inputs.count = inputs.per_node * layout->nodes;
+    int64_t block = checker->request->bytes;
+    if (checker->collective >= 0) {
+        const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
+        const pto_group_t *group = pto_plan_group(checker->plan, node->group);
+        buffer = pto_plan_call(checker->plan, node->call)->in.buffer;
+        inputs.count = group->size;
+        inputs.per_node = pto_group_is_on_node(group->kind) ? 0 : group->members_per_node;
+        block = block_bytes(checker, holder, buffer);
+    }
+    inputs.bytes = block * pto_plan_buffer(checker->plan, buffer)->block_count;
+    inputs.turn_bytes = block * blocks_over(checker, buffer, checker->nodes_on);
+    return inputs;
+}
+
+/* Append a part of a span to checker->present, turned. */
+static bool add_turned(pto_checker_t *checker, const inputs_t *inputs, pto_content_t span) {
+    pto_spans_t *turned = &checker->present;
+    if (!pto_spans_reserve(turned, turned->count + 1, &checker->sets))
+        return pto_check_out_of_memory(checker);
+    int64_t origin = span.begin + span.delta, first = pto_sets_first(&checker->sets, span.set);
+    int64_t number = (first + checker->nodes_on * inputs->per_node) % inputs->count;
+    span.delta = (origin + inputs->turn_bytes) % inputs->bytes - span.begin;
+    span.set = pto_sets_run(&checker->sets, (int32_t)number, (int32_t)number + 1);
+    span.order = pto_order_of((int32_t)number);
+    turned->span[turned->count++] = span;
+    return true;
+}
+
+/* A span whose turned place wraps around the end of its input becomes two. */
+static bool turn_span(pto_checker_t *checker, const inputs_t *inputs, pto_content_t span) {
+    if (pto_sets_size(&checker->sets, span.set) != 1)
+        return pto_check_fail(checker, 0, "moves sums between nodes that act alike");
+    int64_t wraps_at =
+        inputs->bytes - inputs->turn_bytes - span.delta; /* the offset whose place is the input's first */
+    if (wraps_at <= span.begin || wraps_at >= span.end)
+        return add_turned(checker, inputs, span);
+    pto_content_t before = span, behind = span;
+    before.end = behind.begin = wraps_at;
+    return add_turned(checker, inputs, before) && add_turned(checker, inputs, behind);
+}
+
+bool pto_check_turn_moved(pto_checker_t *checker, int64_t holder) {
+    inputs_t inputs = inputs_of(checker, holder);
+    checker->present.count = 0;
+    if (checker->moved.count > 0 && inputs.bytes <= 0)
+        return pto_check_fail(checker, holder, "moves what is of no input");
+    for (int i = 0; i < checker->moved.count; i++) {
+        pto_content_t span = checker->moved.span[i];
+        if (span.set != PTO_SET_NONE && !turn_span(checker, &inputs, span))
+            return false;
+    }
+    pto_spans_t turned = checker->present;
+    checker->present = checker->moved;
+    checker->moved = turned;
+    return true;
+}
+
+int64_t pto_check_turned(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on) {
+    if (nodes_on == 0)
+        return range->begin;
+    int64_t block = block_bytes(checker, range->holder, range->buffer);
+    int64_t all = block * pto_plan_buffer(checker->plan, range->buffer)->block_count;
+    int64_t begin = (range->begin + block * blocks_over(checker, range->buffer, nodes_on)) % all;
+    return begin + (range->end - range->begin) <= all ? begin : -1;
+}

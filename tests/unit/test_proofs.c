@@ -1,0 +1,197 @@
+/* The three ways to prove a plan: by one node where all nodes do the same, by clocks that know the ranks of
+ * their own node, and in full. The first two must prove nothing that the third does not, and should prove
+ * all plans that are registered. test_mutations compares the ways on plans with faults. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "check/check_internal.h"
+#include "plan/plan_internal.h"
+#include "plan_request.h"
+
+static struct {
+    int64_t plans;
+    int64_t by_one_node;
+} proved;
+
+static pto_status_t prove(const pto_plan_t *plan, pto_proof_t proof, pto_check_report_t *report) {
+    bool unordered;
+    memset(report, 0, sizeof *report);
+    return pto_check_in_way(plan, proof, NULL, NULL, report, &unordered, NULL);
+}
+
+/* A plan that is right in full is proved by clocks by node and, if all of its nodes do the same, by one; the
+ * work is that of all nodes. A plan that is not is proved in no way. */
+static void compare_ways(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    if (pto_plan_either_count(plan, pto_plan_node_count(plan)) == 0) {
+        pto_check_report_t full, by_clocks, by_node;
+        bool right = prove(plan, PTO_PROOF_IN_FULL, &full) == PTO_OK;
+        pto_status_t one_node = prove(plan, PTO_PROOF_OF_ONE_NODE, &by_node);
+        assert_int_equal(prove(plan, PTO_PROOF_BY_NODE_CLOCKS, &by_clocks) == PTO_OK, right);
+        assert_memory_equal(&by_clocks, &full, sizeof full);
+        if (one_node != PTO_ERR_NOT_APPLICABLE) {
+            assert_int_equal(one_node == PTO_OK, right);
+            assert_memory_equal(&by_node, &full, sizeof full);
+        }
+        proved.plans++;
+        proved.by_one_node += one_node == PTO_OK;
+    }
+    pto_plan_destroy(plan);
+}
+
+/* Layouts, halves of requests that change what a plan does, and all strategies with all algorithms. */
+static void compare_variants(pto_request_t request) {
+    static const int64_t chunks[] = {0, 3};
+    for (int variant = 0; variant < 16; variant++) {
+        request.by_library = variant & 1;
+        request.staged = request.by_library && variant & 2;
+        request.split = variant & 4 ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES;
+        request.chunks = chunks[variant >> 3];
+        compare_ways(&request);
+    }
+}
+
+static void all_ways_prove_the_same_plans(void **state) {
+    (void)state;
+    static const pto_layout_t layouts[] = {
+        {3, 2, 1, 2, 2, false}, {2, 2, 2, 2, 2, false}, {4, 3, 1, 2, 3, false}, {5, 1, 1, 3, 1, false},
+        {6, 4, 1, 1, 2, false}, {1, 4, 1, 2, 2, false}, {2, 1, 3, 3, 1, false},
+    };
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
+                    const pto_request_t request = {.layout = layouts[l],
+                                                   .collective = (pto_collective_t)collective,
+                                                   .datatype = PTO_DATATYPE_FLOAT,
+                                                   .bytes = 116,
+                                                   .messages = 5,
+                                                   .strategy = pto_strategy_at(s),
+                                                   .algorithm = pto_algorithm_at(a)};
+                    compare_variants(request);
+                }
+    print_message("%lld plans, %lld of them proved by one node\n", (long long)proved.plans,
+                  (long long)proved.by_one_node);
+    assert_true(proved.by_one_node > 4000);
+}
+
+/* Partners at an exclusive or, trees, reductions and tables have no such symmetry. */
+static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        pto_status_t status;
+        const char *strategy, *algorithm;
+    } cases[] = {
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "cuda_aware", "pairwise"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "cuda_aware", "linear_by_rank"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "dup_devptr", "bruck"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "node_leaders", "pairwise"},
+        {PTO_COLLECTIVE_ALLTOALL, PTO_OK, "staged_aware", "linear"},
+        {PTO_COLLECTIVE_ALLGATHER, PTO_OK, "three_step", "ring"},
+        {PTO_COLLECTIVE_ALLGATHER, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "recursive_doubling"},
+        {PTO_COLLECTIVE_ALLREDUCE, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "ring"},
+        {PTO_COLLECTIVE_BROADCAST, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "binomial"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_request_t request =
+            request_for(cases[i].collective, cases[i].strategy, cases[i].algorithm, 4, 2, 2, 64);
+        pto_plan_t *plan;
+        pto_check_report_t report;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        assert_int_equal(prove(plan, PTO_PROOF_OF_ONE_NODE, &report), cases[i].status);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* Turned by less than a piece, pieces are not at pieces' places. */
+static void buffers_turn_by_whole_pieces(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
+    pto_plan_t *plan;
+    int64_t turn[16];
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_true(pto_check_nodes_alike(plan, turn));
+    for (int i = 0; i < plan->steps.count; i++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+        if (step->kind != PTO_STEP_COPY || step->source.stride.constant != 2)
+            continue;
+        step->source.stride.constant = step->target.stride.constant = 4; /* a node has 2 of 8 blocks */
+    }
+    assert_false(pto_check_nodes_alike(plan, turn));
+    pto_plan_destroy(plan);
+}
+
+/* The work of a plan is counted before its faults are known. */
+static void plans_that_name_what_does_not_exist_are_not_alike(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
+    pto_plan_t *plan;
+    int64_t turn[16];
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    for (int i = 0; i < plan->steps.count; i++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+        const pto_step_t kept = *step;
+        step->source.buffer = step->target.buffer = 1 << 20;
+        assert_false(pto_check_nodes_alike(plan, turn));
+        assert_int_equal(pto_check_size(plan, 0, NULL, NULL), PTO_OK);
+        *step = kept;
+        step->group = 1 << 20;
+        assert_false(pto_check_nodes_alike(plan, turn));
+        *step = kept;
+    }
+    assert_true(pto_check_nodes_alike(plan, turn));
+    pto_plan_destroy(plan);
+}
+
+/* A rank of the reader's node writes. `from`, at the writer's place on the other node, sends to the reader,
+ * and then the writer does. Ranks 0 and 1 are node 0, ranks 2 and 3 node 1. */
+static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathered, int64_t node_ranks) {
+    pto_conflict_t conflict;
+    pto_clocks_t clocks;
+    pto_trace_t trace;
+    pto_clocks_init(&clocks, 4, 1, node_ranks, true);
+    pto_trace_init(&trace, 8, &clocks);
+    assert_true(pto_trace_access(&trace, &clocks, writer, 0, 8, true, &conflict));
+    for (int i = 0; i < 2; i++) {
+        int64_t sender = i == 0 ? from : writer;
+        pto_clocks_release(&clocks, sender);
+        if (gathered) {
+            pto_clocks_gather(&clocks, sender, true);
+            pto_clocks_deliver_gathered(&clocks, reader);
+        } else {
+            pto_clocks_deliver(&clocks, sender, reader);
+        }
+        pto_clocks_settle(&clocks);
+        assert_true(pto_trace_access(&trace, &clocks, reader, 0, 8, false, &conflict) == (sender == writer));
+    }
+    pto_trace_fini(&trace);
+    pto_clocks_fini(&clocks);
+}
+
+static void messages_between_nodes_order_nothing_in_clocks_by_node(void **state) {
+    (void)state;
+    for (int64_t node_ranks = 2; node_ranks <= 4; node_ranks += 2)
+        for (int gathered = 0; gathered < 2; gathered++) {
+            send_from(0, 2, 3, gathered, node_ranks);
+            send_from(2, 0, 1, gathered, node_ranks);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_ways_prove_the_same_plans),
+        cmocka_unit_test(only_plans_whose_nodes_do_the_same_are_proved_by_one),
+        cmocka_unit_test(buffers_turn_by_whole_pieces),
+        cmocka_unit_test(plans_that_name_what_does_not_exist_are_not_alike),
+        cmocka_unit_test(messages_between_nodes_order_nothing_in_clocks_by_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
