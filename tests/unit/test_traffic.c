@@ -59,8 +59,7 @@ static void compare_step(const pto_plan_t *plan, const pto_step_t *step, int64_t
     pto_traffic_t walked;
     bool too_many = false;
     pto_traffic_cache_t cache;
-    cache.count = 0;
-    cache.next = 0;
+    pto_traffic_cache_init(&cache);
     walk_step(plan, step, k, core, &walked, &too_many);
     const pto_traffic_t *counted = pto_traffic_count(plan, step, k, core, &cache);
     if (too_many || walked.mix_count == 0)
@@ -153,8 +152,7 @@ static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
         pto_plan_t *plan = NULL;
         assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
         pto_traffic_cache_t cache;
-        cache.count = 0;
-        cache.next = 0;
+        pto_traffic_cache_init(&cache);
         pto_walk_t walk;
         pto_walk_begin(&walk, plan);
         for (int64_t rounds = 0; rounds < 1000000 && pto_walk_next(&walk);)

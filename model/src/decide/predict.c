@@ -10,6 +10,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
+#include "price/traffic.h"
 #include "scenario/check.h"
 
 /* --- from a scenario to requests ------------------------------------------------------------------------ */
@@ -505,7 +506,9 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
     }
     if (status == PTO_OK) {
         bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
+        pto_traffic_cache_t *kept = pto_traffic_keep();
         status = predict_all(&made, explain, shown ? each : NULL, err);
+        pto_traffic_keep_end(kept);
         if (shown)
             pto_progress_end();
     }

@@ -26,20 +26,29 @@ static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind)
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
 }
 
+static bool depends_on_core(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    bool peers_do = peers->kind != PTO_PEERS_NONE &&
+                    (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0);
+    return peers_do || step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0;
+}
+
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are on all cores */
     int64_t cores = one_for_all ? 1 : step->core_count;
+    int64_t alike = depends_on_core(step) ? 1 : cores; /* cores that are counted at once */
     int64_t total = 0;
-    for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
+    for (int64_t core = step->core_first; core < step->core_first + cores; core += alike) {
         pto_action_t action = {.step = step, .core = core, .k = k};
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
-        int64_t acting = 0;
+        int64_t acting = 0, actions = 0;
         add_product(&acting, groups_of_core(layout, kind),
                     pto_group_is_on_gpu(kind) ? 1 : acting_members(step, k, core));
-        add_product(&total, acting, peers);
+        add_product(&actions, acting, peers);
+        add_product(&total, actions, alike);
     }
     return total;
 }

@@ -1,5 +1,6 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "price/pricing.h"
 
@@ -168,15 +169,57 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
            pto_group_is_on_gpu(pto_plan_group(plan, step->group)->kind);
 }
 
-/* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
- */
-static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
+/* Whether the messages of a step may cross other levels from another core. */
+static bool crosses_by_core(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    return peers->kind == PTO_PEERS_INDEX || peers->first.core || peers->stride.core || peers->until.core ||
+           step->who_first.core || step->who_stride.core || step->who_until.core;
+}
+
+bool pto_class_allocate(pto_pricing_t *pricing) {
+    if (pricing->kind == PTO_ACTORS_RANKS)
+        return true;
+    size_t steps = (size_t)pricing->plan->steps.count;
+    size_t cores = (size_t)pricing->plan->request.layout.procs_per_gpu;
+    pricing->moving = calloc(steps * cores + 1, sizeof *pricing->moving);
+    pricing->traffic = pto_traffic_cache_get();
+    return pricing->moving && pricing->traffic;
+}
+
+void pto_class_release(pto_pricing_t *pricing) {
+    free(pricing->moving);
+    pto_traffic_cache_release(pricing->traffic);
+}
+
+static bool is_of_round(const pto_moving_t *flow, int64_t k) {
+    return flow->known && flow->k == k && (!flow->traffic || flow->traffic->serial == flow->serial);
+}
+
+static pto_moving_t find_flow(pto_pricing_t *pricing, pto_action_t *action,
+                              const pto_moving_t *of_first_core) {
     const pto_step_t *step = action->step;
+    pto_moving_t flow = {.known = true, .k = action->k};
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    *bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
-    if (*bytes == 0 && !step->send_empty)
-        return NULL;
-    return pto_traffic_count(pricing->plan, step, action->k, action->core, &pricing->traffic);
+    flow.bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
+    if (flow.bytes == 0 && !step->send_empty)
+        return flow;
+    bool same = is_of_round(of_first_core, action->k) && of_first_core->traffic && !crosses_by_core(step);
+    flow.traffic = same ? of_first_core->traffic
+                        : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->traffic);
+    flow.serial = flow.traffic->serial;
+    return flow;
+}
+
+/* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
+ * A stage asks for them when it counts what nodes send, and when it charges each side. */
+static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
+    int64_t index = action->step - pto_plan_step(pricing->plan, 0);
+    pto_moving_t *of_step = &pricing->moving[index * pricing->plan->request.layout.procs_per_gpu];
+    pto_moving_t *flow = &of_step[action->core];
+    if (!is_of_round(flow, action->k))
+        *flow = find_flow(pricing, action, &of_step[action->step->core_first]);
+    *bytes = flow->bytes;
+    return flow->traffic;
 }
 
 /* How many groups of a step's partition on one node an actor counts for: each group counts once, for the
@@ -288,31 +331,91 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Charge the most expensive mix of the step's members. */
-static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                     pto_space_t space, int64_t bytes, pto_charge_t *charge) {
-    const pto_mix_t *costliest = NULL;
-    pto_time_t most = {.s = -1}, on_node = {0}, before = charge->on_node;
-    if (traffic->mix_count == 1) {
-        pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
-        charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
-        return status;
-    }
+/* The mix with the most expensive messages, and the most that any has within the node. */
+static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                   pto_space_t space, int64_t bytes, const pto_charge_t *charge,
+                                   const pto_mix_t **costliest, pto_time_t *on_node) {
+    pto_time_t most = {.s = -1};
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
-        on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, before));
+        *on_node = pto_time_max(*on_node, pto_time_subtract(mix.on_node, charge->on_node));
         pto_time_t mix_time = pto_charge_time(&mix, pricing->machine, pricing->outflow);
         if (pto_time_less(most, mix_time)) {
             most = mix_time;
-            costliest = &traffic->mix[i];
+            *costliest = &traffic->mix[i];
         }
     }
+    return PTO_OK;
+}
+
+/* Charge the most expensive mix of the step's members; it is `*costliest` then. */
+static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                     pto_space_t space, int64_t bytes, pto_charge_t *charge,
+                                     const pto_mix_t **costliest) {
+    pto_time_t on_node = {0}, before = charge->on_node;
+    pto_status_t status = PTO_OK;
+    bool one = traffic->mix_count == 1;
+    *costliest = one ? &traffic->mix[0] : NULL;
+    if (!one)
+        status = find_costliest(pricing, traffic, space, bytes, charge, costliest, &on_node);
+    if (status == PTO_OK && *costliest)
+        status = charge_mix(pricing, *costliest, space, bytes, charge);
+    if (one)
+        on_node = pto_time_subtract(charge->on_node, before);
     charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
-    return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
+    return status;
+}
+
+/* Whether nothing has been charged yet. */
+static bool is_fresh(const pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (charge->moved[level])
+            return false;
+    return charge->other.s == 0 && charge->other.node == 0;
+}
+
+static const pto_charged_t *find_charged(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                         pto_space_t space, int64_t bytes, bool at_once) {
+    for (int i = 0; i < pricing->charged_count; i++) {
+        const pto_charged_t *charged = &pricing->charged[i];
+        if (charged->traffic == traffic->serial && charged->bytes == bytes && charged->space == space &&
+            charged->at_once == at_once)
+            return charged;
+    }
+    return NULL;
+}
+
+/* Charge the same again, with its addends if they are wanted. */
+static pto_status_t charge_again(const pto_pricing_t *pricing, const pto_charged_t *charged,
+                                 pto_charge_t *charge) {
+    pto_status_t status = PTO_OK;
+    if (charge->terms && charged->costliest)
+        status = charge_mix(pricing, charged->costliest, charged->space, charged->bytes, charge);
+    pto_charge_take_messages(charge, &charged->charge);
+    return status;
+}
+
+static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *traffic, pto_space_t space,
+                                   int64_t bytes, pto_charge_t *charge) {
+    const pto_mix_t *costliest;
+    bool fresh = is_fresh(charge);
+    const pto_charged_t *charged =
+        fresh ? find_charged(pricing, traffic, space, bytes, charge->at_once) : NULL;
+    if (charged)
+        return charge_again(pricing, charged, charge);
+    pto_status_t status = charge_costliest(pricing, traffic, space, bytes, charge, &costliest);
+    if (status == PTO_OK && fresh && pricing->charged_count < PTO_CHARGED_MAX)
+        pricing->charged[pricing->charged_count++] = (pto_charged_t){.traffic = traffic->serial,
+                                                                     .bytes = bytes,
+                                                                     .space = space,
+                                                                     .at_once = charge->at_once,
+                                                                     .costliest = costliest,
+                                                                     .charge = *charge};
+    return status;
 }
 
 /* --- senders ------------------------------------------------------------------------------------------ */
@@ -354,7 +457,7 @@ static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto
         return charge_by_peer(pricing, action, space, charge);
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
-    return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
+    return traffic ? charge_traffic(pricing, traffic, space, bytes, charge) : PTO_OK;
 }
 
 static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {

@@ -44,6 +44,7 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
         pricing->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
         pto_copies_begin(&pricing->engine[gpu]);
+    pricing->charged_count = 0;
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -475,7 +476,8 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing))
+    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing) ||
+        !pto_class_allocate(pricing))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -513,6 +515,7 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
     free(pricing->takes_part);
+    pto_class_release(pricing);
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);

@@ -84,6 +84,28 @@ typedef struct {
     bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;
 
+/* The messages of a step that a core last sent or received. */
+typedef struct {
+    bool known;
+    int64_t k;
+    int64_t bytes;
+    const pto_traffic_t *traffic; /* lies in the cache; NULL: there are no messages */
+    uint64_t serial;              /* the traffic's, then */
+} pto_moving_t;
+
+/* What messages cost an actor that has no others in its stage. Both sides of an exchange, and classes that do
+ * the same, are charged once. */
+typedef struct {
+    uint64_t traffic; /* the serial of the count */
+    int64_t bytes;
+    pto_space_t space;
+    bool at_once;
+    const pto_mix_t *costliest; /* lies in the cache; NULL: there are no messages */
+    pto_charge_t charge;
+} pto_charged_t;
+
+enum { PTO_CHARGED_MAX = 4 };
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
@@ -131,7 +153,10 @@ typedef struct {
     const pto_stage_t *stage; /* that is priced */
     pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
-    pto_traffic_cache_t traffic;
+    pto_traffic_cache_t *traffic;
+    pto_moving_t *moving;                   /* [step][core], where actors are not exact */
+    pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
+    int charged_count;
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
                            iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
@@ -356,6 +381,9 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
 
 /* Of the processes of one core, or of one place on all nodes, by arithmetic: */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
+/* Where all actors are processes, there is nothing to allocate. Returns false when out of memory. */
+bool pto_class_allocate(pto_pricing_t *pricing);
+void pto_class_release(pto_pricing_t *pricing);
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
 pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 

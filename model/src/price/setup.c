@@ -273,12 +273,27 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
     }
 }
 
+/* Whether a buffer has the same size on all GPUs, or on all but the first, for each of their processes. */
+static bool is_alike(const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
+           buffer->held_stride <= 1 && buffer->user_stride <= 1;
+}
+
+/* The ranks among which there is one of every kind. */
+static int64_t ranks_that_differ(const survey_t *survey, int64_t ranks) {
+    int64_t of_two_gpus = 2 * survey->plan->request.layout.procs_per_gpu;
+    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
+        if (survey->is_own[b] && !is_alike(pto_plan_buffer(survey->plan, b)))
+            return ranks;
+    return ranks < of_two_gpus ? ranks : of_two_gpus;
+}
+
 /* Those of the busiest process. Most allocate as much as the one before them. */
 static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                bill_t *bill) {
     bill_t allocated = {.known = true};
-    int64_t last[PTO_SPACE_COUNT] = {0};
-    for (int64_t rank = 0; rank < ranks; rank++) {
+    int64_t last[PTO_SPACE_COUNT] = {0}, until = ranks_that_differ(survey, ranks);
+    for (int64_t rank = 0; rank < until; rank++) {
         int64_t bytes[PTO_SPACE_COUNT];
         temporary_bytes(survey, rank, bytes);
         bool differs = false;
