@@ -8,8 +8,10 @@
  * actor of its own. */
 #include "portolan/price.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "price/bounded.h"
 #include "price/pricing.h"
 
 _Thread_local int64_t pto_price_visits;
@@ -438,6 +440,16 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
+/* Whether the price is sure to exceed its bound. Actors only advance, but in lanes. */
+static bool exceeds_bound(const pto_pricing_t *pricing) {
+    if (pricing->in_lanes || isinf(pricing->most_s))
+        return false;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (pricing->ledger[actor].time.s > pricing->most_s)
+            return true;
+    return false;
+}
+
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
@@ -463,6 +475,9 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
             pto_price_run_by_lines(pricing, i);
             i += node->span;
         }
+        pricing->exceeded = pricing->exceeded || exceeds_bound(pricing);
+        if (status == PTO_OK && pricing->exceeded) /* leave all loops */
+            status = PTO_ERR_INTERRUPTED;
     }
     return status;
 }
@@ -546,13 +561,23 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
+/* A tape that records has seen one more plan. */
+static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
+    pto_tape_result((pto_time_t){0});
+    *price = (pto_price_t){.seconds = INFINITY};
+    release(pricing);
+    return PTO_OK;
+}
+
 static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
-                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                               pto_error_t *err) {
     pto_pricing_t pricing = {.plan = plan,
                              .machine = machine,
                              .kind = kind,
                              .lines = pto_runs_by_lines(plan, machine),
                              .explain = explanation != NULL,
+                             .most_s = most_s,
                              .library_end = -1,
                              .err = err};
     pto_links_t links = pto_links_of(machine, &plan->request.layout);
@@ -572,6 +597,8 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(&pricing, price, explanation);
+    if (pricing.exceeded)
+        return give_up(&pricing, price);
     if (status == PTO_OK)
         price->extrapolated = pricing.extrapolated;
     if (status == PTO_OK && explanation)
@@ -580,25 +607,36 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
     return status;
 }
 
-pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
-                            pto_explanation_t *explanation, pto_error_t *err) {
-    plan = pto_plan_fixed(plan);
+static pto_status_t price_ranks(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
+                                pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     pto_status_t status = pto_price_walk_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
+    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, most_s, price, explanation, err)
+                            : status;
 }
 
-pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
-                       pto_explanation_t *explanation, pto_error_t *err) {
+pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                            pto_explanation_t *explanation, pto_error_t *err) {
+    return price_ranks(pto_plan_fixed(plan), machine, INFINITY, price, explanation, err);
+}
+
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     plan = pto_plan_fixed(plan);
     pto_actors_t kind = pto_actors_of(plan);
     if (machine->fabric.levels > 0) {
         pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);
-        return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : fits;
+        return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, most_s, price, explanation, err)
+                              : fits;
     }
     if (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))
         kind = PTO_ACTORS_RANKS;
     if (kind == PTO_ACTORS_RANKS)
-        return pto_price_walk(plan, machine, price, explanation, err);
+        return price_ranks(plan, machine, most_s, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, kind, price, explanation, err) : status;
+    return status == PTO_OK ? price_plan(plan, machine, kind, most_s, price, explanation, err) : status;
+}
+
+pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                       pto_explanation_t *explanation, pto_error_t *err) {
+    return pto_price_bounded(plan, machine, INFINITY, price, explanation, err);
 }

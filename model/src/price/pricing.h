@@ -160,6 +160,8 @@ typedef struct {
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
                            iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
+    double most_s; /* a bound on prices that matter; INFINITY: none */
+    bool exceeded; /* the price is above it, and its walk ends with PTO_ERR_INTERRUPTED */
     bool out_of_memory;
     pto_error_t *err;
 } pto_pricing_t;

@@ -1,0 +1,12 @@
+/* Prices of which only those below a bound matter, as where plans compete. */
+#ifndef PTO_PRICE_BOUNDED_H
+#define PTO_PRICE_BOUNDED_H
+
+#include "portolan/price.h"
+
+/* pto_price, which may end as soon as it exceeds `most_s`: price->seconds is INFINITY then. What goes wrong
+ * later in the plan is not noticed. `explanation` may be NULL. */
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err);
+
+#endif
