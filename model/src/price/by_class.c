@@ -7,7 +7,7 @@
 /* --- bytes -------------------------------------------------------------------------------------------- */
 
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    const pto_buffer_t *buffer = pto_buffer_at(plan, slice->buffer);
     int64_t core = action->core;
     int64_t blocks = pto_slice_block_count(slice, action->k, core, action->peer);
     int64_t bytes = buffer->block_bytes;
@@ -34,8 +34,8 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
 }
 
 int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
-    const pto_buffer_t *source = pto_plan_buffer(plan, action->step->source.buffer);
-    const pto_buffer_t *target = pto_plan_buffer(plan, action->step->target.buffer);
+    const pto_buffer_t *source = pto_buffer_at(plan, action->step->source.buffer);
+    const pto_buffer_t *target = pto_buffer_at(plan, action->step->target.buffer);
     int64_t bytes = pto_class_slice_bytes(plan, &action->step->source, action);
     bool onto_itself = pto_copy_joins_user_buffers(plan, action->step) && target->user_stride <= 1 &&
                        bytes == source->block_bytes * source->block_count &&
@@ -82,7 +82,7 @@ static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const i
 
 /* The messages of the step that leave the busiest node. */
 static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step) {
-    int64_t per_node = pto_plan_group(plan, step->group)->members_per_node, most = 0;
+    int64_t per_node = pto_group_at(plan, step->group)->members_per_node, most = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = grid_nodes(plan, per_node, node);
     for (int n = 0; n < nodes; n++) {
@@ -107,13 +107,13 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
-        action.step = pto_plan_step(plan, i);
+        action.step = pto_step_at(plan, i);
         if (!is_alike(action.step, first))
             continue;
         const pto_slice_t *slice = pto_message_slice(action.step);
         pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
         int64_t bytes = pto_class_slice_bytes(plan, slice, &action);
-        pto_space_t space = pto_plan_buffer(plan, slice->buffer)->space;
+        pto_space_t space = pto_buffer_at(plan, slice->buffer)->space;
         if (level == PTO_LEVEL_COUNT || bytes == 0)
             continue;
         status = pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
@@ -124,13 +124,13 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
 
 /* The stage of an action's step, and whether the step is the first of its kind there for the class. */
 static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *action, bool *first) {
-    int index = (int)(action->step - pto_plan_step(plan, 0)), s = 0;
-    while (index >= pto_plan_stage(plan, s)->step_first + pto_plan_stage(plan, s)->step_count)
+    int index = (int)(action->step - pto_step_at(plan, 0)), s = 0;
+    while (index >= pto_stage_at(plan, s)->step_first + pto_stage_at(plan, s)->step_count)
         s++;
-    const pto_stage_t *stage = pto_plan_stage(plan, s);
+    const pto_stage_t *stage = pto_stage_at(plan, s);
     *first = true;
     for (int i = stage->step_first; i < index; i++)
-        if (is_alike(pto_plan_step(plan, i), action))
+        if (is_alike(pto_step_at(plan, i), action))
             *first = false;
     return stage;
 }
@@ -140,7 +140,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
                                            pto_charge_t *charge) {
     bool first;
     const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
-    int64_t per_node = pto_plan_group(pricing->plan, action->step->group)->members_per_node, costliest = 0;
+    int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
     pto_time_t most = {.s = -1};
@@ -165,8 +165,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
 /* Whether message sizes differ by peer, as those of the shares that one process hands to the others of its
  * GPU. */
 static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
-    return step->peers.kind == PTO_PEERS_INDEX &&
-           pto_group_is_on_gpu(pto_plan_group(plan, step->group)->kind);
+    return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
 /* Whether the messages of a step may cross other levels from another core. */
@@ -213,7 +212,7 @@ static pto_moving_t find_flow(pto_pricing_t *pricing, pto_action_t *action,
 /* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
  * A stage asks for them when it counts what nodes send, and when it charges each side. */
 static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
-    int64_t index = action->step - pto_plan_step(pricing->plan, 0);
+    int64_t index = action->step - pto_step_at(pricing->plan, 0);
     pto_moving_t *of_step = &pricing->moving[index * pricing->plan->request.layout.procs_per_gpu];
     pto_moving_t *flow = &of_step[action->core];
     if (!is_of_round(flow, action->k))
@@ -227,7 +226,7 @@ static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *act
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actor[action->rank];
-    unsigned color = pto_group_traits[pto_plan_group(pricing->plan, step->group)->kind].color;
+    unsigned color = pto_group_traits[pto_group_at(pricing->plan, step->group)->kind].color;
     int64_t gpus = pricing->plan->request.layout.gpus_per_node / pricing->gpu_count;
     int64_t gpu_groups = color & PTO_BY_GPU ? gpus : actor->place.gpu == 0;
     int64_t core_groups = color & PTO_BY_CORE ? actor->cores : actor->place.core == step->core_first;
@@ -254,7 +253,7 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
     pto_time_t most = {.s = -1};
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
-        other.step = pto_plan_step(pricing->plan, i);
+        other.step = pto_step_at(pricing->plan, i);
         if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
             continue;
         pto_time_t own = measure(pricing, other);
@@ -276,7 +275,7 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->stage;
     for (int i = stage->step_first; pricing->any_alone && i < stage->step_first + stage->step_count; i++)
-        if (is_beside(pricing->plan, pto_plan_step(pricing->plan, i), action))
+        if (is_beside(pricing->plan, pto_step_at(pricing->plan, i), action))
             return true;
     return false;
 }
@@ -430,7 +429,7 @@ static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
 /* The actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
+    pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
     if (pricing->kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
@@ -444,13 +443,14 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         last = class_of(pricing, step->core_first + step->core_count - 1);
     }
     for (int64_t sender = first; sender <= last; sender++) {
-        pto_log_follow(pricing, action->rank, sender);
+        if (pricing->logging)
+            pto_log_follow(pricing, action->rank, sender);
         pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
     }
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(action->step)->buffer)->space;
+    pto_space_t space = pto_buffer_at(pricing->plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->peers.kind == PTO_PEERS_CART)
         return charge_costliest_owner(pricing, action, charge);
     if (differ_by_peer(pricing->plan, action->step))

@@ -49,7 +49,7 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
     pricing->charged_count = 0;
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
@@ -161,24 +161,33 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_
 
 /* In a tree, a class may contain processes that send and others that receive. */
 static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    const pto_param_t *cost = pricing->machine->both_ways;
-    bool known = pto_param_known(&cost[PTO_SPACE_CPU]) || pto_param_known(&cost[PTO_SPACE_GPU]);
-    bool shared = known && pricing->kind == PTO_ACTORS_RANKS;
-    for (int i = 0; i < stage->step_count && known && !shared; i++) {
-        const pto_step_t *send = pto_plan_step(pricing->plan, stage->step_first + i);
+    bool shared = pricing->kind == PTO_ACTORS_RANKS;
+    for (int i = 0; i < stage->step_count && !shared; i++) {
+        const pto_step_t *send = pto_step_at(pricing->plan, stage->step_first + i);
         for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
-            const pto_step_t *recv = pto_plan_step(pricing->plan, stage->step_first + j);
+            const pto_step_t *recv = pto_step_at(pricing->plan, stage->step_first + j);
             shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
         }
     }
     return shared;
 }
 
+static bool any_link(const costs_t *costs) {
+    return costs->out_link.on_node.s_per_byte || costs->out_link.off_node.s_per_byte ||
+           costs->in_link.on_node.s_per_byte || costs->in_link.off_node.s_per_byte ||
+           costs->copy_link.s_per_byte;
+}
+
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
+    const pto_param_t *both_ways = pricing->machine->both_ways;
+    bool both_known =
+        pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU]);
+    if (!both_known && !pricing->in_lanes && !any_link(costs))
+        return;
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
     pto_time_t both = {0};
-    if (goes_both_ways(pricing, costs->stage, costs->k))
+    if (both_known && goes_both_ways(pricing, costs->stage, costs->k))
         both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
     pto_time_t out = pto_time_add(both, exact ? costs->out.on_node : costs->out.most_on_node);
     pto_time_t in = pto_time_add(both, exact ? costs->in.on_node : costs->in.most_on_node);
@@ -218,21 +227,28 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
-    pto_occupied_messages(pricing, actor, out, in);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
-    pto_charge_settle(messages, pricing->machine, outflow);
+    if (pricing->explain) {
+        pto_occupied_messages(pricing, actor, out, in);
+        pto_charge_settle(messages, pricing->machine, outflow);
+    }
     if (pricing->in_lanes) {
         pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
     pto_time_t longer = pto_time_max(out, in);
     pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
-    pto_log_add(pricing, actor, messages, longer);
-    pto_log_add(pricing, actor, &costs->other, other);
-    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other) ||
+    if (pricing->logging) {
+        pto_log_add(pricing, actor, messages, longer);
+        pto_log_add(pricing, actor, &costs->other, other);
+    }
+    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
+        pricing->out_of_memory = true;
+    if (costs->queued &&
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
-    pto_lane_ended(pricing, actor);
+    if (pricing->in_branches)
+        pto_lane_ended(pricing, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
@@ -286,10 +302,11 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false, early = pto_rank_begins_early(pricing, stage, actor, k);
+    bool begun = false,
+         early = pricing->kind == PTO_ACTORS_RANKS && pto_rank_begins_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
         pto_status_t status = PTO_OK;
         if (!pto_actor_acts(pricing, step, actor, k, &action))
@@ -306,13 +323,14 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         double before_s = costs.other.other.s;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
-        pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
+        if (pricing->explain)
+            pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
         if (status != PTO_OK)
             return status;
     }
     if (begun)
         settle_costs(pricing, actor, &costs);
-    else
+    else if (pricing->in_branches)
         pto_lane_ended(pricing, actor);
     if (early)
         pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[actor]);
@@ -324,7 +342,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
 static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
         if (pto_step_queues(pricing->plan, pricing->machine,
-                            pto_plan_step(pricing->plan, stage->step_first + i)))
+                            pto_step_at(pricing->plan, stage->step_first + i)))
             return true;
     return false;
 }
@@ -348,7 +366,7 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
 
 static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_plan_step(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+        if (pto_step_at(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
             return true;
     return false;
 }
@@ -357,7 +375,7 @@ static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
 static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
         if (kinds & 1u << step->kind && pto_actor_acts(pricing, step, actor, k, &action))
             return true;
@@ -454,14 +472,14 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
     const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
+        const pto_node_t *node = pto_node_at(plan, i);
         bool pipeline = node->kind == PTO_NODE_PIPELINE;
         bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
         if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
             pricing->library_end = i + node->span;
         if (node->kind == PTO_NODE_STAGE) {
             pricing->in_library = i <= pricing->library_end;
-            status = price_stage(pricing, pto_plan_stage(plan, node->stage), k);
+            status = price_stage(pricing, pto_stage_at(plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
             status = pto_price_loop(pricing, i);
             i += node->span;

@@ -360,7 +360,7 @@ bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k
 }
 
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     return peers->kind == PTO_PEERS_INDEX && group->size > 1 && group->fold == 0 &&
            pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size) &&
@@ -369,7 +369,7 @@ bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
 
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     set_t set = {pto_expr_at(&peers->first, k, core, 0), 1, 0};
     set.until = set.first + 1;
     if (peers->kind != PTO_PEERS_XOR) {
@@ -390,7 +390,7 @@ static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, 
 static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traffic_key_t *key, int64_t core,
                   pto_traffic_t *traffic) {
     const pto_layout_t *layout = &plan->request.layout;
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     set_t set = {key->number[1], key->number[2], key->number[3]};
     set_t who = {key->number[4], key->number[5], key->number[6]};
