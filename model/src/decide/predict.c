@@ -278,6 +278,7 @@ typedef struct {
     pto_price_t price;
     bool explained;
     int refused; /* -1: none */
+    pto_error_t reason;
 } contest_t;
 
 static void enter_contest(contest_t *contest, int algorithm, pto_plan_t *plan, const pto_price_t *price,
@@ -294,7 +295,8 @@ static void enter_contest(contest_t *contest, int algorithm, pto_plan_t *plan, c
     contest->explained = explained;
 }
 
-/* Errors: those that end the contest. `err` has the reason of the first algorithm that does not apply. */
+/* Errors: those that end the contest. Only the first reason is written down: most strategies are refused with
+ * every algorithm. */
 static pto_status_t try_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                   const pto_request_t *request, int algorithm, contest_t *contest,
                                   pto_explanation_t *explanation, pto_error_t *err) {
@@ -304,20 +306,23 @@ static pto_status_t try_algorithm(const pto_scenario_t *scenario, const pto_mach
         return PTO_OK;
     pto_plan_t *made = NULL;
     pto_price_t price = {0};
-    pto_error_t reason;
-    double most_s = contest->algorithm < 0 ? INFINITY : contest->price.seconds;
-    pto_status_t status =
-        price_choices(scenario, machine, &tried, most_s, &made, &price, explanation, &reason);
+    bool first = contest->refused < 0 || algorithm < contest->refused;
+    double most_s = contest->price.seconds;
+    pto_status_t status = price_choices(scenario, machine, &tried, most_s, &made, &price, explanation,
+                                        first ? &contest->reason : NULL);
     if (status == PTO_OK) {
         enter_contest(contest, algorithm, made, &price, explanation != NULL);
         return PTO_OK;
     }
-    bool first = contest->refused < 0 || algorithm < contest->refused;
-    if ((status != PTO_ERR_NOT_APPLICABLE || first) && err)
-        *err = reason;
-    if (first)
-        contest->refused = algorithm;
-    return status == PTO_ERR_NOT_APPLICABLE ? PTO_OK : status;
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        contest->refused = first ? algorithm : contest->refused;
+        return PTO_OK;
+    }
+    if (!first) /* once more, for the message */
+        return price_choices(scenario, machine, &tried, most_s, &made, &price, NULL, err);
+    if (err)
+        *err = contest->reason;
+    return status;
 }
 
 static int index_of(const pto_algorithm_t *algorithm) {
@@ -333,7 +338,10 @@ static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_mac
                                    const pto_request_t *request, const pto_algorithm_t *likely,
                                    pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                    pto_error_t *err) {
-    contest_t contest = {.algorithm = -1, .refused = -1};
+    contest_t contest;
+    contest.algorithm = contest.refused = -1;
+    contest.plan = NULL;
+    contest.price.seconds = INFINITY;
     pto_status_t status = PTO_OK;
     int first = index_of(likely);
     if (first >= 0)
@@ -341,8 +349,11 @@ static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_mac
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++)
         if (i != first)
             status = try_algorithm(scenario, machine, request, i, &contest, NULL, err);
-    if (status == PTO_OK && !contest.plan)
+    if (status == PTO_OK && !contest.plan) {
+        if (err && contest.refused >= 0)
+            *err = contest.reason;
         return PTO_ERR_NOT_APPLICABLE;
+    }
     if (status == PTO_OK && explanation && !contest.explained)
         status = pto_price(contest.plan, machine, &contest.price, explanation, err);
     if (status != PTO_OK) {

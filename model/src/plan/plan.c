@@ -31,7 +31,7 @@ static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
-        int capacity = list->capacity ? 2 * list->capacity : 32;
+        int capacity = list->capacity ? 2 * list->capacity : 64;
         void *grown = realloc(list->item, (size_t)capacity * item_size);
         if (!grown) {
             builder->out_of_memory = true;

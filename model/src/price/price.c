@@ -625,36 +625,40 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
     return status;
 }
 
-static pto_status_t price_ranks(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
-                                pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    pto_status_t status = pto_price_walk_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, most_s, price, explanation, err)
-                            : status;
+/* `sized`: whether the plan has passed pto_price_check_size. */
+static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
+                                double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                                pto_error_t *err) {
+    pto_actors_t kind = pto_actors_of(plan);
+    pto_status_t status = PTO_OK;
+    if (machine->fabric.levels > 0) {
+        kind = PTO_ACTORS_RANKS;
+        status = pto_walk_check_size(plan, "machines with a fabric are priced", err);
+    } else if (kind == PTO_ACTORS_RANKS ||
+               (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
+        kind = PTO_ACTORS_RANKS;
+        status = pto_price_walk_check_size(plan, err);
+    } else if (!sized) {
+        status = pto_price_check_size(plan, err);
+    }
+    return status == PTO_OK ? price_plan(plan, machine, kind, most_s, price, explanation, err) : status;
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
-    return price_ranks(pto_plan_fixed(plan), machine, INFINITY, price, explanation, err);
+    plan = pto_plan_fixed(plan);
+    pto_status_t status = pto_price_walk_check_size(plan, err);
+    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, INFINITY, price, explanation, err)
+                            : status;
 }
 
 pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
                                pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    plan = pto_plan_fixed(plan);
-    pto_actors_t kind = pto_actors_of(plan);
-    if (machine->fabric.levels > 0) {
-        pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);
-        return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, most_s, price, explanation, err)
-                              : fits;
-    }
-    if (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))
-        kind = PTO_ACTORS_RANKS;
-    if (kind == PTO_ACTORS_RANKS)
-        return price_ranks(plan, machine, most_s, price, explanation, err);
-    pto_status_t status = pto_price_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, kind, most_s, price, explanation, err) : status;
+    const pto_plan_t *fixed = pto_plan_fixed(plan);
+    return price_sized(fixed, machine, fixed == plan, most_s, price, explanation, err);
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    return pto_price_bounded(plan, machine, INFINITY, price, explanation, err);
+    return price_sized(pto_plan_fixed(plan), machine, false, INFINITY, price, explanation, err);
 }
