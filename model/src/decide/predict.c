@@ -478,10 +478,9 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
                                             &prediction->energy, &reason) == PTO_OK;
         if (!prediction->has_energy)
             memcpy(prediction->reason, reason.message, sizeof prediction->reason);
-        status = pto_setup(plan, machine, &prediction->setup, err);
     }
     pto_plan_destroy(plan);
-    return status;
+    return PTO_OK;
 }
 
 pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
