@@ -456,9 +456,10 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Whether the price is sure to exceed its bound. Actors only advance, but in lanes. */
+/* Whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node with
+ * lanes ends with the last of them. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
-    if (pricing->in_lanes || isinf(pricing->most_s))
+    if (isinf(pricing->most_s))
         return false;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         if (pricing->ledger[actor].time.s > pricing->most_s)
