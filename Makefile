@@ -179,6 +179,8 @@ MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # Checking results uses several threads for large vectors, and simulating several plans does, if the compiler
 # supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
+# Prices are most of what commands take. Flags of the command line are left as they are.
+$(call object,$(wildcard model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \

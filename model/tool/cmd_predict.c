@@ -203,12 +203,13 @@ static int check_options(const pto_options_t *options) {
     return -1;
 }
 
-/* Flags say which parameters are doubtful; only explanations need them. */
-static pto_status_t print_prices(pto_options_t *options, const pto_predictions_t *predictions,
-                                 pto_error_t *err) {
+/* Flags say which parameters are doubtful; only explanations need them, and setups. */
+static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *predictions, pto_error_t *err) {
     pto_flags_t found = {0};
     const pto_flags_t *flags = options->explain ? &found : NULL;
-    pto_status_t status = flags ? pto_flags_find(options->machine, &found, err) : PTO_OK;
+    pto_status_t status = flags ? pto_predictions_find_setups(predictions, err) : PTO_OK;
+    if (status == PTO_OK && flags)
+        status = pto_flags_find(options->machine, &found, err);
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_CSV)

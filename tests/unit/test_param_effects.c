@@ -27,6 +27,8 @@ static int request_count;
 static void predict(const pto_scenario_t *scenario, pto_predictions_t *predictions) {
     pto_error_t err = {0};
     pto_status_t status = pto_predict(scenario, &machine, true, predictions, &err);
+    if (status == PTO_OK)
+        status = pto_predictions_find_setups(predictions, &err);
     if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE)
         fail_msg("%s", err.message);
     if (status != PTO_OK)

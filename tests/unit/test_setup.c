@@ -13,6 +13,7 @@
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "plan_request.h"
+#include "portolan/builder.h"
 #include "portolan/pick.h"
 
 #define FIXTURE "tests/fixtures/setup.yaml"
@@ -270,6 +271,90 @@ static void bad_setups_are_rejected_at_their_position(void **state) {
     }
 }
 
+static void compare_setups(const pto_setup_t *a, const pto_setup_t *b) {
+    assert_true(a->known == b->known && a->seconds == b->seconds && a->term_count == b->term_count);
+    for (int i = 0; i < a->term_count; i++) {
+        assert_string_equal(a->term[i].key, b->term[i].key);
+        assert_true(a->term[i].count == b->term[i].count);
+    }
+}
+
+/* Returns how many have terms. */
+static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t collective) {
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    int found = 0;
+    pto_scenario_init(&scenario);
+    scenario.collective = collective;
+    assert_int_equal(pto_series_range(1024, 1 << 26, 16, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(2, &scenario.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, on, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, on, true, &predictions, NULL), PTO_OK);
+    assert_int_equal(pto_predictions_find_setups(&predictions, NULL), PTO_OK);
+    for (int64_t i = 0; i < predictions.point_count * predictions.strategy_count; i++) {
+        const pto_prediction_t *prediction = &predictions.prediction[i];
+        pto_plan_t *plan = NULL;
+        pto_price_t price;
+        pto_setup_t setup;
+        if (!prediction->applicable)
+            continue;
+        assert_int_equal(pto_plan_choose(&scenario, on, i / predictions.strategy_count,
+                                         predictions.strategy[i % predictions.strategy_count], &plan, &price,
+                                         NULL, NULL),
+                         PTO_OK);
+        assert_int_equal(pto_setup(plan, on, &setup, NULL), PTO_OK);
+        compare_setups(&setup, &prediction->setup);
+        found += setup.term_count > 0;
+        pto_plan_destroy(plan);
+    }
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+    return found;
+}
+
+/* Summit's library stages some of its calls; rings are cut into chunks. */
+static void setups_of_predictions_are_those_of_their_plans(void **state) {
+    (void)state;
+    pto_machine_t summit;
+    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &summit, NULL),
+                     PTO_OK);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        summit.setup_allocate[space] = machine.setup_allocate[space];
+    assert_true(compare_predicted_setups(&summit, PTO_COLLECTIVE_ALLREDUCE) > 0);
+    assert_true(compare_predicted_setups(&summit, PTO_COLLECTIVE_ALLGATHER) > 0);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        summit.setup_allocate[space] = (pto_cost_table_t){0};
+    pto_machine_fini(&summit);
+}
+
+/* Only the last GPU of four holds the temporary. */
+static void build_on_last_gpu(pto_builder_t *builder, const pto_request_t *request) {
+    pto_build_buffer(builder, (pto_buffer_t){.name = "temporary",
+                                             .role = PTO_ROLE_TEMPORARY,
+                                             .space = PTO_SPACE_GPU,
+                                             .core_count = 1,
+                                             .group = PTO_GROUP_OWNERS,
+                                             .held_first = 3,
+                                             .held_stride = 4,
+                                             .block_count = 1,
+                                             .block_bytes = request->bytes,
+                                             .granularity_bytes = 1});
+    pto_build_stage(builder, "nothing", PTO_ORDER_SEQUENCE);
+}
+
+static void the_busiest_process_may_be_on_any_gpu(void **state) {
+    (void)state;
+    static const pto_strategy_t last = {.name = "last",
+                                        .summary = "a buffer on the last GPU",
+                                        .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+                                        .direct = true,
+                                        .collective_space = PTO_SPACE_GPU,
+                                        .build = build_on_last_gpu};
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 4, 2, 1 << 24);
+    request.strategy = &last;
+    assert_near(setup_of(&request, &machine).seconds, allocate_gpu_s(1 << 24));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gsb_opens_the_roots_buffer_whatever_the_number_of_processes),
@@ -286,6 +371,8 @@ int main(void) {
         cmocka_unit_test(whole_quotients_stay_whole),
         cmocka_unit_test(more_expensive_calls_never_pay_off_a_setup),
         cmocka_unit_test(bad_setups_are_rejected_at_their_position),
+        cmocka_unit_test(setups_of_predictions_are_those_of_their_plans),
+        cmocka_unit_test(the_busiest_process_may_be_on_any_gpu),
     };
     return cmocka_run_group_tests(tests, read_fixture, drop_fixture);
 }

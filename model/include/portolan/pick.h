@@ -22,7 +22,7 @@ typedef struct {
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
     pto_energy_t energy;
-    pto_setup_t setup; /* only with an explanation */
+    pto_setup_t setup; /* only after pto_predictions_find_setups */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_prediction_t;
 
@@ -81,13 +81,17 @@ pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_mach
 pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
                               pto_error_t *err);
 
-/* Price all strategies of a bound scenario at all points. `explain` keeps the terms, the energy and the setup
- * of every price.
+/* Price all strategies of a bound scenario at all points. `explain` keeps the terms and the energy of every
+ * price.
  * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE if no strategy applies
  * at any point, PTO_ERR_TOO_LARGE, PTO_ERR_MEMORY. A single strategy that does not apply is not an error. */
 pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
                          pto_predictions_t *predictions, pto_error_t *err);
 void pto_predictions_fini(pto_predictions_t *predictions);
+
+/* Find what the plans of all predictions cost to set up. The scenario and the machine must be those of
+ * pto_predict. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_error_t *err);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
 
@@ -104,7 +108,7 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
 /* The number of calls after which a strategy costs no more than another one with less setup, both setups
  * included: ceil((S - S_other) / (t_other - t)) with setups S and times per call t; INFINITY if its calls are
  * not faster. False if the other does not need less setup, one of the two does not apply, or a setup is
- * unknown. The predictions must have been explained. */
+ * unknown. The setups must have been found. */
 bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls);
 
 /* Number of points in a bound scenario's sweep. */

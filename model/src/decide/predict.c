@@ -1,6 +1,7 @@
 /* Predicting a scenario: the requests at its points, whether the buffers fit, and the price of every
  * strategy. */
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
+#include "price/bounded.h"
+#include "price/traffic.h"
 #include "scenario/check.h"
 
 /* --- from a scenario to requests ------------------------------------------------------------------------ */
@@ -100,12 +103,14 @@ static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t 
     return PTO_OK;
 }
 
-static pto_status_t price_one(const pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
-                              pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+/* A price above `most_s` may be INFINITY. */
+static pto_status_t price_one(const pto_request_t *request, const pto_machine_t *machine, double most_s,
+                              pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                              pto_error_t *err) {
     pto_plan_t *made = NULL;
     pto_status_t status = make_plan(request, machine, &made, err);
     if (status == PTO_OK)
-        status = pto_price(made, machine, price, explanation, err);
+        status = pto_price_bounded(made, machine, most_s, price, explanation, err);
     if (status != PTO_OK) {
         pto_plan_destroy(made);
         return status;
@@ -209,7 +214,10 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
     for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
         pto_plan_t *made = NULL;
         pto_price_t price = {0};
-        pto_status_t status = price_one(request, machine, &made, &price, NULL, any ? NULL : err);
+        double most_s = any && choice->doubles ? PTO_HOPELESS * best->price.seconds
+                        : any                  ? best->price.seconds
+                                               : INFINITY;
+        pto_status_t status = price_one(request, machine, most_s, &made, &price, NULL, any ? NULL : err);
         if (any && pto_leaves_cell_out(status))
             break;
         if (status != PTO_OK)
@@ -229,11 +237,14 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
 }
 
 static pto_status_t price_choices(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                  pto_request_t *request, pto_plan_t **plan, pto_price_t *price,
-                                  pto_explanation_t *explanation, pto_error_t *err) {
+                                  pto_request_t *request, double most_s, pto_plan_t **plan,
+                                  pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     choice_t choice = open_choice(scenario, machine, request);
-    if (!choice.number[0])
-        return price_one(request, machine, plan, price, explanation, err);
+    bool one_value = choice.number[0] && !choice.number[1] && choice.first == choice.last;
+    if (one_value)
+        *choice.number[0] = choice.first;
+    if (one_value || !choice.number[0])
+        return price_one(request, machine, most_s, plan, price, explanation, err);
     cheapest_t best = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < 3 && choice.number[i] && status == PTO_OK; i++)
@@ -260,71 +271,124 @@ const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_
     return text;
 }
 
-/* The cheapest algorithm that applies; if none does, the first one's reason. */
-static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                   pto_request_t *request, pto_plan_t **plan, pto_price_t *price,
-                                   pto_error_t *err) {
-    pto_plan_t *best = NULL;
-    pto_price_t best_price = {0};
-    bool refused = false;
-    for (int i = 0; i < pto_algorithm_count(); i++) {
-        request->algorithm = pto_algorithm_at(i);
-        if (!(request->algorithm->collectives & 1u << request->collective) || request->algorithm->only_named)
-            continue;
-        pto_plan_t *made = NULL;
-        pto_price_t made_price = {0};
-        pto_error_t reason;
-        pto_request_t tried = *request;
-        pto_status_t status = price_choices(scenario, machine, &tried, &made, &made_price, NULL, &reason);
-        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
-            pto_plan_destroy(best);
-            if (err)
-                *err = reason;
-            return status;
-        }
-        if (status != PTO_OK && !refused && err)
-            *err = reason;
-        refused = refused || status != PTO_OK;
-        bool cheaper = status == PTO_OK && (!best || made_price.seconds < best_price.seconds);
-        pto_plan_destroy(cheaper ? best : made);
-        if (cheaper) {
-            best = made;
-            best_price = made_price;
-        }
+/* The cheapest algorithm so far, and the first one that does not apply. */
+typedef struct {
+    int algorithm; /* -1: none */
+    pto_plan_t *plan;
+    pto_price_t price;
+    bool explained;
+    int refused; /* -1: none */
+    pto_error_t reason;
+} contest_t;
+
+static void enter_contest(contest_t *contest, int algorithm, pto_plan_t *plan, const pto_price_t *price,
+                          bool explained) {
+    double best_s = contest->price.seconds;
+    bool cheaper = contest->algorithm < 0 || price->seconds < best_s ||
+                   (price->seconds == best_s && algorithm < contest->algorithm);
+    pto_plan_destroy(cheaper ? contest->plan : plan);
+    if (!cheaper)
+        return;
+    contest->algorithm = algorithm;
+    contest->plan = plan;
+    contest->price = *price;
+    contest->explained = explained;
+}
+
+/* Errors: those that end the contest. Only the first reason is written down: most strategies are refused with
+ * every algorithm. */
+static pto_status_t try_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  const pto_request_t *request, int algorithm, contest_t *contest,
+                                  pto_explanation_t *explanation, pto_error_t *err) {
+    pto_request_t tried = *request;
+    tried.algorithm = pto_algorithm_at(algorithm);
+    if (!(tried.algorithm->collectives & 1u << tried.collective) || tried.algorithm->only_named)
+        return PTO_OK;
+    pto_plan_t *made = NULL;
+    pto_price_t price = {0};
+    bool first = contest->refused < 0 || algorithm < contest->refused;
+    double most_s = contest->price.seconds;
+    pto_status_t status = price_choices(scenario, machine, &tried, most_s, &made, &price, explanation,
+                                        first ? &contest->reason : NULL);
+    if (status == PTO_OK) {
+        enter_contest(contest, algorithm, made, &price, explanation != NULL);
+        return PTO_OK;
     }
-    if (!best)
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        contest->refused = first ? algorithm : contest->refused;
+        return PTO_OK;
+    }
+    if (!first) /* once more, for the message */
+        return price_choices(scenario, machine, &tried, most_s, &made, &price, NULL, err);
+    if (err)
+        *err = contest->reason;
+    return status;
+}
+
+static int index_of(const pto_algorithm_t *algorithm) {
+    int i = pto_algorithm_count() - 1;
+    while (i >= 0 && pto_algorithm_at(i) != algorithm)
+        i--;
+    return i;
+}
+
+/* The cheapest algorithm that applies, of equal ones the first; if none does, the first one's reason. The
+ * likely one is priced first, and explained at once: the others' prices end where they exceed it. */
+static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                   const pto_request_t *request, const pto_algorithm_t *likely,
+                                   pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                   pto_error_t *err) {
+    contest_t contest;
+    contest.algorithm = contest.refused = -1;
+    contest.plan = NULL;
+    contest.price.seconds = INFINITY;
+    pto_status_t status = PTO_OK;
+    int first = index_of(likely);
+    if (first >= 0)
+        status = try_algorithm(scenario, machine, request, first, &contest, explanation, err);
+    for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++)
+        if (i != first)
+            status = try_algorithm(scenario, machine, request, i, &contest, NULL, err);
+    if (status == PTO_OK && !contest.plan) {
+        if (err && contest.refused >= 0)
+            *err = contest.reason;
         return PTO_ERR_NOT_APPLICABLE;
-    *plan = best;
-    *price = best_price;
+    }
+    if (status == PTO_OK && explanation && !contest.explained)
+        status = pto_price(contest.plan, machine, &contest.price, explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(contest.plan);
+        return status;
+    }
+    *plan = contest.plan;
+    *price = contest.price;
     return PTO_OK;
 }
 
-pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
-                             const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
-                             pto_explanation_t *explanation, pto_error_t *err) {
+/* pto_plan_choose. `likely`: the algorithm that is likely to be chosen; NULL: unknown. */
+static pto_status_t choose_plan(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                const pto_strategy_t *strategy, const pto_algorithm_t *likely,
+                                pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                pto_error_t *err) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
     if (!(strategy->collectives & 1u << request.collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                              pto_collective_name(request.collective));
     const char *name = pto_library_algorithm(scenario, machine, &request);
-    if (name) {
-        pto_error_t cause;
-        if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {
-            pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
-            return PTO_ERR_NOT_FOUND;
-        }
-        return price_choices(scenario, machine, &request, plan, price, explanation, err);
+    if (!name)
+        return price_cheapest(scenario, machine, &request, likely, plan, price, explanation, err);
+    pto_error_t cause;
+    if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {
+        pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
+        return PTO_ERR_NOT_FOUND;
     }
-    pto_plan_t *best = NULL;
-    pto_status_t status = price_cheapest(scenario, machine, &request, &best, price, err);
-    if (status == PTO_OK && explanation)
-        status = pto_price(best, machine, price, explanation, err);
-    if (status != PTO_OK) {
-        pto_plan_destroy(best);
-        return status;
-    }
-    *plan = best;
-    return PTO_OK;
+    return price_choices(scenario, machine, &request, INFINITY, plan, price, explanation, err);
+}
+
+pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                             const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
+                             pto_explanation_t *explanation, pto_error_t *err) {
+    return choose_plan(scenario, machine, point, strategy, NULL, plan, price, explanation, err);
 }
 
 /* --- all that could be chosen --------------------------------------------------------------------------- */
@@ -389,12 +453,12 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 /* --- all strategies at all points ----------------------------------------------------------------------- */
 
 static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
-                                const pto_strategy_t *strategy, bool explain, pto_prediction_t *prediction,
-                                pto_error_t *err) {
+                                const pto_strategy_t *strategy, const pto_algorithm_t *likely, bool explain,
+                                pto_prediction_t *prediction, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_error_t reason;
-    pto_status_t status = pto_plan_choose(scenario, machine, point, strategy, &plan, &prediction->price,
-                                          explain ? &prediction->explanation : NULL, &reason);
+    pto_status_t status = choose_plan(scenario, machine, point, strategy, likely, &plan, &prediction->price,
+                                      explain ? &prediction->explanation : NULL, &reason);
     if (pto_leaves_cell_out(status)) {
         memcpy(prediction->reason, reason.message, sizeof prediction->reason);
         return PTO_OK;
@@ -414,10 +478,9 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
                                             &prediction->energy, &reason) == PTO_OK;
         if (!prediction->has_energy)
             memcpy(prediction->reason, reason.message, sizeof prediction->reason);
-        status = pto_setup(plan, machine, &prediction->setup, err);
     }
     pto_plan_destroy(plan);
-    return status;
+    return PTO_OK;
 }
 
 pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
@@ -469,6 +532,7 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int
                 continue;
             }
             pto_status_t status = predict_one(made->scenario, made->machine, point, made->strategy[i],
+                                              point > 0 ? prediction[-made->strategy_count].algorithm : NULL,
                                               explain, prediction, err);
             if (status != PTO_OK)
                 return status;
@@ -505,7 +569,9 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
     }
     if (status == PTO_OK) {
         bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
+        pto_traffic_cache_t *kept = pto_traffic_keep();
         status = predict_all(&made, explain, shown ? each : NULL, err);
+        pto_traffic_keep_end(kept);
         if (shown)
             pto_progress_end();
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "decide/candidates.h"
+#include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
 static void fini_points(pto_predictions_t *predictions, int64_t first) {
@@ -20,6 +21,32 @@ void pto_predictions_fini(pto_predictions_t *predictions) {
     free(predictions->prediction);
     free(predictions->strategy);
     *predictions = (pto_predictions_t){0};
+}
+
+static pto_status_t find_setup(const pto_predictions_t *predictions, int64_t cell, pto_setup_t *setup,
+                               pto_error_t *err) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
+    int64_t point = cell / predictions->strategy_count;
+    pto_plan_t *plan = NULL;
+    pto_request_t request = pto_scenario_request(predictions->scenario, point, strategy, NULL);
+    pto_library_algorithm(predictions->scenario, predictions->machine, &request);
+    request.algorithm = prediction->algorithm;
+    request.chunks = prediction->chunks;
+    request.staged_members = prediction->staged_members;
+    pto_status_t status = pto_plan_create(&request, &plan, err);
+    if (status == PTO_OK)
+        status = pto_setup(plan, predictions->machine, setup, err);
+    pto_plan_destroy(plan);
+    return status;
+}
+
+pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int64_t i = 0; i < predictions->point_count * predictions->strategy_count && status == PTO_OK; i++)
+        if (predictions->prediction[i].applicable)
+            status = find_setup(predictions, i, &predictions->prediction[i].setup, err);
+    return status;
 }
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy) {

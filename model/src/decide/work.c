@@ -13,7 +13,7 @@
 /* Messages that share no links take a quarter of the time. */
 enum { APART_A_UNIT = 4 };
 
-enum { REFUSED = -1 };
+enum { REFUSED = -1, NOT_COUNTED = -2 };
 
 /* Of one plan; REFUSED: there is none, or it is not priced. */
 static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
@@ -27,10 +27,32 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     return work;
 }
 
-/* Numbers of chunks are not counted: the search for one ends early. `none`: of each algorithm, whether it is
- * known to have no work; NULL: of none. */
+/* What is known of the plans of a strategy, by algorithm and by whether the library stages. */
+typedef struct {
+    int64_t *work; /* NOT_COUNTED at first; NULL: nothing is kept */
+    bool
+        all_sizes; /* whether plans of other sizes have the same work; else only that they have none, if so */
+} known_work_t;
+
+static int64_t *known_place(known_work_t known, const pto_request_t *request, int algorithm) {
+    bool cut = request->segment_bytes > 0; /* into as many as the size makes */
+    return known.work && !cut ? &known.work[2 * algorithm + request->staged] : NULL;
+}
+
+static int64_t plan_work_once(known_work_t known, const pto_request_t *request, const pto_machine_t *machine,
+                              int algorithm) {
+    int64_t *place = known_place(known, request, algorithm);
+    if (place && (*place == 0 || (known.all_sizes && *place != NOT_COUNTED)))
+        return *place;
+    int64_t work = plan_work(request, machine);
+    if (place)
+        *place = work;
+    return work;
+}
+
+/* Numbers of chunks are not counted: the search for one ends early. */
 static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
-                         const pto_strategy_t *strategy, bool *none) {
+                         const pto_strategy_t *strategy, known_work_t known) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
     int64_t work = 0;
     if (!(strategy->collectives & 1u << request.collective))
@@ -41,12 +63,9 @@ static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *ma
         int64_t more;
         request.algorithm = pto_algorithm_at(i);
         if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named) ||
-            (none && none[i]))
+            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named))
             continue;
-        int64_t once = plan_work(&request, machine);
-        if (none)
-            none[i] = once == 0;
+        int64_t once = plan_work_once(known, &request, machine, i);
         if (once == REFUSED)
             continue;
         if (!pto_multiply(prices, once, &more) || !pto_add(work, more, &work))
@@ -57,25 +76,29 @@ static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *ma
 
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy) {
-    return cell_work(scenario, machine, point, strategy, NULL);
+    return cell_work(scenario, machine, point, strategy, (known_work_t){0});
 }
 
 /* Plans of other sizes use their peers' memory or none, as those of the first one do: without work there,
- * they have none, and are not made here. */
+ * they have none, and are not made here. Where nothing is cut into pieces by its size, those with work have
+ * as much of it. */
 int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
                       const pto_strategy_t *const *strategy, int strategy_count, int64_t *each) {
     int64_t work = 0, points = pto_scenario_points(scenario);
-    size_t algorithms = (size_t)pto_algorithm_count();
+    size_t places = 2 * (size_t)pto_algorithm_count();
     bool alike = points > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
-    bool *none = alike ? calloc((size_t)strategy_count * algorithms, sizeof *none) : NULL;
+    bool cut = scenario->chunks > 1 || scenario->unique_bytes > 0;
+    int64_t *known = alike ? malloc((size_t)strategy_count * places * sizeof *known) : NULL;
+    for (size_t i = 0; known && i < (size_t)strategy_count * places; i++)
+        known[i] = NOT_COUNTED;
     for (int64_t point = 0; point < points; point++)
         for (int i = 0; i < strategy_count; i++, each++) {
-            *each =
-                cell_work(scenario, machine, point, strategy[i], none ? none + (size_t)i * algorithms : NULL);
+            known_work_t own = {known ? known + (size_t)i * places : NULL, !cut};
+            *each = cell_work(scenario, machine, point, strategy[i], own);
             if (!pto_add(work, *each, &work))
                 work = INT64_MAX;
         }
-    free(none);
+    free(known);
     return work;
 }
 

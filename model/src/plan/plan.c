@@ -31,7 +31,7 @@ static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
-        int capacity = list->capacity ? 2 * list->capacity : 32;
+        int capacity = list->capacity ? 2 * list->capacity : 64;
         void *grown = realloc(list->item, (size_t)capacity * item_size);
         if (!grown) {
             builder->out_of_memory = true;
@@ -94,12 +94,12 @@ int pto_build_flag(pto_builder_t *builder, const char *name) {
 
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer) {
     static const pto_buffer_t none;
-    return builder->out_of_memory ? &none : pto_plan_buffer(builder->plan, buffer);
+    return builder->out_of_memory ? &none : pto_buffer_at(builder->plan, buffer);
 }
 
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group) {
     static const pto_group_t none = {.size = 1, .members_per_node = 1};
-    return builder->out_of_memory ? &none : pto_plan_group(builder->plan, group);
+    return builder->out_of_memory ? &none : pto_group_at(builder->plan, group);
 }
 
 const pto_request_t *pto_builder_request(const pto_builder_t *builder) { return &builder->plan->request; }
@@ -459,7 +459,7 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
 /* An algorithm may need room for the data of all members of all. */
 static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
     for (int b = 0; b < plan->buffers.count; b++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        const pto_buffer_t *buffer = pto_buffer_at(plan, b);
         if (!pto_bytes_countable(buffer->block_bytes, buffer->block_count, 1))
             return pto_error_set(
                 err, PTO_ERR_NOT_APPLICABLE, "%s by %s needs a buffer '%s' of more bytes than can be counted",

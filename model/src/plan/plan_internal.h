@@ -23,6 +23,23 @@ struct pto_plan {
     pto_plan_t *fixed;  /* pto_plan_fixed; NULL: the plan itself */
 };
 
+/* The functions of these names in plan.h, which calls between libraries can't be inlined for. */
+static inline const pto_node_t *pto_node_at(const pto_plan_t *plan, int index) {
+    return (const pto_node_t *)plan->nodes.item + index;
+}
+static inline const pto_stage_t *pto_stage_at(const pto_plan_t *plan, int index) {
+    return (const pto_stage_t *)plan->stages.item + index;
+}
+static inline const pto_step_t *pto_step_at(const pto_plan_t *plan, int index) {
+    return (const pto_step_t *)plan->steps.item + index;
+}
+static inline const pto_buffer_t *pto_buffer_at(const pto_plan_t *plan, int index) {
+    return (const pto_buffer_t *)plan->buffers.item + index;
+}
+static inline const pto_group_t *pto_group_at(const pto_plan_t *plan, int index) {
+    return (const pto_group_t *)plan->groups.item + index;
+}
+
 /* Whether a collective node's call reads and writes one buffer. */
 static inline bool pto_call_in_place(const pto_plan_t *plan, const pto_node_t *node) {
     const pto_call_slices_t *call = pto_plan_call(plan, node->call);

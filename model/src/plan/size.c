@@ -26,27 +26,36 @@ static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind)
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
 }
 
+static bool depends_on_core(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    bool peers_do = peers->kind != PTO_PEERS_NONE &&
+                    (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0);
+    return peers_do || step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0;
+}
+
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_layout_t *layout = &plan->request.layout;
-    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    pto_group_kind_t kind = pto_group_at(plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are on all cores */
     int64_t cores = one_for_all ? 1 : step->core_count;
+    int64_t alike = depends_on_core(step) ? 1 : cores; /* cores that are counted at once */
     int64_t total = 0;
-    for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
+    for (int64_t core = step->core_first; core < step->core_first + cores; core += alike) {
         pto_action_t action = {.step = step, .core = core, .k = k};
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
-        int64_t acting = 0;
+        int64_t acting = 0, actions = 0;
         add_product(&acting, groups_of_core(layout, kind),
                     pto_group_is_on_gpu(kind) ? 1 : acting_members(step, k, core));
-        add_product(&total, acting, peers);
+        add_product(&actions, acting, peers);
+        add_product(&total, actions, alike);
     }
     return total;
 }
 
 bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
     for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
+        const pto_step_t *step = pto_step_at(plan, i);
         if (core >= step->core_first && core < step->core_first + step->core_count)
             return true;
     }
@@ -68,7 +77,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
             continue;
         }
         for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
             if (step->kind == PTO_STEP_SEND)
                 add_product(&size.messages, 1, pto_step_actions(plan, step, walk.k));
             else if (step->kind != PTO_STEP_RECV)
@@ -94,13 +103,13 @@ static bool is_local(const pto_step_t *step) {
 
 /* Whether the local actions of a loop may depend on its iteration. */
 static bool loop_varies(const pto_plan_t *plan, int loop) {
-    for (int i = loop + 1; i <= loop + pto_plan_node(plan, loop)->span; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
+    for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
+        const pto_node_t *node = pto_node_at(plan, i);
         if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
             return true;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        const pto_stage_t *stage = pto_stage_at(plan, node->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
-            if (is_local(pto_plan_step(plan, s)) && step_varies(pto_plan_step(plan, s)))
+            if (is_local(pto_step_at(plan, s)) && step_varies(pto_step_at(plan, s)))
                 return true;
     }
     return false;
@@ -111,7 +120,7 @@ int64_t pto_plan_local_actions(const pto_plan_t *plan) {
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
     while (pto_walk_next(&walk)) {
-        const pto_node_t *loop = walk.loop >= 0 ? pto_plan_node(plan, walk.loop) : NULL;
+        const pto_node_t *loop = walk.loop >= 0 ? pto_node_at(plan, walk.loop) : NULL;
         bool uniform = loop && loop->kind == PTO_NODE_LOOP && !loop_varies(plan, walk.loop);
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
@@ -119,7 +128,7 @@ int64_t pto_plan_local_actions(const pto_plan_t *plan) {
             pto_walk_leave_loop(&walk);
         } else {
             for (int i = 0; i < walk.stage->step_count; i++) {
-                const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+                const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
                 if (is_local(step))
                     add_product(&actions, uniform ? loop->to - loop->from : 1,
                                 pto_step_actions(plan, step, walk.k));
@@ -147,9 +156,9 @@ enum { SIZES_KEPT = 16 };
 static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
     int64_t bytes[SIZES_KEPT];
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        const pto_buffer_t *buffer = pto_buffer_at(plan, b);
         int alike = 0;
-        while (alike < b && alike < SIZES_KEPT && !same_size(pto_plan_buffer(plan, alike), buffer))
+        while (alike < b && alike < SIZES_KEPT && !same_size(pto_buffer_at(plan, alike), buffer))
             alike++;
         int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : pto_buffer_bytes(plan, b, rank);
         if (b < SIZES_KEPT)
@@ -164,7 +173,7 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
     int64_t largest = pto_request_largest_bytes(&plan->request); /* block of a table */
     double gpu = 0, host = 0;
     for (int b = 0; b < plan->buffers.count; b++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        const pto_buffer_t *buffer = pto_buffer_at(plan, b);
         int64_t block_bytes = pto_blocks_are_table(buffer) ? largest : buffer->block_bytes;
         if (buffer->chunks > 0)
             block_bytes = buffer->slots * pto_chunk_bytes(block_bytes, buffer->chunks);

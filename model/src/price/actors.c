@@ -9,12 +9,12 @@
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
-           pto_plan_group(plan, step->group)->size > 1;
+           pto_group_at(plan, step->group)->size > 1;
 }
 
 /* The core of the one member that a step is of; -1: of several, or of one process of any core. */
 static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
         return -1;
     int64_t rank = pto_group_rank(plan, group, 0, step->who_first.constant);
@@ -25,7 +25,7 @@ static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step
  * cores, would do the work of all of them. */
 static bool has_roles(const pto_plan_t *plan) {
     int i = 0;
-    while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_plan_step(plan, i)))
+    while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_step_at(plan, i)))
         i++;
     return i > 0 && i == plan->steps.count;
 }
@@ -38,7 +38,7 @@ pto_actors_t pto_actors_of(const pto_plan_t *plan) {
 
 /* Whether the step is a message between nodes that not all members of its group take part in. */
 static bool is_lopsided(const pto_plan_t *plan, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     bool all = pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
     return pto_step_is_message(step) && !pto_group_is_on_node(group->kind) && (group->fold != 0 || !all);
 }
@@ -51,7 +51,7 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine) {
         return false;
     bool lopsided = false;
     for (int i = 0; i < plan->steps.count && !lopsided; i++)
-        lopsided = is_lopsided(plan, pto_plan_step(plan, i));
+        lopsided = is_lopsided(plan, pto_step_at(plan, i));
     return lopsided && pto_plan_size(plan).messages <= PTO_PRICE_LATENCY_MESSAGES_MAX;
 }
 
@@ -80,7 +80,7 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
     int64_t cores = plan->request.layout.procs_per_gpu;
     cut[0] = true;
     for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
+        const pto_step_t *step = pto_step_at(plan, i);
         cut[step->core_first] = true;
         if (step->core_first + step->core_count < cores)
             cut[step->core_first + step->core_count] = true;
@@ -93,7 +93,7 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
             cut[core] = true;
     }
     for (int i = 0; i < plan->buffers.count; i++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
+        const pto_buffer_t *buffer = pto_buffer_at(plan, i);
         if (buffer->split > 1)
             cut_shares(cut, cores, buffer->block_bytes, buffer->granularity_bytes, buffer->split);
     }
@@ -135,13 +135,6 @@ static bool find_processes(pto_pricing_t *pricing) {
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
-bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
-    const pto_plan_t *plan = pricing->plan;
-    if (pricing->kind != PTO_ACTORS_PLACES)
-        return pricing->kind == PTO_ACTORS_RANKS;
-    return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_plan_group(plan, step->group)->kind);
-}
-
 /* Whether an actor that is not exact takes part in a step, in any iteration. */
 static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
     const pto_rank_t *place = &pricing->actor[actor].place;
@@ -150,7 +143,7 @@ static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int
     int64_t alone = core_of_one_member(pricing->plan, step);
     if (alone >= 0 && place->core != alone)
         return false;
-    pto_group_t group = *pto_plan_group(pricing->plan, step->group);
+    pto_group_t group = *pto_group_at(pricing->plan, step->group);
     group.fold = 0;
     return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
 }
@@ -162,7 +155,7 @@ bool pto_actors_find_parts(pto_pricing_t *pricing) {
     int steps = pricing->plan->steps.count;
     pricing->takes_part = malloc((size_t)steps * (size_t)pricing->actor_count + 1);
     for (int i = 0; i < steps && pricing->takes_part; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, i);
+        const pto_step_t *step = pto_step_at(pricing->plan, i);
         pricing->any_alone = pricing->any_alone || pto_step_is_of_one_member(pricing->plan, step);
         if (!pto_actors_are_exact(pricing, step))
             for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -175,22 +168,6 @@ bool pto_actors_find(pto_pricing_t *pricing) {
     bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
     pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
     return found;
-}
-
-bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
-                    pto_action_t *action) {
-    if (pto_actors_are_exact(pricing, step))
-        return pto_step_acts(pricing->plan, step, actor, k, action);
-    int64_t index = step - pto_plan_step(pricing->plan, 0);
-    if (!pricing->takes_part[index * pricing->actor_count + actor])
-        return false;
-    *action = (pto_action_t){.step = step, .rank = actor, .core = pricing->actor[actor].place.core, .k = k};
-    return true;
-}
-
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
-    if (!pto_ledger_follow(ledger, from, pricing->explain))
-        pricing->out_of_memory = true;
 }
 
 bool pto_latency_known(const pto_machine_t *machine) {
@@ -207,10 +184,4 @@ void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_charge_param(&early, latency, space, -1);
     if (!pto_ledger_add(&pricing->ledger[actor], &early, early.other))
         pricing->out_of_memory = true;
-}
-
-void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
-            pricing->out_of_memory = true;
 }

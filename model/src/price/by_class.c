@@ -1,12 +1,13 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
 
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    const pto_buffer_t *buffer = pto_buffer_at(plan, slice->buffer);
     int64_t core = action->core;
     int64_t blocks = pto_slice_block_count(slice, action->k, core, action->peer);
     int64_t bytes = buffer->block_bytes;
@@ -33,8 +34,8 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
 }
 
 int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action) {
-    const pto_buffer_t *source = pto_plan_buffer(plan, action->step->source.buffer);
-    const pto_buffer_t *target = pto_plan_buffer(plan, action->step->target.buffer);
+    const pto_buffer_t *source = pto_buffer_at(plan, action->step->source.buffer);
+    const pto_buffer_t *target = pto_buffer_at(plan, action->step->target.buffer);
     int64_t bytes = pto_class_slice_bytes(plan, &action->step->source, action);
     bool onto_itself = pto_copy_joins_user_buffers(plan, action->step) && target->user_stride <= 1 &&
                        bytes == source->block_bytes * source->block_count &&
@@ -81,7 +82,7 @@ static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const i
 
 /* The messages of the step that leave the busiest node. */
 static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step) {
-    int64_t per_node = pto_plan_group(plan, step->group)->members_per_node, most = 0;
+    int64_t per_node = pto_group_at(plan, step->group)->members_per_node, most = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = grid_nodes(plan, per_node, node);
     for (int n = 0; n < nodes; n++) {
@@ -106,13 +107,13 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
-        action.step = pto_plan_step(plan, i);
+        action.step = pto_step_at(plan, i);
         if (!is_alike(action.step, first))
             continue;
         const pto_slice_t *slice = pto_message_slice(action.step);
         pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
         int64_t bytes = pto_class_slice_bytes(plan, slice, &action);
-        pto_space_t space = pto_plan_buffer(plan, slice->buffer)->space;
+        pto_space_t space = pto_buffer_at(plan, slice->buffer)->space;
         if (level == PTO_LEVEL_COUNT || bytes == 0)
             continue;
         status = pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
@@ -123,13 +124,13 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
 
 /* The stage of an action's step, and whether the step is the first of its kind there for the class. */
 static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *action, bool *first) {
-    int index = (int)(action->step - pto_plan_step(plan, 0)), s = 0;
-    while (index >= pto_plan_stage(plan, s)->step_first + pto_plan_stage(plan, s)->step_count)
+    int index = (int)(action->step - pto_step_at(plan, 0)), s = 0;
+    while (index >= pto_stage_at(plan, s)->step_first + pto_stage_at(plan, s)->step_count)
         s++;
-    const pto_stage_t *stage = pto_plan_stage(plan, s);
+    const pto_stage_t *stage = pto_stage_at(plan, s);
     *first = true;
     for (int i = stage->step_first; i < index; i++)
-        if (is_alike(pto_plan_step(plan, i), action))
+        if (is_alike(pto_step_at(plan, i), action))
             *first = false;
     return stage;
 }
@@ -139,7 +140,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
                                            pto_charge_t *charge) {
     bool first;
     const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
-    int64_t per_node = pto_plan_group(pricing->plan, action->step->group)->members_per_node, costliest = 0;
+    int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
     pto_time_t most = {.s = -1};
@@ -164,19 +165,60 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
 /* Whether message sizes differ by peer, as those of the shares that one process hands to the others of its
  * GPU. */
 static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
-    return step->peers.kind == PTO_PEERS_INDEX &&
-           pto_group_is_on_gpu(pto_plan_group(plan, step->group)->kind);
+    return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
+}
+
+/* Whether the messages of a step may cross other levels from another core. */
+static bool crosses_by_core(const pto_step_t *step) {
+    const pto_peers_t *peers = &step->peers;
+    return peers->kind == PTO_PEERS_INDEX || peers->first.core || peers->stride.core || peers->until.core ||
+           step->who_first.core || step->who_stride.core || step->who_until.core;
+}
+
+bool pto_class_allocate(pto_pricing_t *pricing) {
+    if (pricing->kind == PTO_ACTORS_RANKS)
+        return true;
+    size_t steps = (size_t)pricing->plan->steps.count;
+    size_t cores = (size_t)pricing->plan->request.layout.procs_per_gpu;
+    pricing->moving = calloc(steps * cores + 1, sizeof *pricing->moving);
+    pricing->traffic = pto_traffic_cache_get();
+    return pricing->moving && pricing->traffic;
+}
+
+void pto_class_release(pto_pricing_t *pricing) {
+    free(pricing->moving);
+    pto_traffic_cache_release(pricing->traffic);
+}
+
+static bool is_of_round(const pto_moving_t *flow, int64_t k) {
+    return flow->known && flow->k == k && (!flow->traffic || flow->traffic->serial == flow->serial);
+}
+
+static pto_moving_t find_flow(pto_pricing_t *pricing, pto_action_t *action,
+                              const pto_moving_t *of_first_core) {
+    const pto_step_t *step = action->step;
+    pto_moving_t flow = {.known = true, .k = action->k};
+    action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
+    flow.bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
+    if (flow.bytes == 0 && !step->send_empty)
+        return flow;
+    bool same = is_of_round(of_first_core, action->k) && of_first_core->traffic && !crosses_by_core(step);
+    flow.traffic = same ? of_first_core->traffic
+                        : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->traffic);
+    flow.serial = flow.traffic->serial;
+    return flow;
 }
 
 /* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
- */
+ * A stage asks for them when it counts what nodes send, and when it charges each side. */
 static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
-    const pto_step_t *step = action->step;
-    action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    *bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
-    if (*bytes == 0 && !step->send_empty)
-        return NULL;
-    return pto_traffic_count(pricing->plan, step, action->k, action->core, &pricing->traffic);
+    int64_t index = action->step - pto_step_at(pricing->plan, 0);
+    pto_moving_t *of_step = &pricing->moving[index * pricing->plan->request.layout.procs_per_gpu];
+    pto_moving_t *flow = &of_step[action->core];
+    if (!is_of_round(flow, action->k))
+        *flow = find_flow(pricing, action, &of_step[action->step->core_first]);
+    *bytes = flow->bytes;
+    return flow->traffic;
 }
 
 /* How many groups of a step's partition on one node an actor counts for: each group counts once, for the
@@ -184,7 +226,7 @@ static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *act
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actor[action->rank];
-    unsigned color = pto_group_traits[pto_plan_group(pricing->plan, step->group)->kind].color;
+    unsigned color = pto_group_traits[pto_group_at(pricing->plan, step->group)->kind].color;
     int64_t gpus = pricing->plan->request.layout.gpus_per_node / pricing->gpu_count;
     int64_t gpu_groups = color & PTO_BY_GPU ? gpus : actor->place.gpu == 0;
     int64_t core_groups = color & PTO_BY_CORE ? actor->cores : actor->place.core == step->core_first;
@@ -211,7 +253,7 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
     pto_time_t most = {.s = -1};
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
-        other.step = pto_plan_step(pricing->plan, i);
+        other.step = pto_step_at(pricing->plan, i);
         if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
             continue;
         pto_time_t own = measure(pricing, other);
@@ -233,7 +275,7 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->stage;
     for (int i = stage->step_first; pricing->any_alone && i < stage->step_first + stage->step_count; i++)
-        if (is_beside(pricing->plan, pto_plan_step(pricing->plan, i), action))
+        if (is_beside(pricing->plan, pto_step_at(pricing->plan, i), action))
             return true;
     return false;
 }
@@ -288,31 +330,91 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Charge the most expensive mix of the step's members. */
-static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                     pto_space_t space, int64_t bytes, pto_charge_t *charge) {
-    const pto_mix_t *costliest = NULL;
-    pto_time_t most = {.s = -1}, on_node = {0}, before = charge->on_node;
-    if (traffic->mix_count == 1) {
-        pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
-        charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
-        return status;
-    }
+/* The mix with the most expensive messages, and the most that any has within the node. */
+static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                   pto_space_t space, int64_t bytes, const pto_charge_t *charge,
+                                   const pto_mix_t **costliest, pto_time_t *on_node) {
+    pto_time_t most = {.s = -1};
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
-        on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, before));
+        *on_node = pto_time_max(*on_node, pto_time_subtract(mix.on_node, charge->on_node));
         pto_time_t mix_time = pto_charge_time(&mix, pricing->machine, pricing->outflow);
         if (pto_time_less(most, mix_time)) {
             most = mix_time;
-            costliest = &traffic->mix[i];
+            *costliest = &traffic->mix[i];
         }
     }
+    return PTO_OK;
+}
+
+/* Charge the most expensive mix of the step's members; it is `*costliest` then. */
+static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                     pto_space_t space, int64_t bytes, pto_charge_t *charge,
+                                     const pto_mix_t **costliest) {
+    pto_time_t on_node = {0}, before = charge->on_node;
+    pto_status_t status = PTO_OK;
+    bool one = traffic->mix_count == 1;
+    *costliest = one ? &traffic->mix[0] : NULL;
+    if (!one)
+        status = find_costliest(pricing, traffic, space, bytes, charge, costliest, &on_node);
+    if (status == PTO_OK && *costliest)
+        status = charge_mix(pricing, *costliest, space, bytes, charge);
+    if (one)
+        on_node = pto_time_subtract(charge->on_node, before);
     charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
-    return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
+    return status;
+}
+
+/* Whether nothing has been charged yet. */
+static bool is_fresh(const pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (charge->moved[level])
+            return false;
+    return charge->other.s == 0 && charge->other.node == 0;
+}
+
+static const pto_charged_t *find_charged(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                         pto_space_t space, int64_t bytes, bool at_once) {
+    for (int i = 0; i < pricing->charged_count; i++) {
+        const pto_charged_t *charged = &pricing->charged[i];
+        if (charged->traffic == traffic->serial && charged->bytes == bytes && charged->space == space &&
+            charged->at_once == at_once)
+            return charged;
+    }
+    return NULL;
+}
+
+/* Charge the same again, with its addends if they are wanted. */
+static pto_status_t charge_again(const pto_pricing_t *pricing, const pto_charged_t *charged,
+                                 pto_charge_t *charge) {
+    pto_status_t status = PTO_OK;
+    if (charge->terms && charged->costliest)
+        status = charge_mix(pricing, charged->costliest, charged->space, charged->bytes, charge);
+    pto_charge_take_messages(charge, &charged->charge);
+    return status;
+}
+
+static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *traffic, pto_space_t space,
+                                   int64_t bytes, pto_charge_t *charge) {
+    const pto_mix_t *costliest;
+    bool fresh = is_fresh(charge);
+    const pto_charged_t *charged =
+        fresh ? find_charged(pricing, traffic, space, bytes, charge->at_once) : NULL;
+    if (charged)
+        return charge_again(pricing, charged, charge);
+    pto_status_t status = charge_costliest(pricing, traffic, space, bytes, charge, &costliest);
+    if (status == PTO_OK && fresh && pricing->charged_count < PTO_CHARGED_MAX)
+        pricing->charged[pricing->charged_count++] = (pto_charged_t){.traffic = traffic->serial,
+                                                                     .bytes = bytes,
+                                                                     .space = space,
+                                                                     .at_once = charge->at_once,
+                                                                     .costliest = costliest,
+                                                                     .charge = *charge};
+    return status;
 }
 
 /* --- senders ------------------------------------------------------------------------------------------ */
@@ -327,7 +429,7 @@ static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
 /* The actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
+    pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
     if (pricing->kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
@@ -341,20 +443,21 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         last = class_of(pricing, step->core_first + step->core_count - 1);
     }
     for (int64_t sender = first; sender <= last; sender++) {
-        pto_log_follow(pricing, action->rank, sender);
+        if (pricing->logging)
+            pto_log_follow(pricing, action->rank, sender);
         pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
     }
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(action->step)->buffer)->space;
+    pto_space_t space = pto_buffer_at(pricing->plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->peers.kind == PTO_PEERS_CART)
         return charge_costliest_owner(pricing, action, charge);
     if (differ_by_peer(pricing->plan, action->step))
         return charge_by_peer(pricing, action, space, charge);
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
-    return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
+    return traffic ? charge_traffic(pricing, traffic, space, bytes, charge) : PTO_OK;
 }
 
 static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {

@@ -36,7 +36,7 @@ static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t acti
 /* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
  * their latency. */
 bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    if (pricing->kind != PTO_ACTORS_RANKS || pricing->in_lanes || !pto_latency_known(pricing->machine))
+    if (pricing->in_lanes || !pto_latency_known(pricing->machine))
         return false;
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;

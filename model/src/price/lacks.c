@@ -12,7 +12,7 @@ static bool is_between_processes(const pto_pricing_t *pricing, const pto_step_t 
 static pto_status_t check_stage(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, i);
+        const pto_step_t *step = pto_step_at(pricing->plan, i);
         pto_action_t action;
         for (int64_t actor = 0;
              status == PTO_OK && is_between_processes(pricing, step) && actor < pricing->actor_count; actor++)
@@ -26,9 +26,9 @@ static pto_status_t check_stage(const pto_pricing_t *pricing, const pto_stage_t 
 static pto_status_t check_nodes(const pto_pricing_t *pricing, int first, int count, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK; i++) {
-        const pto_node_t *node = pto_plan_node(pricing->plan, i);
+        const pto_node_t *node = pto_node_at(pricing->plan, i);
         if (node->kind == PTO_NODE_STAGE) {
-            status = check_stage(pricing, pto_plan_stage(pricing->plan, node->stage), k);
+            status = check_stage(pricing, pto_stage_at(pricing->plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
             if (node->from < node->to)
                 status = check_nodes(pricing, i + 1, node->span, node->from);

@@ -30,7 +30,7 @@ static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
     bool branches = false;
     for (int n = 0; n < pto_plan_node_count(pricing->plan); n++)
-        branches = branches || pto_plan_node(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
+        branches = branches || pto_node_at(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
     if (!branches)
         return true;
     size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count;
@@ -139,10 +139,10 @@ static void join(pto_pricing_t *pricing, int lanes) {
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
-    int end = index + 1 + pto_plan_node(pricing->plan, index)->span, lane = 0;
+    int end = index + 1 + pto_node_at(pricing->plan, index)->span, lane = 0;
     pto_status_t status = PTO_OK;
     for (int i = index + 1; i < end && status == PTO_OK; lane++) {
-        int span = pto_plan_node(pricing->plan, i)->span;
+        int span = pto_node_at(pricing->plan, i)->span;
         pricing->ledger = lane_at(pricing, lane);
         status = pto_price_nodes(pricing, i + 1, span, k);
         i += 1 + span;
@@ -164,12 +164,12 @@ static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
  * one's own; NULL: every chunk has a slot of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
-    int lanes = pto_plan_node(pricing->plan, index)->span;
+    int lanes = pto_node_at(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
         const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
         pricing->ledger = lane_at(pricing, lane);
-        note_gaps(pricing, awaited, k == pto_plan_node(pricing->plan, index)->from);
+        note_gaps(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
         if (awaited)
             follow_ledgers(pricing, pricing->ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
@@ -240,13 +240,13 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
 /* Whether actors never wait for each other: classes whose messages stay among them, without flags. */
 static bool are_apart(const pto_pricing_t *pricing, int index) {
     const pto_plan_t *plan = pricing->plan;
-    for (int i = index + 1; i <= index + pto_plan_node(plan, index)->span; i++) {
-        const pto_stage_t *stage = pto_plan_stage(plan, pto_plan_node(plan, i)->stage);
+    for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
+        const pto_stage_t *stage = pto_stage_at(plan, pto_node_at(plan, i)->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
-            const pto_step_t *step = pto_plan_step(plan, s);
+            const pto_step_t *step = pto_step_at(plan, s);
             if (pto_step_is_signal(step) ||
                 (pto_step_is_message(step) &&
-                 pto_group_traits[pto_plan_group(plan, step->group)->kind].index & PTO_BY_CORE))
+                 pto_group_traits[pto_group_at(plan, step->group)->kind].index & PTO_BY_CORE))
                 return false;
         }
     }
@@ -332,7 +332,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
 /* The first chunk is alone in each stage: what the chunks ask of a resource counts from its end. Between
  * single ranks no chunks are uniform. */
 static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
-    const pto_node_t *node = pto_plan_node(pricing->plan, pipeline->index);
+    const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;
     for (int64_t k = node->from; k < node->to && status == PTO_OK && !pricing->out_of_memory; k++) {
         int64_t since = k - node->from;
@@ -357,7 +357,7 @@ static void free_ledgers(pto_ledger_t *ledger, int64_t count) {
 }
 
 static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
-    const pto_node_t *node = pto_plan_node(pricing->plan, index);
+    const pto_node_t *node = pto_node_at(pricing->plan, index);
     int64_t chunks = node->to - node->from, actors = pricing->actor_count;
     pipeline_t pipeline = {
         .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->plan, index)};
@@ -385,7 +385,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
 }
 
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
-    const pto_node_t *node = pto_plan_node(pricing->plan, index);
+    const pto_node_t *node = pto_node_at(pricing->plan, index);
     int lanes = pto_node_lane_count(pricing->plan, index);
     pricing->in_branches = node->kind == PTO_NODE_PARALLEL;
     fork(pricing, lanes);
@@ -407,14 +407,13 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
     if (step->kind == PTO_STEP_COPY)
         return by_copy[pto_step_copy_kind(plan, step)];
     bool on_gpu =
-        step->kind == PTO_STEP_REDUCE && pto_plan_buffer(plan, step->target.buffer)->space == PTO_SPACE_GPU;
+        step->kind == PTO_STEP_REDUCE && pto_buffer_at(plan, step->target.buffer)->space == PTO_SPACE_GPU;
     return on_gpu ? PTO_LANE_GPU : PTO_LANE_CPU;
 }
 
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
-    if (pricing->in_branches)
-        pto_log_ended(pricing, actor);
-    for (int resource = 0; pricing->in_branches && resource < PTO_LANE_RESOURCE_COUNT; resource++) {
+    pto_log_ended(pricing, actor);
+    for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++) {
         int64_t index = asked_at(pricing, (pto_lane_resource_t)resource, actor);
         if (pricing->asks[index])
             copy_ledger(pricing, last_ask_at(pricing, current_lane(pricing), index), &pricing->ledger[actor]);

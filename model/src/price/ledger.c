@@ -74,7 +74,8 @@ void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal
         charge->other =
             pto_time_add(charge->other, pto_time_add(pto_time_of(&postal->alpha_s, starts),
                                                      pto_time_of(&postal->beta_s_per_byte, bytes)));
-    pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
+    if (charge->terms)
+        pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
 }
 
 void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
@@ -112,8 +113,9 @@ static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost,
         charge->on_node = pto_time_add(charge->on_node, beta);
         charge->within[space] = pto_time_add(charge->within[space], beta);
     }
-    pto_charge_enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node},
-                            postal, count, total_bytes);
+    if (charge->terms)
+        pto_charge_enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node},
+                                postal, count, total_bytes);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -479,17 +481,9 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto
     }
 }
 
-static bool has_messages(const pto_charge_t *charge) {
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        if (charge->moved[level])
-            return true;
-    return false;
-}
-
-pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow) {
+pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
+                                         pto_outflow_t *outflow) {
     pto_time_t off_node;
-    if (!has_messages(charge))
-        return charge->other;
     find_bound(charge, machine, outflow, &off_node);
     pto_time_t on_node =
         pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
@@ -498,7 +492,7 @@ pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *mach
 
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow) {
     pto_time_t off_node;
-    if (!charge->terms || !has_messages(charge))
+    if (!charge->terms || !pto_charge_has_messages(charge))
         return;
     bound_t bound = find_bound(charge, machine, outflow, &off_node);
     if (bound != BOUND_OWN)
@@ -512,10 +506,9 @@ void pto_ledger_fini(pto_ledger_t *ledger) {
     *ledger = (pto_ledger_t){0};
 }
 
-bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time) {
+bool pto_ledger_add_terms(pto_ledger_t *ledger, const pto_charge_t *charge) {
     bool kept = !charge->out_of_memory;
-    ledger->time = pto_time_add(ledger->time, time);
-    for (int i = 0; charge->terms && i < charge->terms->entry_count; i++)
+    for (int i = 0; i < charge->terms->entry_count; i++)
         kept = ledger_enter(ledger, &charge->terms->entry[i]) && kept;
     return kept;
 }

@@ -87,6 +87,19 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
 /* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
+/* Set the times of a charge's messages to those of another one. */
+static inline void pto_charge_take_messages(pto_charge_t *charge, const pto_charge_t *from) {
+    charge->alpha = from->alpha;
+    charge->off_node_alpha = from->off_node_alpha;
+    charge->on_node = from->on_node;
+    charge->most_on_node = from->most_on_node;
+    charge->off_node = from->off_node;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        charge->within[space] = from->within[space];
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        charge->moved[level] = from->moved[level];
+}
+
 /* Add to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
@@ -241,8 +254,21 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
+static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (charge->moved[level])
+            return true;
+    return false;
+}
+
 /* What the charge takes under the node's injection limit. */
-pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow);
+pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
+                                         pto_outflow_t *outflow);
+static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
+                                         pto_outflow_t *outflow) {
+    return pto_charge_has_messages(charge) ? pto_charge_time_with_messages(charge, machine, outflow)
+                                           : charge->other;
+}
 
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow);
@@ -250,7 +276,11 @@ void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_o
 void pto_ledger_fini(pto_ledger_t *ledger);
 
 /* Add a closed charge that takes `time`. Returns false when out of memory, now or while it was charged. */
-bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time);
+bool pto_ledger_add_terms(pto_ledger_t *ledger, const pto_charge_t *charge);
+static inline bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time) {
+    ledger->time = pto_time_add(ledger->time, time);
+    return charge->terms ? pto_ledger_add_terms(ledger, charge) : !charge->out_of_memory;
+}
 
 /* Advance `ledger` to the time of `from`, with its entries, if that is later. */
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);

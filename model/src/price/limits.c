@@ -41,24 +41,24 @@ static bool is_with_peers(const pto_step_t *step) {
 
 static bool any_with_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (is_with_peers(pto_plan_step(plan, i)))
+        if (is_with_peers(pto_step_at(plan, i)))
             return true;
     return false;
 }
 
 static bool loop_matters(const pto_plan_t *plan, int loop) {
-    for (int i = loop + 1; i <= loop + pto_plan_node(plan, loop)->span; i++)
-        if (pto_plan_node(plan, i)->kind == PTO_NODE_STAGE &&
-            any_with_peers(plan, pto_plan_stage(plan, pto_plan_node(plan, i)->stage)))
+    for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++)
+        if (pto_node_at(plan, i)->kind == PTO_NODE_STAGE &&
+            any_with_peers(plan, pto_stage_at(plan, pto_node_at(plan, i)->stage)))
             return true;
     return false;
 }
 
 static void count_pairs(const pto_plan_t *plan, int stage_index, int64_t k, int64_t *actions) {
-    const pto_stage_t *stage = pto_plan_stage(plan, stage_index);
+    const pto_stage_t *stage = pto_stage_at(plan, stage_index);
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (is_with_peers(pto_plan_step(plan, i)) &&
-            !pto_add(*actions, pto_step_actions(plan, pto_plan_step(plan, i), k), actions))
+        if (is_with_peers(pto_step_at(plan, i)) &&
+            !pto_add(*actions, pto_step_actions(plan, pto_step_at(plan, i), k), actions))
             *actions = INT64_MAX;
 }
 
@@ -67,7 +67,7 @@ static void count_pairs(const pto_plan_t *plan, int stage_index, int64_t k, int6
 static void count_body(const pto_plan_t *plan, int first, int until, int64_t k, int64_t most,
                        int64_t *actions) {
     for (int i = first; i < until && *actions <= most; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
+        const pto_node_t *node = pto_node_at(plan, i);
         if (node->kind == PTO_NODE_STAGE)
             count_pairs(plan, node->stage, k, actions);
         if (node->kind != PTO_NODE_LOOP && node->kind != PTO_NODE_PIPELINE)

@@ -94,8 +94,7 @@ static void put(pto_pricing_t *pricing, effect_t effect, const pto_ledger_t *ter
 }
 
 void pto_log_follow(pto_pricing_t *pricing, int64_t actor, int64_t sender) {
-    if (pricing->logging)
-        put(pricing, (effect_t){.kind = FOLLOW, .actor = actor, .other = sender}, NULL);
+    put(pricing, (effect_t){.kind = FOLLOW, .actor = actor, .other = sender}, NULL);
 }
 
 /* What takes no time and has no addends changes nothing. */
@@ -104,7 +103,7 @@ static bool is_nothing(const pto_charge_t *charge, pto_time_t time) {
 }
 
 void pto_log_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge, pto_time_t time) {
-    if (pricing->logging && !is_nothing(charge, time))
+    if (!is_nothing(charge, time))
         put(pricing, (effect_t){.kind = ADD, .actor = actor, .time = time}, charge->terms);
 }
 
@@ -158,7 +157,7 @@ static bool fits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     if (pricing->loads.links.memory_s_per_byte)
         return false;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, i);
+        const pto_step_t *step = pto_step_at(pricing->plan, i);
         if (pto_step_is_signal(step) || pto_step_queues(pricing->plan, pricing->machine, step))
             return false;
     }
@@ -189,7 +188,7 @@ bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k)
         return false;
     if (!pricing->log)
         pricing->log = calloc((size_t)pricing->plan->stages.count, sizeof *pricing->log);
-    pto_stage_log_t *log = pricing->log ? &pricing->log[stage - pto_plan_stage(pricing->plan, 0)] : NULL;
+    pto_stage_log_t *log = pricing->log ? &pricing->log[stage - pto_stage_at(pricing->plan, 0)] : NULL;
     if (!log || !allocate(pricing, log)) {
         pricing->out_of_memory = true;
         return false;

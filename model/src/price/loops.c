@@ -64,13 +64,13 @@ static void cut_at_slice(pto_alike_t *alike, const pto_slice_t *slice) {
  * slice of k, those of members from or up to one of k, and the last of several chunks, which may be shorter.
  * Slices of k limit them, or are cuts of `alike`, which may be NULL. */
 static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *alike) {
-    const pto_node_t *loop = pto_plan_node(plan, index);
+    const pto_node_t *loop = pto_node_at(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
     for (int i = index + 1; i <= index + loop->span; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
+        const pto_node_t *node = pto_node_at(plan, i);
+        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
         for (int s = 0; stage && s < stage->step_count; s++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
+            const pto_step_t *step = pto_step_at(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
                 repeat.uniform_to--;
             const pto_slice_t *slices[] = {&step->source, &step->target};
@@ -78,13 +78,13 @@ static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *
                 cut_at_slice(alike, slices[end]);
             for (int end = 0; end < 2 && !alike; end++)
                 limit_to_slice(&repeat, slices[end], loop);
-            limit_to_members(&repeat, step, pto_plan_group(plan, step->group), loop);
+            limit_to_members(&repeat, step, pto_group_at(plan, step->group), loop);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
-            const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
+            const pto_buffer_t *buffer = pto_buffer_at(plan, pto_message_slice(step)->buffer);
             if (buffer->cyclic != PTO_CYCLIC_NONE)
                 repeat.period = buffer->cyclic_count;
-            limit_to_shift(&repeat, &step->peers, pto_plan_group(plan, step->group));
+            limit_to_shift(&repeat, &step->peers, pto_group_at(plan, step->group));
         }
     }
     return repeat;
@@ -105,7 +105,7 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
     pto_status_t status = PTO_OK;
     for (int64_t k = from; k < to && status == PTO_OK; k++) {
         pricing->round++;
-        status = pto_price_nodes(pricing, loop + 1, pto_plan_node(pricing->plan, loop)->span, k);
+        status = pto_price_nodes(pricing, loop + 1, pto_node_at(pricing->plan, loop)->span, k);
     }
     return status;
 }
@@ -163,7 +163,7 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
  * the last r rounds. Rounds are priced until r of them take all actors equally long, twice in succession, and
  * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
-    int64_t to = pto_plan_node(pricing->plan, index)->to, period = pricing->lag * repeat.period;
+    int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
@@ -191,7 +191,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
-    const pto_node_t *loop = pto_plan_node(pricing->plan, index);
+    const pto_node_t *loop = pto_node_at(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;

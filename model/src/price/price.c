@@ -8,7 +8,7 @@
  * actor of its own. */
 #include "portolan/price.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #include "price/pricing.h"
 
@@ -44,9 +44,10 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
         pricing->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
         pto_copies_begin(&pricing->engine[gpu]);
+    pricing->charged_count = 0;
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
@@ -158,24 +159,33 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_
 
 /* In a tree, a class may contain processes that send and others that receive. */
 static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    const pto_param_t *cost = pricing->machine->both_ways;
-    bool known = pto_param_known(&cost[PTO_SPACE_CPU]) || pto_param_known(&cost[PTO_SPACE_GPU]);
-    bool shared = known && pricing->kind == PTO_ACTORS_RANKS;
-    for (int i = 0; i < stage->step_count && known && !shared; i++) {
-        const pto_step_t *send = pto_plan_step(pricing->plan, stage->step_first + i);
+    bool shared = pricing->kind == PTO_ACTORS_RANKS;
+    for (int i = 0; i < stage->step_count && !shared; i++) {
+        const pto_step_t *send = pto_step_at(pricing->plan, stage->step_first + i);
         for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
-            const pto_step_t *recv = pto_plan_step(pricing->plan, stage->step_first + j);
+            const pto_step_t *recv = pto_step_at(pricing->plan, stage->step_first + j);
             shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
         }
     }
     return shared;
 }
 
+static bool any_link(const costs_t *costs) {
+    return costs->out_link.on_node.s_per_byte || costs->out_link.off_node.s_per_byte ||
+           costs->in_link.on_node.s_per_byte || costs->in_link.off_node.s_per_byte ||
+           costs->copy_link.s_per_byte;
+}
+
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
+    const pto_param_t *both_ways = pricing->machine->both_ways;
+    bool both_known =
+        pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU]);
+    if (!both_known && !pricing->in_lanes && !any_link(costs))
+        return;
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
     pto_time_t both = {0};
-    if (goes_both_ways(pricing, costs->stage, costs->k))
+    if (both_known && goes_both_ways(pricing, costs->stage, costs->k))
         both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
     pto_time_t out = pto_time_add(both, exact ? costs->out.on_node : costs->out.most_on_node);
     pto_time_t in = pto_time_add(both, exact ? costs->in.on_node : costs->in.most_on_node);
@@ -215,21 +225,28 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
-    pto_occupied_messages(pricing, actor, out, in);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
-    pto_charge_settle(messages, pricing->machine, outflow);
+    if (pricing->explain) {
+        pto_occupied_messages(pricing, actor, out, in);
+        pto_charge_settle(messages, pricing->machine, outflow);
+    }
     if (pricing->in_lanes) {
         pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
     pto_time_t longer = pto_time_max(out, in);
     pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
-    pto_log_add(pricing, actor, messages, longer);
-    pto_log_add(pricing, actor, &costs->other, other);
-    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other) ||
+    if (pricing->logging) {
+        pto_log_add(pricing, actor, messages, longer);
+        pto_log_add(pricing, actor, &costs->other, other);
+    }
+    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
+        pricing->out_of_memory = true;
+    if (costs->queued &&
         !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
-    pto_lane_ended(pricing, actor);
+    if (pricing->in_branches)
+        pto_lane_ended(pricing, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
@@ -283,10 +300,11 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false, early = pto_rank_begins_early(pricing, stage, actor, k);
+    bool begun = false,
+         early = pricing->kind == PTO_ACTORS_RANKS && pto_rank_begins_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
         pto_status_t status = PTO_OK;
         if (!pto_actor_acts(pricing, step, actor, k, &action))
@@ -303,13 +321,14 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         double before_s = costs.other.other.s;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
-        pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
+        if (pricing->explain)
+            pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
         if (status != PTO_OK)
             return status;
     }
     if (begun)
         settle_costs(pricing, actor, &costs);
-    else
+    else if (pricing->in_branches)
         pto_lane_ended(pricing, actor);
     if (early)
         pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[actor]);
@@ -321,7 +340,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
 static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
         if (pto_step_queues(pricing->plan, pricing->machine,
-                            pto_plan_step(pricing->plan, stage->step_first + i)))
+                            pto_step_at(pricing->plan, stage->step_first + i)))
             return true;
     return false;
 }
@@ -345,7 +364,7 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
 
 static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_plan_step(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+        if (pto_step_at(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
             return true;
     return false;
 }
@@ -354,7 +373,7 @@ static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
 static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
         if (kinds & 1u << step->kind && pto_actor_acts(pricing, step, actor, k, &action))
             return true;
@@ -437,18 +456,29 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
+/* Whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node with
+ * lanes ends with the last of them. */
+static bool exceeds_bound(const pto_pricing_t *pricing) {
+    if (isinf(pricing->most_s))
+        return false;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (pricing->ledger[actor].time.s > pricing->most_s)
+            return true;
+    return false;
+}
+
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
+        const pto_node_t *node = pto_node_at(plan, i);
         bool pipeline = node->kind == PTO_NODE_PIPELINE;
         bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
         if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
             pricing->library_end = i + node->span;
         if (node->kind == PTO_NODE_STAGE) {
             pricing->in_library = i <= pricing->library_end;
-            status = price_stage(pricing, pto_plan_stage(plan, node->stage), k);
+            status = price_stage(pricing, pto_stage_at(plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
             status = pto_price_loop(pricing, i);
             i += node->span;
@@ -462,140 +492,9 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
             pto_price_run_by_lines(pricing, i);
             i += node->span;
         }
+        pricing->exceeded = pricing->exceeded || exceeds_bound(pricing);
+        if (status == PTO_OK && pricing->exceeded) /* leave all loops */
+            status = PTO_ERR_INTERRUPTED;
     }
     return status;
-}
-
-/* --- memory --------------------------------------------------------------------------------------------- */
-
-/* All ledgers but those of flags and queues. */
-static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
-    int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
-    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actor_count;
-}
-
-static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing))
-        return false;
-    int lanes = pto_plan_lane_count(pricing->plan);
-    pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
-    pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
-    pricing->raised =
-        calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
-    pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
-    pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
-    pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
-    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow ||
-        !pricing->behind)
-        return false;
-    pricing->ledger = pricing->lane;
-    pricing->before = pricing->lane + lanes * pricing->actor_count;
-    pricing->snapshot = pricing->before + pricing->actor_count;
-    if (lanes > 1) {
-        pricing->base = pricing->snapshot + pricing->actor_count;
-        pricing->demand = pricing->base + pricing->actor_count;
-        pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
-        pricing->askers =
-            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        return pricing->askers && pto_lanes_allocate(pricing, lanes);
-    }
-    return true;
-}
-
-static void release(pto_pricing_t *pricing) {
-    size_t ledgers = pricing->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
-    for (size_t i = 0; i < ledgers; i++)
-        pto_ledger_fini(&pricing->lane[i]);
-    pto_raises_fini(pricing);
-    for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
-        pto_copies_fini(&pricing->engine[gpu]);
-    for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
-        pto_ledger_fini(&pricing->terms[i]);
-    free(pricing->actor);
-    free(pricing->takes_part);
-    free(pricing->order);
-    free(pricing->lane);
-    free(pricing->askers);
-    pto_lanes_release(pricing);
-    free(pricing->behind);
-    free(pricing->source_hash);
-    free(pricing->engine);
-    free(pricing->outflow);
-    free(pricing->occupied_s);
-    pto_links_release(pricing);
-    pto_logs_release(pricing);
-}
-
-/* --- the price ---------------------------------------------------------------------------------------- */
-
-static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
-                                   pto_explanation_t *explanation) {
-    const pto_ledger_t *slowest = pricing->ledger;
-    pto_time_t last = slowest->time;
-    for (int64_t actor = 1; actor < pricing->actor_count; actor++) {
-        if (pricing->ledger[actor].time.s > slowest->time.s)
-            slowest = &pricing->ledger[actor];
-        last = pto_time_max(last, pricing->ledger[actor].time);
-    }
-    pto_tape_result(last);
-    if (explanation)
-        pto_occupied_report(pricing, slowest->time.s, explanation);
-    return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
-}
-
-static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
-                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .kind = kind,
-                             .lines = pto_runs_by_lines(plan, machine),
-                             .explain = explanation != NULL,
-                             .library_end = -1,
-                             .err = err};
-    pto_links_t links = pto_links_of(machine, &plan->request.layout);
-    pto_status_t status = pto_links_check(&links, err);
-    if (status == PTO_OK)
-        status = pto_runs_check(plan, machine, err);
-    if (status != PTO_OK)
-        return status;
-    pricing.out_of_memory = !pto_actors_find(&pricing);
-    if (!pricing.out_of_memory)
-        status = pto_pricing_check_costs(&pricing);
-    if (!pricing.out_of_memory && status == PTO_OK)
-        pricing.out_of_memory = !allocate(&pricing);
-    if (!pricing.out_of_memory && status == PTO_OK)
-        status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
-    if (pricing.out_of_memory)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
-    if (status == PTO_OK)
-        status = report_slowest(&pricing, price, explanation);
-    if (status == PTO_OK)
-        price->extrapolated = pricing.extrapolated;
-    if (status == PTO_OK && explanation)
-        pto_price_widen(&plan->request, machine, price);
-    release(&pricing);
-    return status;
-}
-
-pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
-                            pto_explanation_t *explanation, pto_error_t *err) {
-    plan = pto_plan_fixed(plan);
-    pto_status_t status = pto_price_walk_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
-}
-
-pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
-                       pto_explanation_t *explanation, pto_error_t *err) {
-    plan = pto_plan_fixed(plan);
-    pto_actors_t kind = pto_actors_of(plan);
-    if (machine->fabric.levels > 0) {
-        pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);
-        return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : fits;
-    }
-    if (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))
-        kind = PTO_ACTORS_RANKS;
-    if (kind == PTO_ACTORS_RANKS)
-        return pto_price_walk(plan, machine, price, explanation, err);
-    pto_status_t status = pto_price_check_size(plan, err);
-    return status == PTO_OK ? price_plan(plan, machine, kind, price, explanation, err) : status;
 }

@@ -84,6 +84,28 @@ typedef struct {
     bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;
 
+/* The messages of a step that a core last sent or received. */
+typedef struct {
+    bool known;
+    int64_t k;
+    int64_t bytes;
+    const pto_traffic_t *traffic; /* lies in the cache; NULL: there are no messages */
+    uint64_t serial;              /* the traffic's, then */
+} pto_moving_t;
+
+/* What messages cost an actor that has no others in its stage. Both sides of an exchange, and classes that do
+ * the same, are charged once. */
+typedef struct {
+    uint64_t traffic; /* the serial of the count */
+    int64_t bytes;
+    pto_space_t space;
+    bool at_once;
+    const pto_mix_t *costliest; /* lies in the cache; NULL: there are no messages */
+    pto_charge_t charge;
+} pto_charged_t;
+
+enum { PTO_CHARGED_MAX = 4 };
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
@@ -131,10 +153,15 @@ typedef struct {
     const pto_stage_t *stage; /* that is priced */
     pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
-    pto_traffic_cache_t traffic;
+    pto_traffic_cache_t *traffic;
+    pto_moving_t *moving;                   /* [step][core], where actors are not exact */
+    pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
+    int charged_count;
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
                            iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
+    double most_s; /* a bound on prices that matter; INFINITY: none */
+    bool exceeded; /* the price is above it, and its walk ends with PTO_ERR_INTERRUPTED */
     bool out_of_memory;
     pto_error_t *err;
 } pto_pricing_t;
@@ -192,7 +219,8 @@ void pto_alike_end(pto_pricing_t *pricing, pto_alike_t outer);
 bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
 void pto_log_end(pto_pricing_t *pricing, pto_status_t status);
 
-/* Log what follows: what the functions of these names do. */
+/* Log what follows: what the functions of these names do. While nothing is logged, none of these does
+ * anything, and the first two are not called. */
 void pto_log_follow(pto_pricing_t *pricing, int64_t actor, int64_t sender);
 void pto_log_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge, pto_time_t time);
 void pto_log_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
@@ -214,7 +242,7 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time);
-/* An actor has ended a stage, or a part of one, in a lane. */
+/* An actor has ended a stage, or a part of one, in a branch. */
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* --- occupied.c ----------------------------------------------------------------------------------------- */
@@ -260,16 +288,35 @@ bool pto_actors_find_parts(pto_pricing_t *pricing);
 
 /* Whether the actors are all members of the step's groups, so that each is priced with the peers that it has.
  */
-bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step);
+static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
+    const pto_plan_t *plan = pricing->plan;
+    if (pricing->kind != PTO_ACTORS_PLACES)
+        return pricing->kind == PTO_ACTORS_RANKS;
+    return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
+}
 
 /* Whether an actor takes part in a step; fills `action`, whose rank is the actor's number. Where the actors
  * are not exact, the cores decide, and whether the actor's first process is a member before folding; the
  * action's peer is 0 then. */
-bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
-                    pto_action_t *action);
+static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor,
+                                  int64_t k, pto_action_t *action) {
+    if (pto_actors_are_exact(pricing, step))
+        return pto_step_acts(pricing->plan, step, actor, k, action);
+    int64_t index = step - pto_step_at(pricing->plan, 0);
+    if (!pricing->takes_part[index * pricing->actor_count + actor])
+        return false;
+    *action = (pto_action_t){.step = step, .rank = actor, .core = pricing->actor[actor].place.core, .k = k};
+    return true;
+}
 
 /* Advance `ledger` to the time of `from`, if that is later. */
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
+static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
+                                      const pto_ledger_t *from) {
+    if (!pricing->explain)
+        ledger->time = pto_time_max(ledger->time, from->time);
+    else if (!pto_ledger_follow(ledger, from, true))
+        pricing->out_of_memory = true;
+}
 /* Where the latency of messages is known: an actor whose stage has messages between nodes, of which it sends
  * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
  * receives from did. A message then takes its whole cost from when its sender began, and occupies its ends
@@ -280,7 +327,13 @@ void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t 
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copy the current ledgers. */
-void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
+static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (!pricing->explain)
+            copies[actor].time = pricing->ledger[actor].time;
+        else if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], true))
+            pricing->out_of_memory = true;
+}
 
 /* --- links.c ------------------------------------------------------------------------------------------- */
 
@@ -349,13 +402,17 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *stage
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
-/* pto_pricing_begin_early, where a process's messages of a stage allow it; whether they do. */
+/* pto_pricing_begin_early, where a process's messages of a stage allow it; whether they do. Of actors that
+ * are processes. */
 bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                       pto_busiest_links_t *busiest);
 
 /* Of the processes of one core, or of one place on all nodes, by arithmetic: */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
+/* Where all actors are processes, there is nothing to allocate. Returns false when out of memory. */
+bool pto_class_allocate(pto_pricing_t *pricing);
+void pto_class_release(pto_pricing_t *pricing);
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
 pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 

@@ -214,13 +214,28 @@ static void add_entry(bill_t *bill, pto_entry_t entry) {
     add_item(bill, &(item_t){entry, entry.param ? entry.count * entry.param->value : 0});
 }
 
-static pto_setup_t name_items(const bill_t *bill, const pto_machine_t *machine) {
-    pto_setup_t setup = {.known = bill->known, .seconds = bill->seconds, .term_count = bill->count};
+static void name_items(const bill_t *bill, const pto_machine_t *machine, pto_setup_t *setup) {
+    setup->known = bill->known;
+    setup->seconds = bill->seconds;
+    setup->term_count = bill->count;
     for (int i = 0; i < bill->count; i++) {
-        setup.term[i] = pto_entry_term(&bill->item[i].entry, machine);
-        setup.term[i].seconds = bill->item[i].seconds;
+        setup->term[i] = pto_entry_term(&bill->item[i].entry, machine);
+        setup->term[i].seconds = bill->item[i].seconds;
     }
-    return setup;
+}
+
+/* A bill's items beyond its count are not set: zeroing them took most of the time. */
+static void begin_bill(bill_t *bill, bool known) {
+    bill->known = known;
+    bill->seconds = 0;
+    bill->count = 0;
+}
+
+static void copy_bill(bill_t *bill, const bill_t *from) {
+    begin_bill(bill, from->known);
+    bill->seconds = from->seconds;
+    for (; bill->count < from->count; bill->count++)
+        bill->item[bill->count] = from->item[bill->count];
 }
 
 static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *stage, int64_t bytes) {
@@ -239,19 +254,17 @@ static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *sta
     add_entry(bill, entry);
 }
 
-static bill_t allocations(const pto_machine_t *machine, const int64_t *bytes) {
-    bill_t bill = {.known = true};
+static void price_allocations(const pto_machine_t *machine, const int64_t *bytes, bill_t *bill) {
+    begin_bill(bill, true);
     for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
         if (bytes[space] > 0)
-            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
-    return bill;
+            add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-static bill_t price_openings(const pto_machine_t *machine, const openings_t *openings) {
-    bill_t bill = {.known = true};
+static void price_openings(const pto_machine_t *machine, const openings_t *openings, bill_t *bill) {
+    begin_bill(bill, true);
     for (int i = 0; i < openings->count; i++)
-        add_cost(&bill, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
-    return bill;
+        add_cost(bill, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
 }
 
 /* All items of a part, or only those that the machine file lacks. */
@@ -264,21 +277,38 @@ static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
 /* The busiest process; but nothing that any process lacks a cost for is forgotten. */
 static void keep_costlier(const bill_t *one, bill_t *costliest) {
     if (!one->known || !costliest->known) {
-        bill_t lacking = {.known = false};
+        bill_t lacking;
+        begin_bill(&lacking, false);
         add_items(costliest, true, &lacking);
         add_items(one, true, &lacking);
-        *costliest = lacking;
+        copy_bill(costliest, &lacking);
     } else if (one->seconds > costliest->seconds) {
-        *costliest = *one;
+        copy_bill(costliest, one);
     }
+}
+
+/* Whether a buffer has the same size on all GPUs, or on all but the first, for each of their processes. */
+static bool is_alike(const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
+           buffer->held_stride <= 1 && buffer->user_stride <= 1;
+}
+
+/* The ranks among which there is one of every kind. */
+static int64_t ranks_that_differ(const survey_t *survey, int64_t ranks) {
+    int64_t of_two_gpus = 2 * survey->plan->request.layout.procs_per_gpu;
+    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
+        if (survey->is_own[b] && !is_alike(pto_plan_buffer(survey->plan, b)))
+            return ranks;
+    return ranks < of_two_gpus ? ranks : of_two_gpus;
 }
 
 /* Those of the busiest process. Most allocate as much as the one before them. */
 static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                bill_t *bill) {
-    bill_t allocated = {.known = true};
-    int64_t last[PTO_SPACE_COUNT] = {0};
-    for (int64_t rank = 0; rank < ranks; rank++) {
+    bill_t own, allocated;
+    begin_bill(&allocated, true);
+    int64_t last[PTO_SPACE_COUNT] = {0}, until = ranks_that_differ(survey, ranks);
+    for (int64_t rank = 0; rank < until; rank++) {
         int64_t bytes[PTO_SPACE_COUNT];
         temporary_bytes(survey, rank, bytes);
         bool differs = false;
@@ -288,7 +318,7 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
         }
         if (!differs)
             continue;
-        bill_t own = allocations(machine, bytes);
+        price_allocations(machine, bytes, &own);
         keep_costlier(&own, &allocated);
     }
     add_items(&allocated, false, bill);
@@ -297,7 +327,8 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
 /* The same of openings, of which most plans have none. */
 static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                     bill_t *bill, pto_error_t *err) {
-    bill_t opened = {.known = true};
+    bill_t own, opened;
+    begin_bill(&opened, true);
     int stage = 0;
     while (stage < survey->plan->stages.count &&
            !stage_reaches_others(survey->plan, pto_plan_stage(survey->plan, stage)))
@@ -318,7 +349,7 @@ static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t 
         status = find_openings(survey, rank, &openings, err);
         if (openings.count == 0)
             continue;
-        bill_t own = price_openings(machine, &openings);
+        price_openings(machine, &openings, &own);
         keep_costlier(&own, &opened);
     }
     free(openings.item);
@@ -334,7 +365,8 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     int64_t nodes = pto_plan_has_tables(plan) ? layout->nodes : 1;
     survey_t survey = {.plan = plan};
-    bill_t made = {.known = true};
+    bill_t made;
+    begin_bill(&made, true);
     pto_status_t status = find_own_buffers(&survey, err);
     int64_t ranks = nodes * layout->gpus_per_node * layout->procs_per_gpu;
     if (status == PTO_OK) {
@@ -351,6 +383,6 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
                                        .param = pto_param_known(segment_s) ? segment_s : NULL,
                                        .count = 1});
     }
-    *setup = name_items(&made, machine);
+    name_items(&made, machine, setup);
     return PTO_OK;
 }

@@ -7,6 +7,9 @@
  * their folded part and at their end. */
 #include "price/traffic.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { COUNT_ALL_MAX = 256 };
 
 static pto_level_t position_level(const pto_layout_t *layout, int64_t per_gpu, int64_t a, int64_t b) {
@@ -357,7 +360,7 @@ bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k
 }
 
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     return peers->kind == PTO_PEERS_INDEX && group->size > 1 && group->fold == 0 &&
            pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size) &&
@@ -366,26 +369,28 @@ bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
 
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
+    const pto_group_t *group = pto_group_at(plan, step->group);
     set_t set = {pto_expr_at(&peers->first, k, core, 0), 1, 0};
     set.until = set.first + 1;
     if (peers->kind != PTO_PEERS_XOR) {
         set.stride = pto_expr_at(&peers->stride, k, core, 0);
         set.until = pto_expr_at(&peers->until, k, core, 0);
     }
-    int64_t size = pto_plan_group(plan, step->group)->size;
-    if (peers->kind == PTO_PEERS_SHIFT && set.until > size)
-        set.until = size;
+    if (peers->kind == PTO_PEERS_SHIFT && set.until > group->size)
+        set.until = group->size;
     set_t who = members_of(step, k, core);
-    return (pto_traffic_key_t){.group = step->group,
+    return (pto_traffic_key_t){.group = group->kind,
                                .kind = peers->kind,
+                               .in_one_order = pto_step_is_in_one_order(plan, step),
                                .number = {peers->sign, set.first, set.stride, set.until, who.first,
-                                          who.stride, who.until, peers->kind == PTO_PEERS_INDEX ? core : 0}};
+                                          who.stride, who.until, peers->kind == PTO_PEERS_INDEX ? core : 0,
+                                          group->fold}};
 }
 
 static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traffic_key_t *key, int64_t core,
                   pto_traffic_t *traffic) {
     const pto_layout_t *layout = &plan->request.layout;
-    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     set_t set = {key->number[1], key->number[2], key->number[3]};
     set_t who = {key->number[4], key->number[5], key->number[6]};
@@ -395,7 +400,7 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
         return;
     if (pto_group_is_on_gpu(group->kind)) {
         count_on_gpu(step, set, core, traffic);
-    } else if (pto_step_is_in_one_order(plan, step)) {
+    } else if (key->in_one_order) {
         count_shifts(layout, group, (set_t){1, 1, group->size}, 1, traffic);
     } else if (peers->kind == PTO_PEERS_INDEX) {
         count_indices(layout, group, who, set, traffic);
@@ -425,7 +430,7 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
 }
 
 static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
-    if (a->group != b->group || a->kind != b->kind)
+    if (a->group != b->group || a->kind != b->kind || a->in_one_order != b->in_one_order)
         return false;
     for (int i = 0; i < PTO_TRAFFIC_KEY_NUMBERS; i++)
         if (a->number[i] != b->number[i])
@@ -433,18 +438,71 @@ static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
     return true;
 }
 
+static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
+    return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
+           a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu &&
+           a->gpus_per_socket == b->gpus_per_socket;
+}
+
+/* Fibonacci hashing. */
+static int place_of(const pto_traffic_key_t *key) {
+    static const uint64_t golden = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)key->group << 8 | (uint64_t)key->kind;
+    for (int i = 0; i < PTO_TRAFFIC_KEY_NUMBERS; i++)
+        hash = ((hash << 5 | hash >> 59) ^ (uint64_t)key->number[i]) * golden;
+    return (int)(hash >> 32) & (PTO_TRAFFIC_CACHED - 1);
+}
+
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache) {
     pto_traffic_key_t key = key_of(plan, step, k, core);
-    for (int i = 1; i <= cache->count; i++) { /* the latest first */
-        int at = cache->next >= i ? cache->next - i : cache->next - i + PTO_TRAFFIC_CACHED;
-        if (same_key(&cache->key[at], &key))
-            return &cache->traffic[at];
+    if (!same_layout(&cache->layout, &plan->request.layout)) {
+        memset(cache->known, 0, sizeof cache->known);
+        cache->layout = plan->request.layout;
     }
-    int slot = cache->next;
-    cache->next = (slot + 1) % PTO_TRAFFIC_CACHED;
-    cache->count = cache->count > slot ? cache->count : slot + 1;
-    cache->key[slot] = key;
-    count(plan, step, &key, core, &cache->traffic[slot]);
-    return &cache->traffic[slot];
+    int place = place_of(&key);
+    if (cache->known[place] && same_key(&cache->key[place], &key))
+        return &cache->traffic[place];
+    cache->known[place] = true;
+    cache->key[place] = key;
+    count(plan, step, &key, core, &cache->traffic[place]);
+    cache->traffic[place].serial = ++cache->serial;
+    return &cache->traffic[place];
+}
+
+/* --- caches --------------------------------------------------------------------------------------------- */
+
+static _Thread_local pto_traffic_cache_t *kept_cache;
+
+void pto_traffic_cache_init(pto_traffic_cache_t *cache) {
+    cache->layout = (pto_layout_t){0};
+    cache->serial = 0;
+    memset(cache->known, 0, sizeof cache->known);
+}
+
+static pto_traffic_cache_t *create_cache(void) {
+    pto_traffic_cache_t *cache = malloc(sizeof *cache);
+    if (cache)
+        pto_traffic_cache_init(cache);
+    return cache;
+}
+
+pto_traffic_cache_t *pto_traffic_keep(void) {
+    if (kept_cache)
+        return NULL;
+    kept_cache = create_cache();
+    return kept_cache;
+}
+
+void pto_traffic_keep_end(pto_traffic_cache_t *kept) {
+    if (kept)
+        kept_cache = NULL;
+    free(kept);
+}
+
+pto_traffic_cache_t *pto_traffic_cache_get(void) { return kept_cache ? kept_cache : create_cache(); }
+
+void pto_traffic_cache_release(pto_traffic_cache_t *cache) {
+    if (cache != kept_cache)
+        free(cache);
 }

@@ -14,28 +14,43 @@ typedef struct {
 /* The different mixes that a step's acting ranks have (beyond PTO_MIX_MAX the largest of each level), and the
  * messages that leave the busiest node, of one group. */
 typedef struct {
+    uint64_t serial; /* of the count: no two of a cache have the same */
     int mix_count;
     pto_mix_t mix[PTO_MIX_MAX];
     int64_t off_per_node;
 } pto_traffic_t;
 
-/* Everything that a count depends on. */
-enum { PTO_TRAFFIC_KEY_NUMBERS = 8, PTO_TRAFFIC_CACHED = 12 };
+/* Everything that a count depends on, besides the layout. */
+enum { PTO_TRAFFIC_KEY_NUMBERS = 9, PTO_TRAFFIC_CACHED = 128 };
 
 typedef struct {
-    int group;
+    pto_group_kind_t group;
     pto_peers_kind_t kind;
+    bool in_one_order;
     int64_t number[PTO_TRAFFIC_KEY_NUMBERS];
 } pto_traffic_key_t;
 
-/* The last few counts: the sends and receives of all classes of one stage ask for the same ones. Zero `count`
- * and `next` to begin with. */
+/* Counts, each at the place of its key; a later one replaces an earlier one there. The sends and receives of
+ * all classes of one stage ask for the same ones, and so do the prices of a plan for several sizes. Set with
+ * pto_traffic_cache_init. */
 typedef struct {
-    int count;
-    int next;
+    pto_layout_t layout; /* of all counts */
+    uint64_t serial;     /* of the last one */
+    bool known[PTO_TRAFFIC_CACHED];
     pto_traffic_key_t key[PTO_TRAFFIC_CACHED];
     pto_traffic_t traffic[PTO_TRAFFIC_CACHED];
 } pto_traffic_cache_t;
+
+void pto_traffic_cache_init(pto_traffic_cache_t *cache);
+
+/* Keep the counts of all prices of this thread until the end. Returns NULL if they are kept already, or out
+ * of memory: then each price has a cache of its own, or the one that there is. */
+pto_traffic_cache_t *pto_traffic_keep(void);
+void pto_traffic_keep_end(pto_traffic_cache_t *kept);
+
+/* The cache that is kept, or a new one; NULL: out of memory. Release it with the other function. */
+pto_traffic_cache_t *pto_traffic_cache_get(void);
+void pto_traffic_cache_release(pto_traffic_cache_t *cache);
 
 /* The result lies in the cache, until the next call. */
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,

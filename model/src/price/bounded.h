@@ -1,0 +1,13 @@
+/* Prices of which only those below a bound matter, as where plans compete. */
+#ifndef PTO_PRICE_BOUNDED_H
+#define PTO_PRICE_BOUNDED_H
+
+#include "portolan/price.h"
+
+/* pto_price of a plan that passes pto_price_check_size. It may end as soon as it exceeds `most_s`:
+ * price->seconds is INFINITY then, and what would go wrong later in the plan is not noticed. `explanation`
+ * may be NULL. */
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err);
+
+#endif

@@ -1,0 +1,170 @@
+/* The price of a whole plan: its actors and their memory, the walk over its nodes (price.c), and what the
+ * slowest actor's ledger says. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "price/bounded.h"
+#include "price/pricing.h"
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+/* All ledgers but those of flags and queues. */
+static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
+    int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
+    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actor_count;
+}
+
+static bool allocate(pto_pricing_t *pricing) {
+    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing) ||
+        !pto_class_allocate(pricing))
+        return false;
+    int lanes = pto_plan_lane_count(pricing->plan);
+    pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
+    pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
+    pricing->raised =
+        calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
+    pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
+    pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
+    pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
+    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow ||
+        !pricing->behind)
+        return false;
+    pricing->ledger = pricing->lane;
+    pricing->before = pricing->lane + lanes * pricing->actor_count;
+    pricing->snapshot = pricing->before + pricing->actor_count;
+    if (lanes > 1) {
+        pricing->base = pricing->snapshot + pricing->actor_count;
+        pricing->demand = pricing->base + pricing->actor_count;
+        pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+        pricing->askers =
+            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
+        return pricing->askers && pto_lanes_allocate(pricing, lanes);
+    }
+    return true;
+}
+
+static void release(pto_pricing_t *pricing) {
+    size_t ledgers = pricing->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
+    for (size_t i = 0; i < ledgers; i++)
+        pto_ledger_fini(&pricing->lane[i]);
+    pto_raises_fini(pricing);
+    for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
+        pto_copies_fini(&pricing->engine[gpu]);
+    for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
+        pto_ledger_fini(&pricing->terms[i]);
+    free(pricing->actor);
+    free(pricing->takes_part);
+    pto_class_release(pricing);
+    free(pricing->order);
+    free(pricing->lane);
+    free(pricing->askers);
+    pto_lanes_release(pricing);
+    free(pricing->behind);
+    free(pricing->source_hash);
+    free(pricing->engine);
+    free(pricing->outflow);
+    free(pricing->occupied_s);
+    pto_links_release(pricing);
+    pto_logs_release(pricing);
+}
+
+/* --- the price ---------------------------------------------------------------------------------------- */
+
+static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
+                                   pto_explanation_t *explanation) {
+    const pto_ledger_t *slowest = pricing->ledger;
+    pto_time_t last = slowest->time;
+    for (int64_t actor = 1; actor < pricing->actor_count; actor++) {
+        if (pricing->ledger[actor].time.s > slowest->time.s)
+            slowest = &pricing->ledger[actor];
+        last = pto_time_max(last, pricing->ledger[actor].time);
+    }
+    pto_tape_result(last);
+    if (explanation)
+        pto_occupied_report(pricing, slowest->time.s, explanation);
+    return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
+}
+
+/* A tape that records has seen one more plan. */
+static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
+    pto_tape_result((pto_time_t){0});
+    *price = (pto_price_t){.seconds = INFINITY};
+    release(pricing);
+    return PTO_OK;
+}
+
+static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
+                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                               pto_error_t *err) {
+    pto_pricing_t pricing = {.plan = plan,
+                             .machine = machine,
+                             .kind = kind,
+                             .lines = pto_runs_by_lines(plan, machine),
+                             .explain = explanation != NULL,
+                             .most_s = most_s,
+                             .library_end = -1,
+                             .err = err};
+    pto_links_t links = pto_links_of(machine, &plan->request.layout);
+    pto_status_t status = pto_links_check(&links, err);
+    if (status == PTO_OK)
+        status = pto_runs_check(plan, machine, err);
+    if (status != PTO_OK)
+        return status;
+    pricing.out_of_memory = !pto_actors_find(&pricing);
+    if (!pricing.out_of_memory)
+        status = pto_pricing_check_costs(&pricing);
+    if (!pricing.out_of_memory && status == PTO_OK)
+        pricing.out_of_memory = !allocate(&pricing);
+    if (!pricing.out_of_memory && status == PTO_OK)
+        status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
+    if (pricing.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (status == PTO_OK)
+        status = report_slowest(&pricing, price, explanation);
+    if (pricing.exceeded)
+        return give_up(&pricing, price);
+    if (status == PTO_OK)
+        price->extrapolated = pricing.extrapolated;
+    if (status == PTO_OK && explanation)
+        pto_price_widen(&plan->request, machine, price);
+    release(&pricing);
+    return status;
+}
+
+/* `sized`: whether the plan has passed pto_price_check_size. */
+static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
+                                double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                                pto_error_t *err) {
+    pto_actors_t kind = pto_actors_of(plan);
+    pto_status_t status = PTO_OK;
+    if (machine->fabric.levels > 0) {
+        kind = PTO_ACTORS_RANKS;
+        status = pto_walk_check_size(plan, "machines with a fabric are priced", err);
+    } else if (kind == PTO_ACTORS_RANKS ||
+               (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
+        kind = PTO_ACTORS_RANKS;
+        status = pto_price_walk_check_size(plan, err);
+    } else if (!sized) {
+        status = pto_price_check_size(plan, err);
+    }
+    return status == PTO_OK ? price_plan(plan, machine, kind, most_s, price, explanation, err) : status;
+}
+
+pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                            pto_explanation_t *explanation, pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
+    pto_status_t status = pto_price_walk_check_size(plan, err);
+    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, INFINITY, price, explanation, err)
+                            : status;
+}
+
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    const pto_plan_t *fixed = pto_plan_fixed(plan);
+    return price_sized(fixed, machine, fixed == plan, most_s, price, explanation, err);
+}
+
+pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                       pto_explanation_t *explanation, pto_error_t *err) {
+    return price_sized(pto_plan_fixed(plan), machine, false, INFINITY, price, explanation, err);
+}

@@ -1,0 +1,482 @@
+/* Sweeps price less than their points one by one: the algorithm of the size before is priced first, the
+ * others end where they exceed it, and counts of messages are kept. No prediction may differ. */
+#include <glob.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decide/candidates.h"
+#include "made_up.h"
+#include "plan_request.h"
+#include "portolan/builder.h"
+#include "portolan/pick.h"
+#include "price/bounded.h"
+#include "price/pricing.h"
+
+static pto_machine_t summit;
+
+static int read_machine(void **state) {
+    (void)state;
+    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    return 0;
+}
+
+/* --- points alone --------------------------------------------------------------------------------------- */
+
+static bool predict(const pto_machine_t *machine, pto_scenario_t *scenario, pto_predictions_t *predictions) {
+    return pto_scenario_bind(scenario, machine, NULL) == PTO_OK &&
+           pto_predict(scenario, machine, true, predictions, NULL) == PTO_OK;
+}
+
+static void set_point(pto_scenario_t *scenario, int64_t from_nodes, int64_t to_nodes, int64_t from_bytes,
+                      int64_t to_bytes) {
+    assert_int_equal(pto_series_range(from_nodes, to_nodes, 3, &scenario->nodes, NULL), PTO_OK);
+    assert_int_equal(pto_series_range(from_bytes, to_bytes, 16, &scenario->bytes, NULL), PTO_OK);
+}
+
+static void compare_explanations(const pto_explanation_t *a, const pto_explanation_t *b) {
+    assert_int_equal(a->count, b->count);
+    for (int i = 0; i < a->count; i++) {
+        assert_string_equal(a->term[i].key, b->term[i].key);
+        assert_string_equal(a->term[i].stage, b->term[i].stage);
+        assert_true(a->term[i].count == b->term[i].count && a->term[i].seconds == b->term[i].seconds);
+        assert_ptr_equal(a->term[i].param, b->term[i].param);
+    }
+    assert_memory_equal(a->occupied_s, b->occupied_s, sizeof a->occupied_s);
+}
+
+/* Also where there is none, for which both must have the same reason. */
+static void compare_predictions(const pto_prediction_t *a, const pto_prediction_t *b) {
+    assert_int_equal(a->applicable, b->applicable);
+    assert_string_equal(a->reason, b->reason);
+    if (!a->applicable)
+        return;
+    assert_ptr_equal(a->algorithm, b->algorithm);
+    assert_int_equal(a->chunks, b->chunks);
+    assert_memory_equal(&a->staged_members, &b->staged_members, sizeof a->staged_members);
+    assert_true(a->price.seconds == b->price.seconds && a->price.low_s == b->price.low_s &&
+                a->price.high_s == b->price.high_s && a->price.tie_log_sd == b->price.tie_log_sd);
+    assert_true(a->has_energy == b->has_energy && a->energy.joules == b->energy.joules);
+    compare_explanations(&a->explanation, &b->explanation);
+}
+
+/* `alone` has one point, which is `point` of `swept`. Returns how many predictions it has. */
+static int64_t compare_point(const pto_predictions_t *swept, int64_t point, const pto_machine_t *machine,
+                             pto_scenario_t *alone) {
+    pto_predictions_t one = {0};
+    pto_error_t err = {0};
+    int64_t priced = 0;
+    assert_int_equal(pto_scenario_bind(alone, machine, NULL), PTO_OK);
+    if (pto_predict(alone, machine, true, &one, &err) != PTO_OK) {
+        assert_non_null(strstr(err.message, pto_prediction_at(swept, point, 0)->reason));
+        return 0;
+    }
+    assert_int_equal(one.strategy_count, swept->strategy_count);
+    for (int s = 0; s < one.strategy_count; s++) {
+        compare_predictions(pto_prediction_at(&one, 0, s), pto_prediction_at(swept, point, s));
+        priced += pto_prediction_at(&one, 0, s)->applicable;
+    }
+    pto_predictions_fini(&one);
+    return priced;
+}
+
+static void fill(pto_scenario_t *scenario, pto_collective_t collective, int64_t procs) {
+    pto_scenario_init(scenario);
+    scenario->collective = collective;
+    scenario->layout.procs_per_gpu = procs;
+}
+
+static int64_t compare_sizes(const pto_machine_t *machine, pto_collective_t collective, int64_t nodes,
+                             int64_t procs, int64_t from_bytes, int64_t to_bytes) {
+    pto_scenario_t swept, alone;
+    pto_predictions_t predictions = {0};
+    int64_t compared = 0;
+    fill(&swept, collective, procs);
+    set_point(&swept, nodes, nodes, from_bytes, to_bytes);
+    bool priced = predict(machine, &swept, &predictions);
+    for (int64_t point = 0; priced && point < predictions.point_count; point++) {
+        int64_t bytes = predictions.point[point];
+        fill(&alone, collective, procs);
+        set_point(&alone, nodes, nodes, bytes, bytes);
+        compared += compare_point(&predictions, point, machine, &alone);
+        pto_scenario_fini(&alone);
+    }
+    if (priced)
+        pto_predictions_fini(&predictions);
+    pto_scenario_fini(&swept);
+    return compared;
+}
+
+static int64_t compare_nodes(const pto_machine_t *machine, pto_collective_t collective, int64_t bytes) {
+    pto_scenario_t swept, alone;
+    pto_predictions_t predictions = {0};
+    int64_t compared = 0;
+    fill(&swept, collective, 0);
+    set_point(&swept, 1, 81, bytes, bytes);
+    bool priced = predict(machine, &swept, &predictions);
+    for (int64_t point = 0; priced && point < predictions.point_count; point++) {
+        int64_t nodes = predictions.point[point];
+        fill(&alone, collective, 0);
+        set_point(&alone, nodes, nodes, bytes, bytes);
+        compared += compare_point(&predictions, point, machine, &alone);
+        pto_scenario_fini(&alone);
+    }
+    if (priced)
+        pto_predictions_fini(&predictions);
+    pto_scenario_fini(&swept);
+    return compared;
+}
+
+static void a_sweep_predicts_what_its_points_alone_do(void **state) {
+    (void)state;
+    glob_t found;
+    int64_t compared = 0;
+    assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        pto_machine_t *machine = NULL;
+        assert_int_equal(pto_machine_open(found.gl_pathv[i], &machine, NULL), PTO_OK);
+        for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
+            pto_collective_t collective = (pto_collective_t)c;
+            if (collective == PTO_COLLECTIVE_HALO || collective == PTO_COLLECTIVE_MESSAGES)
+                continue;
+            compared += compare_sizes(machine, collective, 1, 0, 4, 1 << 22) +
+                        compare_sizes(machine, collective, 5, 0, 4, 1 << 22) +
+                        compare_sizes(machine, collective, 8, 3, 4, 1 << 22) +
+                        compare_nodes(machine, collective, 65536);
+        }
+        pto_machine_destroy(machine);
+    }
+    globfree(&found);
+    print_message("%lld predictions\n", (long long)compared);
+    assert_true(compared > 2000);
+}
+
+/* Of the largest sizes none fits into memory, and each algorithm has its own reason. */
+static void a_sweep_has_the_reasons_of_its_points(void **state) {
+    (void)state;
+    assert_true(compare_sizes(&summit, PTO_COLLECTIVE_BROADCAST, 5, 0, 1 << 24, (int64_t)1 << 36) > 0);
+}
+
+/* --- work ----------------------------------------------------------------------------------------------- */
+
+/* Of all plans that may be chosen, each to its end. */
+static pto_status_t price_whole(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err) {
+    pto_price_t price;
+    (void)in_chunks;
+    (void)context;
+    return pto_price(plan, &summit, &price, NULL, err);
+}
+
+static bool priced_or_left_out(const pto_scenario_t *scenario, int64_t point,
+                               const pto_strategy_t *strategy) {
+    const pto_visit_candidate_t whole = {.call = price_whole};
+    pto_status_t status = pto_plan_candidates(scenario, &summit, point, strategy, &whole, NULL);
+    return status == PTO_OK || pto_leaves_cell_out(status);
+}
+
+/* With the explanations of the winners, for which each was once priced twice. */
+static void algorithms_that_lose_are_not_priced_to_their_end(void **state) {
+    (void)state;
+    const int64_t nodes[] = {32, 174763};
+    for (size_t i = 0; i < 2; i++) {
+        pto_scenario_t scenario;
+        pto_predictions_t predictions;
+        fill(&scenario, PTO_COLLECTIVE_ALLREDUCE, 0);
+        scenario.library.best = true;
+        assert_int_equal(pto_series_range(4, 1 << 17, 2, &scenario.bytes, NULL), PTO_OK);
+        assert_int_equal(pto_series_one(nodes[i], &scenario.nodes, NULL), PTO_OK);
+        assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+        int64_t before = pto_price_visits;
+        assert_int_equal(pto_predict(&scenario, &summit, true, &predictions, NULL), PTO_OK);
+        int64_t taken = pto_price_visits - before;
+        before = pto_price_visits;
+        for (int64_t point = 0; point < predictions.point_count; point++)
+            for (int s = 0; s < predictions.strategy_count; s++)
+                assert_true(priced_or_left_out(&scenario, point, predictions.strategy[s]));
+        int64_t all = pto_price_visits - before;
+        print_message("%lld nodes: %lld visits of %lld\n", (long long)nodes[i], (long long)taken,
+                      (long long)all);
+        assert_true(taken < all);
+        pto_predictions_fini(&predictions);
+        pto_scenario_fini(&scenario);
+    }
+}
+
+/* --- bounds --------------------------------------------------------------------------------------------- */
+
+static int64_t bounded, ended_early;
+
+static void bound_price(const pto_plan_t *plan, const pto_machine_t *machine) {
+    static const double share[] = {0.1, 0.5, 0.999, 1, 1.001};
+    pto_price_t whole, price;
+    pto_explanation_t explanation = {0};
+    if (pto_price(plan, machine, &whole, NULL, NULL) != PTO_OK)
+        return;
+    for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
+        assert_int_equal(pto_price_bounded(plan, machine, share[i] * whole.seconds, &price,
+                                           i % 2 ? &explanation : NULL, NULL),
+                         PTO_OK);
+        assert_true(price.seconds == whole.seconds || (share[i] < 1 && price.seconds == INFINITY));
+        bounded++;
+        ended_early += price.seconds == INFINITY;
+    }
+    pto_explanation_fini(&explanation);
+}
+
+static void a_bounded_price_is_the_price_or_known_to_be_more(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (int i = 0; i < 4; i++) {
+                    pto_request_t request = {.layout = {.nodes = i % 2 ? 5 : 1,
+                                                        .gpus_per_node = 4,
+                                                        .owners_per_gpu = 1,
+                                                        .procs_per_gpu = 3,
+                                                        .gpus_per_socket = 2},
+                                             .collective = (pto_collective_t)c,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = 100000,
+                                             .messages = 4,
+                                             .chunks = i / 2 ? 8 : 0,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    pto_plan_t *plan = NULL;
+                    if (c == PTO_COLLECTIVE_HALO || !(pto_algorithm_at(a)->collectives & 1u << c) ||
+                        pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                        continue;
+                    bound_price(plan, &machine);
+                    pto_plan_destroy(plan);
+                }
+    print_message("%lld of %lld ended early\n", (long long)ended_early, (long long)bounded);
+    assert_true(bounded > 3000 && ended_early > bounded / 3);
+}
+
+/* A tape that has seen a price given up is not that of the other one. */
+static void no_tape_is_made_of_a_contest(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 32, 6, 1, 4096);
+    pto_plan_t *plan = NULL;
+    pto_price_t whole, price;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_tape_t *tape = pto_tape_begin();
+    assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
+    tape = pto_tape_end(tape, whole.seconds);
+    assert_non_null(tape);
+    pto_tape_destroy(tape);
+    tape = pto_tape_begin();
+    assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_bounded(plan, &summit, whole.seconds / 2, &price, NULL, NULL), PTO_OK);
+    assert_true(price.seconds == INFINITY);
+    assert_null(pto_tape_end(tape, whole.seconds));
+    pto_plan_destroy(plan);
+}
+
+/* --- stages --------------------------------------------------------------------------------------------- */
+
+static void build_messages(pto_builder_t *builder, const pto_exchange_t *owners, pto_peers_t to,
+                           pto_peers_t from, int target) {
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, owners), recv = pto_step_of(PTO_STEP_RECV, owners);
+    send.peers = to;
+    recv.peers = from;
+    send.source = pto_slice_all(builder, owners->in);
+    recv.target = pto_slice_all(builder, target);
+    pto_build_step(builder, send);
+    pto_build_step(builder, recv);
+}
+
+static void build_shift(pto_builder_t *builder, const pto_exchange_t *owners, int64_t distance) {
+    build_messages(builder, owners, pto_peers_at(pto_constant(distance), 1),
+                   pto_peers_at(pto_constant(distance), -1), owners->out);
+}
+
+/* A shift by one; another one beside a shift off the node; two of them at once; an exchange in pairs, from
+ * GPUs into host memory. */
+static void build_shifts(pto_builder_t *builder, const pto_request_t *request) {
+    pto_buffer_t data = {.name = "data",
+                         .space = PTO_SPACE_GPU,
+                         .role = PTO_ROLE_TEMPORARY,
+                         .core_count = 1,
+                         .group = PTO_GROUP_OWNERS,
+                         .block_count = 1,
+                         .block_bytes = request->bytes,
+                         .granularity_bytes = 1};
+    pto_exchange_t owners = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                             .n = pto_layout_owner_count(&request->layout),
+                             .core_count = 1};
+    owners.in = pto_build_buffer(builder, data);
+    owners.out = pto_build_buffer(builder, data);
+    data.space = PTO_SPACE_CPU;
+    int host = pto_build_buffer(builder, data);
+    const pto_peers_t pairs = {.kind = PTO_PEERS_XOR, .first = pto_constant(1)};
+    pto_build_stage(builder, "alone", PTO_ORDER_SEQUENCE);
+    build_shift(builder, &owners, 1);
+    pto_build_stage(builder, "beside", PTO_ORDER_SEQUENCE);
+    build_shift(builder, &owners, 1);
+    build_shift(builder, &owners, request->layout.gpus_per_node);
+    pto_build_stage(builder, "twice", PTO_ORDER_SEQUENCE);
+    build_shift(builder, &owners, 1);
+    build_shift(builder, &owners, 1);
+    pto_build_stage(builder, "to host", PTO_ORDER_SEQUENCE);
+    build_messages(builder, &owners, pairs, pairs, host);
+}
+
+static const pto_strategy_t shifts = {.name = "shifts",
+                                      .summary = "two stages of messages",
+                                      .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+                                      .direct = true,
+                                      .collective_space = PTO_SPACE_GPU,
+                                      .build = build_shifts};
+
+/* A message between GPUs takes 10 us on the node, and 1 us off it besides 5 us for each that leaves the node;
+ * one between hosts takes 30 on the node. Of the shift by one, those on the node are the most expensive where
+ * one leaves it, and those off it where two or four do. The second of two shifts is most expensive on the
+ * node for a process whose first one leaves it. */
+static void what_is_charged_once_is_charged_anew_where_it_costs_something_else(void **state) {
+    (void)state;
+    static const char text[] =
+        "machine: made\n"
+        "source: made up\n"
+        "node: {sockets: 1, gpus: 3, cores: 3}\n"
+        "messages:\n"
+        "  cpu:\n"
+        "    on_socket: [{protocol: eager, alpha_s: 3.0e-5, beta_s_per_byte: 1.0e-20}]\n"
+        "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-20}]\n"
+        "  gpu:\n"
+        "    on_socket: [{protocol: eager, alpha_s: 1.0e-5, beta_s_per_byte: 1.0e-20}]\n"
+        "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-20}]\n";
+    pto_machine_t machine;
+    pto_price_t price;
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_machine_parse(text, strlen(text), "made.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    machine.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-6 / 1000, .line = 1};
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 2, 3, 1, 1000);
+    request.strategy = &shifts;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_OK);
+    double alone_s = 10e-6, beside_s = 2 * 1e-6 + 4 * 5e-6, twice_s = 1e-6 + 2 * 5e-6 + 10e-6,
+           to_host_s = 30e-6;
+    if (fabs(price.seconds - (alone_s + beside_s + twice_s + to_host_s)) > 1e-12)
+        fail_msg("%.9g s", price.seconds);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&machine);
+}
+
+/* --- work that is counted beforehand -------------------------------------------------------------------- */
+
+static void compare_work(const pto_machine_t *machine, pto_collective_t collective, int64_t nodes,
+                         int64_t chunks, int64_t *all) {
+    enum { CELLS_MAX = 1000 };
+    pto_scenario_t scenario;
+    const pto_strategy_t **strategy = NULL;
+    int64_t each[CELLS_MAX];
+    int count = 0;
+    fill(&scenario, collective, 0);
+    scenario.chunks = chunks;
+    set_point(&scenario, nodes, nodes, 4, 1 << 22);
+    if (pto_scenario_bind(&scenario, machine, NULL) == PTO_OK &&
+        pto_scenario_strategies(&scenario, &strategy, &count, NULL) == PTO_OK) {
+        int64_t cells = count * pto_scenario_points(&scenario), sum = 0;
+        assert_true(cells <= CELLS_MAX);
+        int64_t work = pto_each_work(&scenario, machine, strategy, count, each);
+        for (int64_t i = 0; i < cells; i++) {
+            assert_int_equal(each[i], pto_cell_work(&scenario, machine, i / count, strategy[i % count]));
+            sum += each[i];
+        }
+        assert_int_equal(work, sum);
+        *all += sum;
+    }
+    free(strategy);
+    pto_scenario_fini(&scenario);
+}
+
+/* Among them are machines whose libraries stage some sizes, and cut some into segments. */
+static void the_work_of_a_sweep_is_that_of_its_cells(void **state) {
+    (void)state;
+    glob_t found;
+    int64_t all = 0;
+    assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        pto_machine_t *machine = NULL;
+        assert_int_equal(pto_machine_open(found.gl_pathv[i], &machine, NULL), PTO_OK);
+        for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+            for (int64_t nodes = 1; nodes <= 4 && c != PTO_COLLECTIVE_HALO; nodes *= 2)
+                compare_work(machine, (pto_collective_t)c, nodes, nodes == 1 ? 8 : 0, &all);
+        pto_machine_destroy(machine);
+    }
+    globfree(&found);
+    assert_true(all > 1000);
+}
+
+/* Core by core, as pto_step_actions counts cores at once where none of them differs. */
+static void compare_actions(const pto_plan_t *plan, const pto_step_t *step) {
+    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    bool once = pto_group_traits[kind].index & PTO_BY_CORE && !pto_group_is_on_gpu(kind);
+    int64_t until = step->core_first + (once ? 1 : step->core_count), actions = 0;
+    pto_step_t one = *step;
+    for (one.core_count = 1; one.core_first < until; one.core_first++)
+        actions += pto_step_actions(plan, &one, 1);
+    assert_int_equal(pto_step_actions(plan, step, 1), actions);
+}
+
+static void the_actions_of_a_step_are_those_of_its_cores(void **state) {
+    (void)state;
+    int64_t steps = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++) {
+                pto_request_t request = {.layout = {.nodes = 3,
+                                                    .gpus_per_node = 4,
+                                                    .owners_per_gpu = s % 3 == 2 ? 2 : 1,
+                                                    .procs_per_gpu = 5,
+                                                    .gpus_per_socket = 2},
+                                         .collective = (pto_collective_t)c,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .bytes = 1000,
+                                         .messages = 4,
+                                         .strategy = pto_strategy_at(s),
+                                         .algorithm = pto_algorithm_at(a)};
+                pto_plan_t *plan = NULL;
+                if (c == PTO_COLLECTIVE_HALO || pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                    continue;
+                for (int i = 0; i < plan->steps.count; i++, steps++) {
+                    pto_step_t step = *pto_plan_step(plan, i);
+                    compare_actions(plan, &step);
+                    step.who_until.core++; /* a member more for each core, and a peer more */
+                    compare_actions(plan, &step);
+                    step.peers.until.core++;
+                    compare_actions(plan, &step);
+                }
+                pto_plan_destroy(plan);
+            }
+    assert_true(steps > 1000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sweep_predicts_what_its_points_alone_do),
+        cmocka_unit_test(a_sweep_has_the_reasons_of_its_points),
+        cmocka_unit_test(algorithms_that_lose_are_not_priced_to_their_end),
+        cmocka_unit_test(a_bounded_price_is_the_price_or_known_to_be_more),
+        cmocka_unit_test(no_tape_is_made_of_a_contest),
+        cmocka_unit_test(what_is_charged_once_is_charged_anew_where_it_costs_something_else),
+        cmocka_unit_test(the_work_of_a_sweep_is_that_of_its_cells),
+        cmocka_unit_test(the_actions_of_a_step_are_those_of_its_cores),
+    };
+    return cmocka_run_group_tests(tests, read_machine, free_machine);
+}
