@@ -364,7 +364,7 @@ $(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(E
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS) -lpthread)
 
 # With a clock, an executor and a counter of the test's own.
-OWN_CALLS := MPI_Wtime sched_yield $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
+OWN_CALLS := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
 $(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
@@ -373,8 +373,9 @@ $(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix va
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Iprobe nanosleep),-lcmocka $(MPI_LDLIBS))
 
-$(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Comm_split_type),-lcmocka $(LDLIBS))
+$(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c $(addprefix parallel/,barrier.c fatal.c guard.c)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield),-lcmocka $(LDLIBS))
 
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE

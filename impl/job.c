@@ -1,4 +1,5 @@
 /* The job: the mapping between MPI ranks, logical ranks and nodes, and agreement on errors. */
+#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number
                              pto_error_t *err) {
     int64_t mine[1 + PTO_AGREE_MAX] = {0}, least[1 + PTO_AGREE_MAX] = {0};
     int rank = 0;
+    assert(count <= PTO_AGREE_MAX);
     pto_status_t failed = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
     mine[0] = key_of(status, rank);
     for (int i = 0; i < count; i++)

@@ -57,7 +57,7 @@ pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err);
 
 /* pto_agree, and in the same message the least of each of `count` numbers, which replaces the process's own.
  */
-enum { PTO_AGREE_MAX = 4 };
+enum { PTO_AGREE_MAX = 6 };
 pto_status_t pto_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
                              pto_error_t *err);
 

@@ -325,6 +325,8 @@ void guard_end(void) {
     guard.board = NULL;
 }
 
+const char *guard_program(void) { return guard.program; }
+
 double guard_timeout_s(void) { return guard.timeout_s; }
 
 void guard_about(const char *format, ...) {

@@ -24,7 +24,8 @@ void guard_meet(MPI_Comm comm);
 void guard_part(void);
 void guard_end(void);
 
-/* The seconds that were given to guard_begin. */
+/* What was given to guard_begin. */
+const char *guard_program(void);
 double guard_timeout_s(void);
 
 /* What the following steps are about, for messages: "allreduce of 64 bytes by gsb". May be empty. */

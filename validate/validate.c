@@ -6,6 +6,7 @@
 #include "agreement.h"
 #include "guard.h"
 #include "portolan/strategy.h"
+#include "start.h"
 #include "validate.h"
 
 /* --- options -------------------------------------------------------------------------------------------- */
@@ -386,6 +387,7 @@ int main(int argc, char **argv) {
         pto_options_fini(&settings.options.shared);
     }
     energy_close(&settings.job);
+    start_end();
     if (rank == 0 && pto_flush_output() != PTO_EXIT_OK)
         code = PTO_EXIT_ERROR;
     guard_part();

@@ -14,4 +14,5 @@ for program in benches measure powers; do
     check "$program of two processes" launch 60 -n 2 "$build/tests/test_$program"
 done
 check "start of three nodes" launch 60 -n 3 "$build/tests/test_start"
+check "start of three processes of a node" launch 60 -n 3 "$build/tests/test_start" one
 finish

@@ -68,9 +68,16 @@ static struct {
     int captured;   /* in the graph */
     int wrong_run;  /* that gives a wrong result; -1: none */
     int failed_run; /* that fails; -1: none */
+    int late_every; /* for this and each so many runs later, process 0 comes late; 0: for none */
     bool steady;    /* all runs take as long */
     int created, destroyed;
 } made;
+
+static bool is_late(int run) { return made.late_every > 0 && run % made.late_every == 0; }
+
+/* Of the run that was the last. */
+double __wrap_start_late_s(void);
+double __wrap_start_late_s(void) { return self == 0 && is_late(made.runs - 1) ? 1e-6 : 0; }
 
 static double run_s(int run) { return (RUN + (made.steady ? 0 : run)) * (self + 1); }
 
@@ -373,6 +380,33 @@ static void a_sample_is_one_run_of_the_slowest_process(void **state) {
     free(cell.sample_s);
 }
 
+static void a_repeat_for_which_a_process_came_late_is_made_again(void **state) {
+    (void)state;
+    settings_t settings = settings_of(7);
+    cell_t cell;
+    made.late_every = 3;
+    measure_right(&settings, &cell);
+    int run = CHECKED + WARM;
+    for (int i = 0; i < 7; i++, run++) {
+        run += is_late(run);
+        assert_near(cell.sample_s[i], mean_s(run, 1));
+    }
+    assert_int_equal(made.runs, run);
+    free(cell.sample_s);
+}
+
+static void repeats_end_where_a_process_always_comes_late(void **state) {
+    (void)state;
+    settings_t settings = settings_of(7);
+    cell_t cell;
+    made.late_every = 1;
+    measure_right(&settings, &cell);
+    assert_int_equal(made.runs, CHECKED + WARM + 2 * 7);
+    for (int i = 0; i < 7; i++)
+        assert_near(cell.sample_s[i], mean_s(CHECKED + WARM + 7 + i, 1));
+    free(cell.sample_s);
+}
+
 /* For 25 values, tables of the sign test name the 8th and the 18th. */
 static void the_median_has_its_interval(void **state) {
     (void)state;
@@ -548,6 +582,8 @@ static void energy_is_that_of_a_full_window(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_is_one_run_of_the_slowest_process),
+        cmocka_unit_test(a_repeat_for_which_a_process_came_late_is_made_again),
+        cmocka_unit_test(repeats_end_where_a_process_always_comes_late),
         cmocka_unit_test(the_median_has_its_interval),
         cmocka_unit_test(queued_runs_share_a_sample),
         cmocka_unit_test(enqueued_runs_have_the_time_of_a_call),

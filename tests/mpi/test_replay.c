@@ -11,7 +11,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/engine.h"
-#include "../../calibrate/fatal.h"
+#include "fatal.h"
 
 static double clock_s;
 

@@ -14,7 +14,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/engine.h"
-#include "../../calibrate/fatal.h"
+#include "fatal.h"
 #include "../../calibrate/sizes.h"
 #include "portolan/fit.h"
 

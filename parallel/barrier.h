@@ -1,7 +1,7 @@
-/* Shared memory of a case's members on one node: a barrier that costs a fraction of a microsecond, where
- * MPI_Barrier over a network lets processes go tens of microseconds apart. */
-#ifndef PORTOLAN_CALIBRATE_TOGETHER_H
-#define PORTOLAN_CALIBRATE_TOGETHER_H
+/* Shared memory of the processes of a node: a barrier that they leave within a fraction of a microsecond,
+ * where MPI_Barrier lets them go microseconds apart, and tens of microseconds over a network. */
+#ifndef PTO_BARRIER_H
+#define PTO_BARRIER_H
 
 #include <mpi.h>
 #include <stdatomic.h>

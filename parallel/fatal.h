@@ -1,7 +1,7 @@
-/* Every MPI and GPU call goes through these: a failed call says where and why, and ends the job. The finished
- * points are in the file by then. */
-#ifndef PORTOLAN_CALIBRATE_CHECK_H
-#define PORTOLAN_CALIBRATE_CHECK_H
+/* For calls of MPI and the GPU without which a program cannot continue: a failed call says where and why, and
+ * ends the job. The guard (guard.h) must have begun. */
+#ifndef PTO_FATAL_H
+#define PTO_FATAL_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* A failed MPI or GPU call ends the job with a message: a benchmark can't continue without it. */
+/* A failed MPI or GPU call ends the job with a message. */
 #include "fatal.h"
 
 #include <mpi.h>
@@ -17,7 +17,7 @@ void check_mpi(int code, const char *call, const char *file, int line) {
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
     MPI_Error_string(code, text, &length);
-    fprintf(stderr, "portolan-calibrate: %s:%d: %s: %s\n", file, line, call, text);
+    fprintf(stderr, "%s: %s:%d: %s: %s\n", guard_program(), file, line, call, text);
     end_job();
 }
 
@@ -25,7 +25,7 @@ pto_error_t gpu_error;
 
 void check_gpu(pto_status_t status, const char *file, int line) {
     if (status != PTO_OK) {
-        fprintf(stderr, "portolan-calibrate: %s:%d: %s\n", file, line, gpu_error.message);
+        fprintf(stderr, "%s: %s:%d: %s\n", guard_program(), file, line, gpu_error.message);
         end_job();
     }
 }
@@ -33,7 +33,7 @@ void check_gpu(pto_status_t status, const char *file, int line) {
 void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("portolan-calibrate: ", stderr);
+    fprintf(stderr, "%s: ", guard_program());
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
