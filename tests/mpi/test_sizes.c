@@ -14,8 +14,8 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/engine.h"
-#include "fatal.h"
 #include "../../calibrate/sizes.h"
+#include "fatal.h"
 #include "portolan/fit.h"
 
 /* --- the clock and the machine --------------------------------------------------------------------------

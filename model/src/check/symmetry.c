@@ -190,7 +190,7 @@ static void turn_copy(turns_t *turns, const pto_step_t *step) {
 }
 
 static bool exists(const turns_t *turns, const pto_slice_t *slice) {
-    return !slice || (slice->buffer >= 0 && slice->buffer < pto_plan_buffer_count(turns->plan));
+    return slice->buffer >= 0 && slice->buffer < pto_plan_buffer_count(turns->plan);
 }
 
 /* Plans of others may name what does not exist, which check reports. */
@@ -198,8 +198,12 @@ static bool names_parts(const turns_t *turns, const pto_stage_t *stage) {
     bool right = true;
     for (int i = 0; i < stage->step_count && right; i++) {
         const pto_step_t *step = pto_plan_step(turns->plan, stage->step_first + i);
-        right = step->kind < PTO_STEP_COUNT && step->group >= 0 && step->group < turns->plan->groups.count &&
-                exists(turns, pto_step_source(step)) && exists(turns, pto_step_target(step));
+        if (step->kind >= PTO_STEP_COUNT)
+            return false;
+        const pto_slice_t *source = pto_step_source(step);
+        const pto_slice_t *target = pto_step_target(step);
+        right = step->group >= 0 && step->group < turns->plan->groups.count &&
+                (!source || exists(turns, source)) && (!target || exists(turns, target));
     }
     return right;
 }
