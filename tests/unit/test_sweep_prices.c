@@ -39,10 +39,13 @@ static bool predict(const pto_machine_t *machine, pto_scenario_t *scenario, pto_
            pto_predict(scenario, machine, true, predictions, NULL) == PTO_OK;
 }
 
-static void set_point(pto_scenario_t *scenario, int64_t from_nodes, int64_t to_nodes, int64_t from_bytes,
-                      int64_t to_bytes) {
-    assert_int_equal(pto_series_range(from_nodes, to_nodes, 3, &scenario->nodes, NULL), PTO_OK);
-    assert_int_equal(pto_series_range(from_bytes, to_bytes, 16, &scenario->bytes, NULL), PTO_OK);
+typedef struct {
+    int64_t from, to;
+} range_t;
+
+static void set_point(pto_scenario_t *scenario, range_t nodes, range_t bytes) {
+    assert_int_equal(pto_series_range(nodes.from, nodes.to, 3, &scenario->nodes, NULL), PTO_OK);
+    assert_int_equal(pto_series_range(bytes.from, bytes.to, 16, &scenario->bytes, NULL), PTO_OK);
 }
 
 static void compare_explanations(const pto_explanation_t *a, const pto_explanation_t *b) {
@@ -97,39 +100,20 @@ static void fill(pto_scenario_t *scenario, pto_collective_t collective, int64_t 
     scenario->layout.procs_per_gpu = procs;
 }
 
-static int64_t compare_sizes(const pto_machine_t *machine, pto_collective_t collective, int64_t nodes,
-                             int64_t procs, int64_t from_bytes, int64_t to_bytes) {
+/* A sweep of the nodes or of the bytes, whichever differ. Returns how many predictions were compared. */
+static int64_t compare_sweep(const pto_machine_t *machine, pto_collective_t collective, int64_t procs,
+                             range_t nodes, range_t bytes) {
     pto_scenario_t swept, alone;
     pto_predictions_t predictions = {0};
     int64_t compared = 0;
     fill(&swept, collective, procs);
-    set_point(&swept, nodes, nodes, from_bytes, to_bytes);
+    set_point(&swept, nodes, bytes);
     bool priced = predict(machine, &swept, &predictions);
-    for (int64_t point = 0; priced && point < predictions.point_count; point++) {
-        int64_t bytes = predictions.point[point];
+    for (int64_t i = 0; priced && i < predictions.point_count; i++) {
+        const range_t point = {predictions.point[i], predictions.point[i]};
         fill(&alone, collective, procs);
-        set_point(&alone, nodes, nodes, bytes, bytes);
-        compared += compare_point(&predictions, point, machine, &alone);
-        pto_scenario_fini(&alone);
-    }
-    if (priced)
-        pto_predictions_fini(&predictions);
-    pto_scenario_fini(&swept);
-    return compared;
-}
-
-static int64_t compare_nodes(const pto_machine_t *machine, pto_collective_t collective, int64_t bytes) {
-    pto_scenario_t swept, alone;
-    pto_predictions_t predictions = {0};
-    int64_t compared = 0;
-    fill(&swept, collective, 0);
-    set_point(&swept, 1, 81, bytes, bytes);
-    bool priced = predict(machine, &swept, &predictions);
-    for (int64_t point = 0; priced && point < predictions.point_count; point++) {
-        int64_t nodes = predictions.point[point];
-        fill(&alone, collective, 0);
-        set_point(&alone, nodes, nodes, bytes, bytes);
-        compared += compare_point(&predictions, point, machine, &alone);
+        set_point(&alone, nodes.from < nodes.to ? point : nodes, bytes.from < bytes.to ? point : bytes);
+        compared += compare_point(&predictions, i, machine, &alone);
         pto_scenario_fini(&alone);
     }
     if (priced)
@@ -140,6 +124,7 @@ static int64_t compare_nodes(const pto_machine_t *machine, pto_collective_t coll
 
 static void a_sweep_predicts_what_its_points_alone_do(void **state) {
     (void)state;
+    const range_t bytes = {4, 1 << 22};
     glob_t found;
     int64_t compared = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
@@ -150,10 +135,10 @@ static void a_sweep_predicts_what_its_points_alone_do(void **state) {
             pto_collective_t collective = (pto_collective_t)c;
             if (collective == PTO_COLLECTIVE_HALO || collective == PTO_COLLECTIVE_MESSAGES)
                 continue;
-            compared += compare_sizes(machine, collective, 1, 0, 4, 1 << 22) +
-                        compare_sizes(machine, collective, 5, 0, 4, 1 << 22) +
-                        compare_sizes(machine, collective, 8, 3, 4, 1 << 22) +
-                        compare_nodes(machine, collective, 65536);
+            compared += compare_sweep(machine, collective, 0, (range_t){1, 1}, bytes) +
+                        compare_sweep(machine, collective, 0, (range_t){5, 5}, bytes) +
+                        compare_sweep(machine, collective, 3, (range_t){8, 8}, bytes) +
+                        compare_sweep(machine, collective, 0, (range_t){1, 81}, (range_t){65536, 65536});
         }
         pto_machine_destroy(machine);
     }
@@ -165,7 +150,8 @@ static void a_sweep_predicts_what_its_points_alone_do(void **state) {
 /* Of the largest sizes none fits into memory, and each algorithm has its own reason. */
 static void a_sweep_has_the_reasons_of_its_points(void **state) {
     (void)state;
-    assert_true(compare_sizes(&summit, PTO_COLLECTIVE_BROADCAST, 5, 0, 1 << 24, (int64_t)1 << 36) > 0);
+    const range_t bytes = {1 << 24, (int64_t)1 << 36};
+    assert_true(compare_sweep(&summit, PTO_COLLECTIVE_BROADCAST, 0, (range_t){5, 5}, bytes) > 0);
 }
 
 /* --- work ----------------------------------------------------------------------------------------------- */
@@ -388,7 +374,7 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
     int count = 0;
     fill(&scenario, collective, 0);
     scenario.chunks = chunks;
-    set_point(&scenario, nodes, nodes, 4, 1 << 22);
+    set_point(&scenario, (range_t){nodes, nodes}, (range_t){4, 1 << 22});
     if (pto_scenario_bind(&scenario, machine, NULL) == PTO_OK &&
         pto_scenario_strategies(&scenario, &strategy, &count, NULL) == PTO_OK) {
         int64_t cells = count * pto_scenario_points(&scenario), sum = 0;
