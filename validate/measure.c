@@ -432,8 +432,10 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
         return status;
     guard_step(local_limit_s(), "making buffers");
     status = make_user(settings, plan, rank, cell->windows, &user, err);
-    if (cell->windows) /* helpers need no NCCL */
-        status = agree_on_status(MPI_COMM_WORLD, status, err);
+    if (cell->windows) { /* helpers need no NCCL */
+        pto_status_t agreed = agree_on_status(MPI_COMM_WORLD, status, err);
+        status = agreed != PTO_OK ? agreed : status;
+    }
     if (status == PTO_OK)
         status = make_executor(settings, plan, &user, &exec, &cell->setup_s, err);
     if (status == PTO_OK)

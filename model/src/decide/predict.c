@@ -559,14 +559,15 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
         return status;
     assert(made.strategy_count > 0 && made.point_count > 0);
     size_t cells = (size_t)made.strategy_count * (size_t)made.point_count;
-    int64_t *each = malloc(cells * sizeof *each), work = 0;
+    int64_t *each = malloc(cells * sizeof *each);
     made.prediction = calloc(cells, sizeof *made.prediction);
-    if (!made.prediction || !each)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
-    if (status == PTO_OK) {
-        work = pto_each_work(scenario, machine, made.strategy, made.strategy_count, each);
-        status = pto_check_amount(scenario, "pricing takes the work of", work, 1, err);
+    if (!made.prediction || !each) {
+        free(each);
+        pto_predictions_fini(&made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
+    int64_t work = pto_each_work(scenario, machine, made.strategy, made.strategy_count, each);
+    status = pto_check_amount(scenario, "pricing takes the work of", work, 1, err);
     if (status == PTO_OK) {
         bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
         pto_traffic_cache_t *kept = pto_traffic_keep();
