@@ -184,7 +184,7 @@ $(call object,$(wildcard model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(C
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
-	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY) $(NVCC_EXTRA)
+	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
 
 # --- build ---------------------------------------------------------------------------------------------------
 

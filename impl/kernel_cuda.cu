@@ -33,17 +33,9 @@
 #include "kernel_translate.cuh"
 #include "portolan/lines.h"
 
-/* What `tests/gpu/visit.sh variants` builds otherwise, to compare (NVCC_EXTRA). */
-#ifndef PORTOLAN_EXCHANGE_PEERS
-#define PORTOLAN_EXCHANGE_PEERS EXCHANGE_PEERS_MAX
-#endif
-#ifndef PORTOLAN_SLICE_BYTES
-#define PORTOLAN_SLICE_BYTES 262144
-#endif
-
 enum {
     BLOCK_BYTES = 8192,
-    SLICE_BYTES = PORTOLAN_SLICE_BYTES,
+    SLICE_BYTES = 262144,
     LINES_THREADS_MIN = 128,
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
@@ -277,7 +269,7 @@ static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &al
     if (!has_lines(program))
         return FLAGS;
     const exchange_kind kind = find_exchange(program, all);
-    if (kind == NO_EXCHANGE || all.peers > PORTOLAN_EXCHANGE_PEERS)
+    if (kind == NO_EXCHANGE)
         return LINES;
     if (all.peers == 1)
         return kind == EXCHANGE_OF_SUMS ? SUMS_OF_1 : COPIES_OF_1;

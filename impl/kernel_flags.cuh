@@ -71,9 +71,6 @@ static __device__ void do_ops(const program &all, unsigned first, unsigned end, 
         }
         if (!idle)
             do_data_op<T, Op>(all, now, parts + now.first);
-#ifdef PORTOLAN_FENCE_ALL /* a variant to compare: each thread waits for its own stores */
-        __threadfence_system();
-#endif
         __syncthreads();
     }
 }

@@ -49,34 +49,10 @@ static pto_status_t prepare_launch(plain_launch *made, const void *entry, unsign
     return status;
 }
 
-/* Variants to compare (tests/gpu/visit.sh variants): launches that do not overlap, and the run time's. */
-#ifdef PORTOLAN_LAUNCH_ALONE
-enum { PORTOLAN_OVERLAPS = 0 };
-#else
-enum { PORTOLAN_OVERLAPS = 1 };
-#endif
-#ifdef PORTOLAN_RUNTIME_LAUNCH
-static CUresult launch_by_runtime(const plain_launch *launch, void **parameters) {
-    cudaLaunchAttribute overlaps = {};
-    cudaLaunchConfig_t config = {};
-    overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlaps.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(launch->config.gridDimX);
-    config.blockDim = dim3(launch->config.blockDimX);
-    config.stream = launch->config.hStream;
-    config.attrs = &overlaps;
-    config.numAttrs = launch->config.numAttrs;
-    return static_cast<CUresult>(cudaLaunchKernelExC(&config, launch->entry, parameters));
-}
-#endif
-
 /* The run time makes its context the thread's when it is called. A thread that has not called it yet has
  * none, and the driver says so before it does anything. */
 static CUresult launch_in_context(const plain_launch *launch, void *parameter) {
     void *parameters[] = {parameter};
-#ifdef PORTOLAN_RUNTIME_LAUNCH
-    return launch_by_runtime(launch, parameters);
-#endif
     const CUresult result = launch->call(&launch->config, launch->function, parameters, nullptr);
     int device = 0;
     if (result != CUDA_ERROR_INVALID_CONTEXT || cudaGetDevice(&device) != cudaSuccess ||
@@ -90,7 +66,7 @@ static CUresult launch_in_context(const plain_launch *launch, void *parameter) {
 static pto_status_t launch_plainly(plain_launch *launch, void *parameter, bool overlaps, cudaStream_t stream,
                                    pto_error_t *err) {
     launch->config.hStream = stream;
-    launch->config.numAttrs = overlaps && PORTOLAN_OVERLAPS ? 1 : 0;
+    launch->config.numAttrs = overlaps ? 1 : 0;
     return check(static_cast<cudaError_t>(launch_in_context(launch, parameter)), "cuLaunchKernelEx", err);
 }
 

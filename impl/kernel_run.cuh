@@ -60,13 +60,6 @@ static __device__ void run_with_flags(const program &all, parts_tables &parts) {
         const pto_turn_t now = turn_of(all, turn);
         if (now.slice == all.slices)
             continue;
-#ifdef PORTOLAN_LATE_SIGNALS
-        /* A variant to compare (tests/gpu/visit.sh variants): what is signalled for the waits at the end is
-         * signalled once, for all slices. It holds if those are at the end of all GPUs' programs, as in
-         * gas_split and gas_read. */
-        if (turn > 2 * all.slices && now.slice + 1 < all.slices)
-            continue;
-#endif
         const unsigned number = blockIdx.x + now.slice * gridDim.x;
         if (now.begins && now.slice + 1 < all.slices)
             find_parts(all, number + gridDim.x, run, parts.at[(now.slice + 1) % parts_tables::COUNT]);

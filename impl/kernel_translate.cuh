@@ -76,14 +76,6 @@ static int until_lines(const pto_kernel_program_t *program) {
     return until;
 }
 
-#ifdef PORTOLAN_LATE_SIGNALS /* a variant to compare: see run_with_flags */
-static int without_signals(const pto_kernel_program_t *program, int first, int last) {
-    while (last > first && program->ops[last - 1].kind == PTO_KERNEL_SIGNAL)
-        last--;
-    return last;
-}
-#endif
-
 /* The ops before the first wait, and those before the waits that nothing follows. */
 static void find_waits(const pto_kernel_program_t *program, struct program *all) {
     const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
@@ -92,9 +84,6 @@ static void find_waits(const pto_kernel_program_t *program, struct program *all)
         first++;
     while (last > first && waits(last - 1))
         last--;
-#ifdef PORTOLAN_LATE_SIGNALS
-    last = without_signals(program, first, last);
-#endif
     all->sends = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
     all->works = static_cast<uint8_t>(last);
 }

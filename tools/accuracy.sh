@@ -92,6 +92,12 @@ for machine in h200-x2 h200-x4 h200-2x2-tcp; do
     row "$machine's samples, $machine" --machine "scenarios/machines/$machine.yaml" "$results/$machine/collectives.csv"
 done
 
+# Runs that are not waited for; the last rows are of another host, two days later.
+for runs in graph enqueued graph-2; do
+    row "h200-x2-${runs%-2}'s samples, collectives-runs-$runs" --machine "scenarios/machines/h200-x2-${runs%-2}.yaml" \
+        "$results/h200-x2/collectives-runs-$runs.csv"
+done
+
 # Samples of two nodes and the library's table; or no table, and the collectives of two nodes.
 host_nodes=$results/host-nodes-tcp
 "$portolan" fit "$host_nodes"/samples*.csv --partial --name host-nodes-2 --node sockets=1 --node cores=2 \

@@ -39,18 +39,15 @@
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
 #                          each plan in graphs, then the kernels beside NCCL, without and with symmetric windows, in
 #                          graphs of 100 and of 5 runs and enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
-#            variants      kernels that are built otherwise beside the tree's, on all GPUs: short vectors by the program
-#                          instead of a kernel of their own (more than two GPUs), and long ones with other signals
-#                          (VARIANTS_LIMIT seconds)
 #            runs          samples of runs that are captured in graphs, and of enqueued ones, by processes that are
 #                          bound to cores and others, fitted; then the kernels' and NCCL's collectives run so, to
 #                          score the fits on (RUNS_LIMIT seconds)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
-#            dropin        programs under libportolan-mpi.so: random calls with known results; in one job, collectives
-#                          with it and by MPI itself in turns, 8 B to 64 MiB, one process a GPU; random calls of
-#                          several threads (two and a half minutes)
+#            dropin        programs under libportolan-mpi.so: random calls with known results, also of several
+#                          threads; in one job, collectives with it and by MPI itself in turns, 8 B to 64 MiB, one
+#                          process a GPU (two and a half minutes)
 #            dropin-mps    the same turns for 4 and for 8 processes on each GPU under MPS, 8 B to 1 MiB (100 s)
 #            types         every datatype by every operation, executed on the GPUs; allreduces of float, half,
 #                          bfloat16 and int8 by kernels and by NCCL, 4 KiB to 64 MiB (a minute)
@@ -66,30 +63,28 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# RUNS_LIMIT (default 360); VARIANTS_LIMIT (default 240) and VARIANTS (default
-# "general late late-128k late-64k fences runtime alone"); GRAPHS_LIMIT (default 120) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# RUNS_LIMIT (default 420); GRAPHS_LIMIT (default 300) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, variants.txt, runs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${RUNS_LIMIT:=360}" "${VARIANTS_LIMIT:=240}"
-: "${VARIANTS:=general late late-128k late-64k fences runtime alone}" "${GRAPHS_LIMIT:=120}" "${GRAPH_RUNS:=10000}"
+: "${RUNS_LIMIT:=420}" "${GRAPHS_LIMIT:=300}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
 cluster=tests/cluster/cluster
 calibrate=$BUILD/portolan-calibrate
-validate=$BUILD${VARIANT:+-$VARIANT}/portolan-validate # VARIANT: of the kernels (variants)
+validate=$BUILD/portolan-validate
 
 # --- steps: each runs as `visit.sh --do STEP ARGUMENTS`, under a time limit
 
@@ -322,67 +317,13 @@ chunks_row() {
 
 streams() { host_run "$GPUS" "$BUILD/tests/test_streams" "$1" "$2" "$3" "$DEVICE"; } # WHAT COUNT SEED
 
-# graphs_row COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none; nccl_windows is NCCL
-# without and with symmetric windows
+# graphs_row COLLECTIVE BYTES STRATEGY RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none; nccl_windows is NCCL on
+# symmetric windows, beside NCCL once more
 graphs_row() {
-    local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-${3//,/-}.csv
+    local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-$3.csv
     [ "$5" -gt 0 ] || own=(--enqueue)
     [ "$3" != nccl_windows ] || { own+=(--nccl-windows) && set -- "$1" "$2" nccl "${@:4}"; }
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
-}
-
-# variants: NAME FLAGS of each build of the kernels that is compared with the tree's, of those asked for
-variants() {
-    {
-        [ "$GPUS" -le 2 ] || echo "general -DPORTOLAN_EXCHANGE_PEERS=1" # lines of more than two GPUs by the program
-        echo "late -DPORTOLAN_LATE_SIGNALS"                               # one signal of results for all slices
-        echo "late-128k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=131072"
-        echo "late-64k -DPORTOLAN_LATE_SIGNALS -DPORTOLAN_SLICE_BYTES=65536"
-        echo "fences -DPORTOLAN_FENCE_ALL"       # each thread waits for its own stores before the signal
-        echo "runtime -DPORTOLAN_RUNTIME_LAUNCH" # launches by the run time instead of the driver
-        echo "alone -DPORTOLAN_LAUNCH_ALONE"     # launches that do not overlap
-    } | grep -E "^(${VARIANTS// /|}) "
-}
-built_variant() { [ -z "$1" ] || variants | grep -q "^$1 "; } # NAME; none: the tree's own
-
-# All at once: most of the time is that of one file.
-build_variants() {
-    local name flags status=0 made=()
-    while read -r name flags; do
-        make BUILD="$(BUILD=$BUILD-$name build_folder)" CUDA_ARCH="${CUDA_ARCH:-90}" NVCC_EXTRA="$flags" -j4 \
-            "$(BUILD=$BUILD-$name build_folder)/portolan-validate" >"$BUILD/variant-$name.log" 2>&1 &
-        made+=($!)
-    done < <(variants)
-    for name in "${made[@]}"; do wait "$name" || status=1; done
-    tail -n 3 "$BUILD"/variant-*.log
-    return $status
-}
-
-# variant_row NAME COLLECTIVE BYTES STRATEGY RUNS RUNS-IN-A-GRAPH REPEATS: also of the tree's own kernels; 0 in a graph is
-# none
-variant_row() {
-    local own=(--graph "$6")
-    [ "$6" -gt 0 ] || own=(--enqueue)
-    kernels_row "$BUILD/rows/variant-$1@$2-${3//:/-}-$6.csv" --collective "$2" --datatype float --bytes "$3" \
-        --strategy "$4" --queued "$5" --repeats "$7" "${own[@]}"
-}
-
-# The median of each, by collective and size, in the order in which they were measured.
-variants_summary() {
-    local file name
-    for file in "$BUILD"/rows/variant-*.csv*; do
-        name=${file##*/variant-}
-        awk -F, -v name="${name%%@*}" '/^# graph=/ { graph = substr($0, 9) } /^# call_s=/ { call[$2] = $3 }
-            /^#/ || $3 == "strategy" { next } { print name, $1, $7, graph, 1e6 * call[$7], $9 }' "$file"
-    done | sort -k2,2 -k4,4n -k3,3n -k1,1 -k6,6g | awk '
-        function row() {
-            if (count)
-                printf "%-16s %6d %12d %-14s %10.2f %10.2f\n", part[2], part[4], part[3], part[1], 1e6 * time[int((count + 1) / 2)], part[5]
-            count = 0
-        }
-        BEGIN { printf "%-16s %6s %12s %-14s %10s %10s\n", "collective", "graph", "bytes", "variant", "median us", "call" }
-        { now = $1 " " $2 " " $3 " " $4 " " $5; if (now != key) { row(); key = now; split(key, part, " ") } time[++count] = $6 }
-        END { row() }' | tee "$OUT/variants.txt"
 }
 
 # What NCCL itself says of its kernels on symmetric windows: a row of nccl_windows alone would not tell.
@@ -437,7 +378,8 @@ graphs_summary() {
     local file
     for file in "$BUILD"/rows/graphs-*.csv*; do
         awk -F, '/^# graph=/ { graph = substr($0, 9) } /^# call_s=/ { call[substr($1, 10) "," $2] = $3 }
-            /^#/ || $3 == "strategy" { next } { print $1 "," $7 "," graph "," $3 "," $8 "," $9 "," call[$3 "," $7] }' "$file"
+            /^#/ || $3 == "strategy" || (FILENAME ~ /nccl_windows/ && $3 == "nccl") { next }
+            { print $1 "," $7 "," graph "," $3 "," $8 "," $9 "," call[$3 "," $7] }' "$file"
     done | sort -t, -k1,1 -k3,3n -k2,2n -k4,4 -k6,6g | sed '1i collective,bytes,graph,strategy,run,seconds,call_seconds' >"$OUT/graphs.csv"
     awk -F, '
         function row(   cell, who) {
@@ -612,7 +554,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        variants | runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
+        runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -626,7 +568,7 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS VARIANTS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
+export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
@@ -802,14 +744,14 @@ graphs_rows() { # COLLECTIVE BYTES STRATEGIES RUNS RUNS-IN-A-GRAPH REPEATS
     local strategy limit
     for strategy in ${3//,/ }; do
         limit=8
-        [ "$strategy" != nccl_windows ] || limit=16
+        [[ $strategy != nccl* ]] || limit=16
         as_far_as $limit graphs_row "$1" "$2" "$strategy" "${@:4}"
     done
 }
 
 # Whether results are right comes first, then what is compared most.
 part_graphs() {
-    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree collective strategy
+    local ends=$((SECONDS + GRAPHS_LIMIT)) kernels=gas_allgather,gas_split,gas_gather,gas_read,gas_tree others=nccl,nccl_windows collective strategy
     on_all_gpus
     graphs_machine
     rm -f "$BUILD"/rows/graphs-*
@@ -817,47 +759,18 @@ part_graphs() {
     step 40 streams absent 0 0
     step 25 streams random 300 1
     step 30 streams replays "$GRAPH_RUNS" 1
-    graphs_rows allreduce 1KiB:4MiB:4 $kernels,nccl_windows 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 $kernels,$others 100 100 15
     for collective in alltoall alltoallv allgather; do
-        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,nccl_windows 100 100 15
+        graphs_rows $collective 1KiB:4MiB:16 gas_allgather,gas_split,gas_read,$others 100 100 15
     done
-    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,nccl_windows 100 100 15
-    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,nccl_windows 100 5 15
-    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,nccl_windows 100 0 15
-    for strategy in gas_split nccl_windows; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
+    graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,$others 100 100 15
+    graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,$others 100 5 15
+    graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,$others 100 0 15
+    for strategy in gas_split ${others//,/ }; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
     as_far_as 15 windows_used
     ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
     ends=$((ends + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
-}
-
-# Short vectors by lines where more than two GPUs have a kernel for them; long ones for what a signal costs. The
-# tree's kernels come first and last.
-part_variants() {
-    local ends=$((SECONDS + VARIANTS_LIMIT)) name again
-    on_all_gpus
-    graphs_machine
-    rm -f "$BUILD"/rows/variant-*
-    step 150 build_variants || return
-    for name in "" general; do
-        built_variant general || break
-        built_variant "$name" || continue
-        VARIANT=$name as_far_as 12 variant_row "${name:-tree}-short" allreduce 1KiB:4MiB:4 gas_allgather 100 100 15
-        VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" alltoall 1KiB:1MiB:32 gas_allgather 100 100 15
-        VARIANT=$name as_far_as 8 variant_row "${name:-tree}-short" reduce_scatter 1KiB:1MiB:32 gas_split 100 100 15
-    done
-    for again in 1 2; do
-        for name in "" late late-128k late-64k fences; do
-            built_variant "$name" || continue
-            VARIANT=$name as_far_as 12 variant_row "${name:-tree}-$again" allreduce 16MiB:256MiB:4 gas_split 5 5 11
-        done
-        for name in "" runtime alone; do
-            built_variant "$name" || continue
-            VARIANT=$name as_far_as 8 variant_row "${name:-tree}-$again" allreduce 1KiB:64KiB:64 gas_allgather 100 0 15
-        done
-    done
-    ends=$((ends + 10)) # what was measured shall not go unsummed
-    step 10 variants_summary
 }
 
 # runs_rows KIND RUNS-IN-A-GRAPH KERNELS: of every collective, into one file
@@ -881,7 +794,7 @@ part_runs() {
     local ends=$((SECONDS + RUNS_LIMIT)) kind
     on_all_gpus
     [ "$DEVICE" = cuda ] || KERNELS_MACHINE=$PWD/$KERNELS_MACHINE
-    for kind in graph enqueued enqueued-bound; do step 70 runs_samples $kind; done
+    for kind in graph enqueued enqueued-bound; do step 40 runs_samples $kind; done
     runs_rows graph 100 gas_gather,gas_read,gas_tree
     runs_rows enqueued 0 gas_read
     runs_rows enqueued-bound 0 gas_read
@@ -919,10 +832,10 @@ part_dropin() {
     local seed
     for seed in 1 2 3; do step 60 dropin_random $seed; done
     [ "$DEVICE" != cuda ] || step 30 dropin_capture
-    as_far_as 60 dropin_paired 1 67108864 40
     step 60 dropin_threads
     step 60 dropin_threads "${under_dropin[@]}" PORTOLAN_STRATEGY=three_step
     step 60 dropin_threads "${under_dropin[@]}"
+    as_far_as 60 dropin_paired 1 67108864 40
 }
 
 part_dropin_mps() {
@@ -957,7 +870,6 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     graphs) part_graphs ;;
-    variants) part_variants ;;
     runs) part_runs ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
