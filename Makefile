@@ -112,6 +112,7 @@ INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
+MADE_SRC := $(wildcard tests/mpi/made_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
@@ -119,7 +120,7 @@ CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -344,9 +345,10 @@ $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(MPI_LDLIBS))
 
-$(BUILD)/tests/test_sizes $(BUILD)/tests/test_replay: $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
+$(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
+	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)

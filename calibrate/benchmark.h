@@ -93,6 +93,10 @@ int next_count(int count, int most);
 
 /* Seconds of the clock that all timings use; its name. */
 double now_s(void);
+
+/* Sleep. */
+void rest(double seconds);
+
 const char *clock_name(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* Lists of cases, and the clock. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,11 @@ double now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void rest(double seconds) {
+    const struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+    nanosleep(&time, NULL);
 }
 
 const char *clock_name(void) { return "CLOCK_MONOTONIC"; }

@@ -21,6 +21,9 @@ enum { TAG_POINT = 1, SERIES_COUNT = 1 + CASE_PART_MAX, REPEATS_WORTH_HAVING = 3
 
 static const double nap_s = 300e-6;
 
+/* After a slow warm-up: longer than processes that share a core take turns. */
+static const double first_rest_s = 0.01;
+
 /* What a lead tells rank 0 after each visit of a size. */
 typedef struct {
     int64_t bytes;
@@ -130,21 +133,38 @@ static int agree_on(run_t *run, int value) {
     return value;
 }
 
-/* Warm up, and find how many iterations make a repetition long enough; returns them. The first repetition, in
- * which code is loaded and memory touched, tells nothing of the others. The last one is the visit's first
- * sample where it was long enough; otherwise `sample` is negative. */
-static int warm_up(run_t *run, const visit_t *visit, double *sample) {
-    int iterations = visit->iterations;
-    (void)repeat(run, visit->bytes, iterations, visit->had);
+/* Warm up, and find how many iterations make a repetition long enough; returns them. The first iteration, in
+ * which code is loaded and memory touched or brought into caches, tells nothing of the others. `once` is the
+ * last repetition, which is the visit's first sample where it was long enough; otherwise `sample` is
+ * negative. */
+static int find_iterations(run_t *run, const visit_t *visit, int iterations, double *once, double *sample) {
+    (void)repeat(run, visit->bytes, 1, visit->had);
     for (;;) {
-        double once = repeat(run, visit->bytes, iterations, visit->had);
-        int wanted = agree_on(run, leads(run) ? sizes_iterations(once) : 0);
-        *sample = wanted <= iterations + iterations / 4 ? once : -1.0;
+        *once = repeat(run, visit->bytes, iterations, visit->had);
+        int wanted = agree_on(run, leads(run) ? sizes_iterations(*once) : 0);
+        *sample = wanted <= iterations + iterations / 4 ? *once : -1.0;
         /* The first iterations are slow: repeat until the estimate is stable, at most tenfold at a time. */
         if (wanted <= 2 * iterations)
             return wanted;
         iterations = wanted < 10 * iterations ? wanted : 10 * iterations;
     }
+}
+
+/* While the machine is slower than it was, try again: at once, as it may have been an outlier, and then after
+ * waits, each twice as long as the one before. */
+static int warm_up(run_t *run, const visit_t *visit, double *sample) {
+    double rest_s = 0.0, once;
+    int iterations = find_iterations(run, visit, visit->iterations, &once, sample);
+    for (int i = 0; i <= visit->rests && visit->rests > 0; i++) {
+        bool waits = leads(run) && once > visit->slow_s && now_s() + rest_s < run->case_end_s;
+        if (!agree_on(run, waits))
+            break;
+        if (leads(run))
+            rest(rest_s);
+        rest_s = i > 0 ? 2.0 * rest_s : first_rest_s;
+        iterations = find_iterations(run, visit, visit->iterations, &once, sample);
+    }
+    return iterations;
 }
 
 static bool more_needed(run_t *run, const visit_t *visit, int count, double visit_end_s) {
@@ -214,7 +234,7 @@ static int points_of(const pto_calibrate_options_t *options, const case_t *what)
 /* What the lead wants to visit next, and has time for: once to warm up and once to measure. */
 static bool choose_visit(run_t *run, visit_t *visit) {
     while (sizes_next(run->sizes, visit)) {
-        if (now_s() + 2.0 * visit->bound_s < run->case_end_s)
+        if (now_s() + 2.0 * visit->bound_s + visit->reserve_s < run->case_end_s)
             return true;
         sizes_refuse(run->sizes, visit);
     }

@@ -51,6 +51,17 @@ static int settling_samples(const probe_t *probe, int count) {
     return needed < INT_MAX ? (int)needed : INT_MAX;
 }
 
+/* All samples of a size after a visit without noise. Fills `seconds`. */
+static int samples_after(const sizes_t *sizes, const visit_t *visit, double once_s, double *seconds) {
+    int count = visit->had;
+    for (int i = 0; i < visit->most; i++)
+        seconds[i] = once_s;
+    do
+        count++;
+    while (count < visit->most && !sizes_enough(sizes, visit, seconds, count));
+    return count;
+}
+
 double estimate_s(const sizes_options_t *options, const probe_t *probe, int probe_count, double meeting_s) {
     sizes_t *sizes = sizes_create(options);
     double *seconds = must_allocate((size_t)options->repeats, sizeof *seconds);
@@ -58,14 +69,16 @@ double estimate_s(const sizes_options_t *options, const probe_t *probe, int prob
     visit_t visit;
     while (probe_count > 0 && sizes_next(sizes, &visit)) {
         double once_s = seconds_at(probe, probe_count, visit.bytes);
-        int settled = options->exhaustive ? settling_samples(probe, probe_count) : visit.most;
-        int samples = settled < visit.most ? settled : visit.most;
+        int samples = samples_after(sizes, &visit, once_s, seconds);
+        if (options->exhaustive) {
+            int settled = settling_samples(probe, probe_count);
+            samples = settled < visit.most ? settled : visit.most;
+        }
         visit.iterations = sizes_iterations(once_s);
-        /* Before the samples comes a repetition that is not kept, and another where iterations are tried. */
-        int repetitions = samples - visit.had + (visit.iterations > 1 ? 2 : 1);
-        sum_s += repetitions * (visit.iterations * once_s + meeting_s);
-        for (int i = 0; i < samples; i++)
-            seconds[i] = once_s;
+        /* One iteration comes first, which is not kept, and on a first visit about a repetition in which
+         * iterations are tried. */
+        int repetitions = samples - visit.had + (visit.had == 0 && visit.iterations > 1);
+        sum_s += once_s + meeting_s + repetitions * (visit.iterations * once_s + meeting_s);
         sizes_take(sizes, &visit, seconds, samples);
     }
     free(seconds);

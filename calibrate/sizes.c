@@ -13,9 +13,15 @@
 
 enum {
     COARSE_OCTAVES = 2,
-    COARSE_SIZES = 5, /* at least so many in the first pass, or the whole ladder */
+    COARSE_SIZES = 5,  /* at least so many in the first pass, or the whole ladder */
+    FIRST_SAMPLES = 2, /* of a step's first visit */
+    LONG_PART = 3,     /* one of so many sizes may have fewer samples because it takes long */
+    AGAIN_SAMPLES = 5, /* of a later visit, at most */
     AGAIN_MOST = 4,
-    LIMIT_SAMPLES = 3,
+    LIMIT_SAMPLES = 3, /* of a visit of a size between two steps */
+    SURE_VISITS = 3,   /* as many confirm a size that is off the line */
+    VISITS_MAX = 8,
+    RESTS = 4,
     LIMITS_MAX = 3, /* as many as the fit finds */
     ITERATIONS_MAX = 1000,
     RESOLUTION = 8, /* a limit is known to one part in so many */
@@ -30,14 +36,21 @@ static const double known_fraction = 0.04;
  * not flag (docs/fitting.md). */
 static const double off_line = 0.15;
 
+/* A sample that takes so many times as long as it should is of a slow spell, in which more samples would tell
+ * no more: what waits for a process without a core does. The quartiles of a size show smaller differences of
+ * its visits. A size between two steps that takes so many times as long as either line is measured again. */
+static const double slow_times = 10.0;
+static const double doubtful_times = 2.0;
+
 typedef struct {
     int64_t bytes;
     int step; /* of the ladder; -1: between two */
     int count;
+    int visits;
+    bool stuck; /* the last sample was slow, and another one would be half of all */
     int iterations;
     double *seconds;
     median_t median;
-    bool final; /* there is nothing to gain from more samples */
 } point_t;
 
 typedef struct {
@@ -54,7 +67,7 @@ typedef struct {
     line_t right;
 } limit_t;
 
-typedef enum { COARSE, SPLIT, BISECT, REPEAT, OVER } stage_t;
+typedef enum { COARSE, SECOND, SPLIT, BISECT, REPEAT, OVER } stage_t;
 
 struct sizes {
     sizes_options_t options;
@@ -62,7 +75,9 @@ struct sizes {
     int stride; /* of the first pass */
     int top;    /* the last step that there may be time for */
     bool refused;
-    bool repeated; /* sizes were measured again since the last split */
+    bool repeated;      /* sizes were measured again since the last split */
+    int64_t turn_bytes; /* the size that was measured last */
+    bool slow;          /* the last visit began so, and waiting did not help */
     int count;
     int capacity;
     point_t *point; /* by bytes */
@@ -134,6 +149,18 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
+/* A repetition of a size, as its last visit made them. */
+static double repetition_of(const point_t *point) { return point->iterations * point->median.value; }
+
+/* What the second visits of all sizes take at the most, with their warm-ups, and what is left of the two
+ * visits of a new size after a warm-up and a sample. */
+static double both_visits_s(const sizes_t *sizes, double new_bound_s) {
+    double sum_s = (FIRST_SAMPLES - 1 + 2) * new_bound_s;
+    for (int i = 0; i < sizes->count; i++)
+        sum_s += (1 + MEDIAN_VALUES_MIN - FIRST_SAMPLES) * repetition_of(&sizes->point[i]);
+    return sum_s;
+}
+
 /* Proportional to the bytes from the next smaller size on; no more than a larger one takes. */
 static double bound_of(const sizes_t *sizes, int64_t bytes) {
     int place = place_of(sizes, bytes);
@@ -142,30 +169,6 @@ static double bound_of(const sizes_t *sizes, int64_t bytes) {
     if (above != NULL)
         return fmax(above->median.value, below != NULL ? below->median.value : 0.0);
     return below != NULL ? below->median.value * (double)bytes / fmax((double)below->bytes, 1.0) : 0.0;
-}
-
-/* Sizes that only tell where a limit is have fewer samples, as a fit would weigh them like all others. */
-static bool visit_new(const sizes_t *sizes, int64_t bytes, visit_t *visit) {
-    bool once = sizes->options.exhaustive;
-    int most = sizes->options.repeats;
-    int enough = once ? most : sizes->stage == BISECT ? LIMIT_SAMPLES : MEDIAN_VALUES_MIN;
-    *visit = (visit_t){.bytes = bytes, .iterations = 1, .bound_s = bound_of(sizes, bytes)};
-    visit->most = most < enough ? most : enough;
-    visit->error = once ? settled_fraction : 0.0;
-    return true;
-}
-
-/* A fit weighs samples, so a noisy size must not get many times those of its neighbours. */
-static bool visit_again(const sizes_t *sizes, int place, double error, visit_t *visit) {
-    const int most = AGAIN_MOST * MEDIAN_VALUES_MIN;
-    const point_t *point = &sizes->point[place];
-    *visit = (visit_t){.bytes = point->bytes,
-                       .had = point->count,
-                       .most = sizes->options.repeats < most ? sizes->options.repeats : most,
-                       .error = error,
-                       .iterations = point->iterations,
-                       .bound_s = point->median.value};
-    return true;
 }
 
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds) {
@@ -234,8 +237,67 @@ static bool is_clear(deviation_t deviation) {
     return deviation.size > off_line && deviation.size > deviation.error;
 }
 
+/* Of steps of the ladder: what lies between two tells where a limit is, and bends nothing. */
 static bool is_off(const sizes_t *sizes, int place) {
-    return place > 0 && place + 1 < sizes->count && is_clear(deviation_of(sizes, place));
+    if (place == 0 || place + 1 == sizes->count)
+        return false;
+    const point_t *point = &sizes->point[place];
+    bool steps = point[-1].step >= 0 && point->step >= 0 && point[1].step >= 0;
+    return steps && is_clear(deviation_of(sizes, place));
+}
+
+/* --- what a visit is for ---------------------------------------------------------------------------- */
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Of a size between two steps, as the slower line says; else, of the fastest sample of its earlier visits. */
+static double slow_from(const sizes_t *sizes, int64_t bytes, const point_t *point) {
+    double expected_s = HUGE_VAL;
+    if (sizes->stage == BISECT) {
+        const limit_t *limit = &sizes->limit[sizes->limit_count - 1];
+        expected_s = fmax(at(limit->left, bytes), at(limit->right, bytes));
+    }
+    for (int i = 0; sizes->stage != BISECT && point != NULL && i < point->count; i++)
+        expected_s = fmin(expected_s, point->seconds[i]);
+    return slow_times * fmax(expected_s, pto_timing_grain_s);
+}
+
+/* A slow spell of the machine spoils a whole visit, so that the first visit of a step takes few samples. So
+ * does one of a size between two steps, which only tells where a limit is: a fit would weigh it like all
+ * others. No size is begun that there is no time to visit twice. */
+static bool visit_new(const sizes_t *sizes, int64_t bytes, visit_t *visit) {
+    bool once = sizes->options.exhaustive;
+    int enough = once ? sizes->options.repeats : sizes->stage == BISECT ? LIMIT_SAMPLES : FIRST_SAMPLES;
+    *visit = (visit_t){.bytes = bytes, .iterations = 1, .bound_s = bound_of(sizes, bytes)};
+    visit->most = least(enough, sizes->options.repeats);
+    visit->error = once ? settled_fraction : 0.0;
+    visit->slow_s = slow_from(sizes, bytes, NULL);
+    visit->rests = sizes->stage == BISECT && !sizes->slow ? RESTS : 0;
+    visit->reserve_s = sizes->stage == COARSE && !once ? both_visits_s(sizes, visit->bound_s) : 0.0;
+    return true;
+}
+
+/* A fit weighs samples, so a noisy size must not get many times those of its neighbours. */
+static int samples_most(const sizes_t *sizes) {
+    return least(sizes->options.repeats, AGAIN_MOST * MEDIAN_VALUES_MIN);
+}
+
+/* Whether more samples are allowed, and could tell more. */
+static bool is_open(const sizes_t *sizes, const point_t *point) {
+    return point->count < samples_most(sizes) && point->visits < VISITS_MAX && !point->stuck;
+}
+
+static bool visit_again(const sizes_t *sizes, int place, int more, double error, visit_t *visit) {
+    const point_t *point = &sizes->point[place];
+    *visit = (visit_t){.bytes = point->bytes,
+                       .had = point->count,
+                       .most = least(point->count + more, samples_most(sizes)),
+                       .error = error,
+                       .iterations = point->iterations,
+                       .bound_s = point->median.value,
+                       .slow_s = slow_from(sizes, point->bytes, point),
+                       .rests = sizes->slow ? 0 : RESTS};
+    return true;
 }
 
 /* --- the stages ----------------------------------------------------------------------------------------- */
@@ -254,10 +316,44 @@ static bool next_coarse(const sizes_t *sizes, visit_t *visit) {
     return visit_new(sizes, step_bytes(sizes, step), visit);
 }
 
+/* n points of one line tell its two coefficients as well as two points that are sqrt(n / 2) times better
+ * known. */
+static double wanted_error(int n) { return known_fraction * sqrt(fmax(n, 2.0) / 2.0); }
+
+/* The largest third of the sizes, as far as one iteration is a repetition, takes nearly all of the time that
+ * grows with the bytes. It has fewer samples if these tell enough of a line through all sizes. A fit still
+ * finds outliers by sizes with five, as most are. */
+static bool is_long(const sizes_t *sizes, int place) {
+    return LONG_PART * (sizes->count - place) <= sizes->count && sizes->point[place].iterations == 1;
+}
+
+static bool is_pending(const sizes_t *sizes, const point_t *point) {
+    return point->step >= 0 && point->visits == 1 && is_open(sizes, point);
+}
+
+static bool next_second(const sizes_t *sizes, visit_t *visit) {
+    int i = 0;
+    while (i < sizes->count && !is_pending(sizes, &sizes->point[i]))
+        i++;
+    if (i == sizes->count)
+        return false;
+    double error = is_long(sizes, i) ? wanted_error(sizes->count) : 0.0;
+    return visit_again(sizes, i, MEDIAN_VALUES_MIN - FIRST_SAMPLES, error, visit);
+}
+
+/* Whether a size off the line could have had slow spells in all its visits. */
+static bool is_doubtful(const sizes_t *sizes, int place) {
+    const point_t *point = &sizes->point[place];
+    return is_off(sizes, place) && point->visits < SURE_VISITS && is_open(sizes, point);
+}
+
 static bool next_split(const sizes_t *sizes, visit_t *visit) {
+    for (int i = 0; i < sizes->count; i++)
+        if (is_doubtful(sizes, i))
+            return visit_again(sizes, i, FIRST_SAMPLES, 0.0, visit);
     for (int i = 0; i + 1 < sizes->count; i++) {
         int low = sizes->point[i].step, high = sizes->point[i + 1].step;
-        if (high - low > 1 && (is_off(sizes, i) || is_off(sizes, i + 1)))
+        if (low >= 0 && high - low > 1 && (is_off(sizes, i) || is_off(sizes, i + 1)))
             return visit_new(sizes, step_bytes(sizes, (low + high) / 2), visit);
     }
     return false;
@@ -288,6 +384,12 @@ static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
     return (deviation_t){fabs(left_s - right_s) / scale_s, error_s / scale_s};
 }
 
+/* Where a line is drawn across a limit, it also jumps in the next interval, whose lower end is on the right
+ * line already. */
+static bool is_beyond(const point_t *low, line_t right) {
+    return fabs(at(right, low->bytes) - low->median.value) <= off_line * pto_error_scale(low->median.value);
+}
+
 /* The largest jump between two steps of the ladder that has not been bisected. */
 static bool find_limit(sizes_t *sizes) {
     double largest = 0.0;
@@ -298,7 +400,7 @@ static bool find_limit(sizes_t *sizes) {
         if (low < 0 || high != low + 1 || is_bisected(sizes, sizes->point[i].bytes))
             continue;
         deviation_t jump = jump_at(sizes, i, &limit);
-        if (is_clear(jump) && jump.size > largest) {
+        if (is_clear(jump) && jump.size > largest && !is_beyond(&sizes->point[i], limit.right)) {
             largest = jump.size;
             sizes->limit[sizes->limit_count] = limit;
             found = true;
@@ -323,6 +425,9 @@ static bool next_bisect(sizes_t *sizes, visit_t *visit) {
     do {
         const limit_t *limit = &sizes->limit[sizes->limit_count > 0 ? sizes->limit_count - 1 : 0];
         int64_t bytes = sizes->limit_count > 0 ? half_of(sizes, limit) : 0;
+        int place = place_of(sizes, bytes);
+        if (bytes > 0 && place < sizes->count && sizes->point[place].bytes == bytes)
+            return visit_again(sizes, place, LIMIT_SAMPLES, 0.0, visit);
         if (bytes > 0)
             return visit_new(sizes, bytes, visit);
     } while (find_limit(sizes));
@@ -332,9 +437,9 @@ static bool next_bisect(sizes_t *sizes, visit_t *visit) {
 /* A size between two steps lies on the line that it is nearer to. */
 static void narrow(sizes_t *sizes, const point_t *point) {
     limit_t *limit = &sizes->limit[sizes->limit_count - 1];
-    double left = fabs(log(point->median.value / fmax(at(limit->left, point->bytes), pto_timing_grain_s)));
-    double right = fabs(log(point->median.value / fmax(at(limit->right, point->bytes), pto_timing_grain_s)));
-    *(left < right ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
+    double left = log(point->median.value / fmax(at(limit->left, point->bytes), pto_timing_grain_s));
+    double right = log(point->median.value / fmax(at(limit->right, point->bytes), pto_timing_grain_s));
+    *(fabs(left) < fabs(right) ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
 }
 
 /* Whether a line ends at a point, or between it and the one before. */
@@ -345,30 +450,44 @@ static bool ends_before(const sizes_t *sizes, int place) {
     return is_off(sizes, place);
 }
 
-/* n points of one line tell its two coefficients as well as two points that are sqrt(n / 2) times better
- * known. */
+/* One visit of each in turn, upwards, so that the visits of a size lie apart. */
 static bool next_repeat(const sizes_t *sizes, visit_t *visit) {
+    int chosen = -1;
+    double error = 0.0;
     for (int first = 0, past; first < sizes->count; first = past) {
         past = first + 1;
         while (past < sizes->count && !ends_before(sizes, past))
             past++;
-        double wanted = known_fraction * sqrt(fmax(past - first, 2.0) / 2.0);
-        for (int i = first; i < past; i++)
-            if (!sizes->point[i].final && sizes->point[i].step >= 0 && sizes->point[i].median.error > wanted)
-                return visit_again(sizes, i, wanted, visit);
+        double wanted = wanted_error(past - first);
+        for (int i = first; i < past; i++) {
+            const point_t *point = &sizes->point[i];
+            bool poor = point->step >= 0 && is_open(sizes, point) && point->median.error > wanted;
+            bool its_turn = point->bytes > sizes->turn_bytes;
+            if (poor && (chosen < 0 || (its_turn && sizes->point[chosen].bytes <= sizes->turn_bytes))) {
+                chosen = i;
+                error = wanted;
+            }
+        }
     }
-    return false;
+    return chosen >= 0 && visit_again(sizes, chosen, AGAIN_SAMPLES, error, visit);
 }
 
-/* What was measured again may show limits that chance had hidden. */
+/* New sizes are visited a second time before they are judged. What was measured again may show limits that
+ * chance had hidden. */
 static void go_on(sizes_t *sizes) {
-    sizes->stage = sizes->stage == REPEAT && sizes->repeated ? SPLIT : (stage_t)(sizes->stage + 1);
-    sizes->repeated = sizes->repeated && sizes->stage != SPLIT;
+    visit_t visit;
+    bool back = sizes->stage == REPEAT && sizes->repeated;
+    if (sizes->stage == SPLIT && next_second(sizes, &visit))
+        sizes->stage = SECOND;
+    else
+        sizes->stage = back ? SPLIT : (stage_t)(sizes->stage + 1);
+    sizes->repeated = sizes->repeated && !back;
 }
 
 bool sizes_next(sizes_t *sizes, visit_t *visit) {
     for (; sizes->stage < OVER; go_on(sizes)) {
         bool found = sizes->stage == COARSE   ? next_coarse(sizes, visit)
+                     : sizes->stage == SECOND ? next_second(sizes, visit)
                      : sizes->stage == SPLIT  ? next_split(sizes, visit)
                      : sizes->stage == BISECT ? next_bisect(sizes, visit)
                                               : next_repeat(sizes, visit);
@@ -384,7 +503,18 @@ bool sizes_next(sizes_t *sizes, visit_t *visit) {
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
     if (sizes->options.exhaustive)
         return median_is_settled(seconds, count, visit->error);
-    return median_of(seconds, count).error <= visit->error;
+    if (seconds[count - 1] > visit->slow_s)
+        return true;
+    return visit->error > 0.0 && median_of(seconds, count).error <= visit->error;
+}
+
+/* Whether one more slow sample would leave no majority of others. */
+static bool is_stuck(const sizes_t *sizes, const point_t *point) {
+    double slow_s = slow_from(sizes, point->bytes, point);
+    int slow = 0;
+    for (int i = 0; i < point->count; i++)
+        slow += point->seconds[i] > slow_s;
+    return 2 * slow < point->count && 2 * (slow + 1) >= point->count + 1;
 }
 
 void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
@@ -393,11 +523,17 @@ void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count
     free(point->seconds);
     point->seconds = must_allocate((size_t)count, sizeof *point->seconds);
     memcpy(point->seconds, seconds, (size_t)count * sizeof *seconds);
+    sizes->turn_bytes = point->bytes;
+    bool ended_slow = seconds[count - 1] > visit->slow_s;
+    sizes->slow = seconds[visit->had] > visit->slow_s;
     point->count = count;
     point->iterations = visit->iterations;
+    point->visits++;
+    point->stuck = ended_slow && is_stuck(sizes, point);
     point->median = median_of(seconds, count);
-    point->final = visit->had > 0 || count >= sizes->options.repeats;
-    if (sizes->stage == BISECT)
+    bool above = slow_times * point->median.value > doubtful_times * visit->slow_s;
+    bool doubtful = (ended_slow || above) && is_open(sizes, point);
+    if (sizes->stage == BISECT && !doubtful)
         narrow(sizes, point);
 }
 
@@ -414,10 +550,13 @@ void sizes_refuse(sizes_t *sizes, const visit_t *visit) {
 int sizes_left(const sizes_t *sizes) {
     int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
     int coarse = (sizes->top - last + sizes->stride - 1) / sizes->stride;
+    int pass = sizes->top / sizes->stride + 1, pending = 0;
     if (sizes->options.exhaustive)
         return coarse > 1 ? coarse : 1;
+    for (int i = 0; i < sizes->count; i++)
+        pending += is_pending(sizes, &sizes->point[i]);
     /* Half as many as in the first pass are likely to follow it. */
     if (sizes->stage == COARSE)
-        return coarse + (sizes->top / sizes->stride + 1) / 2 + 1;
-    return 1 + (sizes->stage < REPEAT) * (sizes->count / 4);
+        return coarse + pass + pass / 2 + 1;
+    return 1 + pending + (sizes->stage < REPEAT) * (sizes->count / 4);
 }

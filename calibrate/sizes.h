@@ -1,9 +1,12 @@
 /* Which sizes of a case are measured, and how often: a plan that follows the medians so far. The sizes of
- * --bytes are a ladder; the first pass measures every second power of two of it. Then
+ * --bytes are a ladder; the first pass measures every second power of two of it, in two visits that lie
+ * apart, because a slow spell of the machine spoils all samples of a visit. Then
  *
- *   - an interval is halved while a size at one of its ends lies off the line between its neighbours,
+ *   - an interval is halved while a size at one of its ends lies off the line between its neighbours, and a
+ *     third visit confirms it,
  *   - a limit, at which the cost jumps between two steps of the ladder, is bisected to an eighth,
- *   - a size is measured again until its median is known as well as its line needs.
+ *   - a size is visited again until its median is known as well as its line needs. Slow visits and others
+ * make it unknown.
  *
  * An exhaustive plan measures every size of the ladder, nothing between, each until its own median is known.
  * Needs no MPI: the lead of a case plans, and tells the others. */
@@ -26,11 +29,14 @@ typedef struct {
 /* One visit of a size. */
 typedef struct {
     int64_t bytes;
-    int had;        /* samples of earlier visits */
-    int most;       /* samples in all; the visit ends with as many, or earlier: */
-    double error;   /* when the median is known to this fraction; 0: never */
-    int iterations; /* of a repetition: to begin with; then those it had */
-    double bound_s; /* an iteration takes about this at the most; 0: unknown */
+    int had;          /* samples of earlier visits */
+    int most;         /* samples in all; the visit ends with as many, or earlier: */
+    double error;     /* when the median is known to this fraction; 0: never */
+    int iterations;   /* of a repetition: to begin with; then those it had */
+    double bound_s;   /* an iteration takes about this at the most; 0: unknown */
+    double reserve_s; /* must be left for later visits, or this one would not be worth its time */
+    double slow_s;    /* a sample that takes longer is slow, and the visit ends with it */
+    int rests;        /* how often to wait while the machine is as slow as that */
 } visit_t;
 
 typedef struct sizes sizes_t;
@@ -48,10 +54,10 @@ bool sizes_next(sizes_t *sizes, visit_t *visit);
 /* Copies the samples of earlier visits to `seconds`. */
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds);
 
-/* Whether a visit has as many samples as it needs. `seconds` may be reordered. */
+/* Whether a visit has as many samples as it needs, the newest last. `seconds` may be reordered. */
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
-/* The visit has been made: all samples of its size, earlier ones first. `seconds` may be reordered. */
+/* The visit has been made: all samples of its size, the newest last. `seconds` may be reordered. */
 void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
 /* There was no time for the visit, so there is none for larger sizes either. */

@@ -57,9 +57,15 @@ static double quantile_of(const double *sorted, int count, double fraction) {
  * the expectations of order statistics: within 2 percent from n = 5). */
 median_t median_of(double *value, int count) {
     const double half_of_deviation = 1.96 * 1.2533;
+    /* Half of the interval of the mean of three and of four, in ranges (E. Lord 1947, Biometrika 34:41). */
+    const double half_by_range[] = {1.304, 0.717};
     qsort(value, (size_t)count, sizeof *value, compare);
     median_t median = {.value = middle_of(value, count), .error = HUGE_VAL};
-    if (count >= MEDIAN_VALUES_MIN) {
+    if (count >= RANGE_VALUES_MIN && count < MEDIAN_VALUES_MIN) {
+        double range_s = value[count - 1] - value[0];
+        median.error =
+            1.2533 * half_by_range[count - RANGE_VALUES_MIN] * range_s / pto_error_scale(median.value);
+    } else if (count >= MEDIAN_VALUES_MIN) {
         double range_s = quantile_of(value, count, 0.75) - quantile_of(value, count, 0.25);
         double deviation_s = range_s / 1.349 * count / (count - 1.35);
         median.error = half_of_deviation * deviation_s / sqrt(count) / pto_error_scale(median.value);

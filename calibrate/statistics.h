@@ -15,12 +15,12 @@ bool median_is_settled(double *value, int count, double fraction);
 typedef struct {
     double value;
     /* Half of its 95 percent interval as a fraction of the value (of the timing grain, where that is longer),
-     * from the interquartile range, so that an outlier in five counts for nothing, as in a fit, but two do;
-     * HUGE_VAL where values are too few. */
+     * from the interquartile range, so that an outlier in five counts for nothing, as in a fit, but two do.
+     * Of three or four values from their range, so that one outlier counts; HUGE_VAL of fewer. */
     double error;
 } median_t;
 
-enum { MEDIAN_VALUES_MIN = 5 };
+enum { RANGE_VALUES_MIN = 3, MEDIAN_VALUES_MIN = 5 };
 
 /* Sorts the values, of which there is at least one. */
 median_t median_of(double *value, int count);

@@ -57,9 +57,17 @@ static void many_noisy_values_settle(void) {
     check(median_is_settled(value, MANY, 0.02), "4000 are");
 }
 
-static void four_values_tell_no_error(void) {
-    double few[4] = {1, 1, 1, 1};
-    check(median_of(few, 4).error > 1e300, "four values tell no error");
+static void two_values_tell_no_error(void) {
+    double two[2] = {1, 1};
+    check(median_of(two, 2).error > 1e300, "two values tell no error");
+}
+
+/* By Lord's table, and sqrt(pi / 2) for the median. One outlier counts. */
+static void three_and_four_values_have_an_error_by_their_range(void) {
+    double three[3] = {4, 1, 2}, four[4] = {1, 5, 3, 2}, slow[3] = {1, 100, 1};
+    check(fabs(median_of(three, 3).error - 1.2533 * 1.304 * 3 / 2) < 1e-12, "the error of three");
+    check(fabs(median_of(four, 4).error - 1.2533 * 0.717 * 4 / 2.5) < 1e-12, "the error of four");
+    check(median_of(slow, 3).error > 10, "that of three with an outlier");
 }
 
 /* Of 8, 9, 10, 11 and an outlier, the quartiles are 9 and 11: 1.96 * 1.2533 * 2 / 1.349 * 5 / 3.65 over
@@ -108,7 +116,8 @@ int main(void) {
     nine_values_bear_one_outlier_on_each_side();
     ranks_are_the_binomials();
     many_noisy_values_settle();
-    four_values_tell_no_error();
+    two_values_tell_no_error();
+    three_and_four_values_have_an_error_by_their_range();
     an_error_is_of_the_quartiles();
     quartiles_lie_between_values();
     errors_below_the_grain_are_of_the_grain();

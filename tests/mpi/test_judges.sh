@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What judges and times: the reference of collectives, the patterns of applications, the benchmarks, their cases and sizes,
+# What judges and times: the reference of collectives, the patterns of applications, the benchmarks, their cases, sizes and fits,
 # what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. And what the host device
 # does without another process. BUILD: where the programs were built (default build). Exits 77
 # where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,benches,sizes,measure,powers,start,host_device}
-for program in reference patterns cases benches sizes measure powers host_device; do
+built "$build"/tests/test_{reference,patterns,cases,benches,sizes,fits,measure,powers,start,host_device}
+for program in reference patterns cases benches sizes fits measure powers host_device; do
     check "$program" quietly "$build/tests/test_$program"
 done
 for program in benches measure powers; do

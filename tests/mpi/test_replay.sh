@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The adaptive plan of portolan-calibrate, played with the samples that two hosts with H200s gave: it takes a third of
-# the time that all sizes take, and the machine file that is fitted to its samples has the same prices.
+# The adaptive plan of portolan-calibrate, played with the samples that two hosts with H200s gave: it takes about a third
+# of the time that all sizes take, and the machine file that is fitted to its samples has the same prices.
 # REPORT=1 prints the figures of each benchmark. BUILD: where the programs were built (default build).
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
@@ -53,8 +53,13 @@ compare() { # HOST GPUS
         awk '{ d[NR] = $1 } END { print NR, d[int((NR + 1) / 2)], d[int(0.9 * NR)], d[NR] }'
 }
 
-# The first host had too little time for twenty samples of large sizes, of which there is less to save.
-for case in h200-x2:2:0.41 h200-x4:4:0.334; do
+# The time: a third, which the samples of two GPUs do not reach. Exchanges, a sixth of their time, were recorded at every
+# second power of two, so that none is left out, and large sizes are settled by few samples. The first pass is 0.31 of
+# their time, by their medians. A case has at most three limits bisected, in three sizes of four repetitions each, where
+# the first pass has 14 of six: 0.43 of it, so that 0.44 would be right. What is reached is 0.403, and the bound is closer.
+# Prices: a median of the adaptive plan is known to 4 percent and one of all sizes to 2, with 95 percent confidence. So
+# prices of both differ by sqrt(4^2 + 2^2) = 4.5 percent in 95 of 100 cases: by 1.5 in the median and 3.8 in 90 of 100.
+for case in h200-x2:2:0.41 h200-x4:4:0.3333; do
     IFS=: read -r host gpus share <<<"$case"
     check "$host: all sizes are played" play "$host" exhaustive exhaustive
     check "$host: the adaptive plan is played" play "$host" adaptive
@@ -65,6 +70,6 @@ for case in h200-x2:2:0.41 h200-x4:4:0.334; do
     echo "$host: $full s with all sizes, $adaptive s adaptive; $cells prices differ by $median in the median, 90 percent by less than $most, all by less than $worst"
     [ -z "${REPORT:-}" ] || join "$work/$host/exhaustive/times" "$work/$host/adaptive/times"
     check "$host: in less than $share of the time" awk -v a="$adaptive" -v b="$full" -v s="$share" 'BEGIN { exit !(a < s * b) }'
-    check "$host: prices are the same" awk -v n="$cells" -v m="$median" -v p="$most" 'BEGIN { exit !(n > 500 && m < 0.01 && p < 0.05) }'
+    check "$host: prices are the same" awk -v n="$cells" -v m="$median" -v p="$most" 'BEGIN { exit !(n > 500 && m < 0.015 && p < 0.038) }'
 done
 finish
