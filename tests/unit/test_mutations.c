@@ -370,6 +370,55 @@ static bool is_got_back(const pto_plan_t *plan, int index, const mutation_t *mut
            step->who_until.constant == 1 && strncmp(mutation->field, "target.align.", 13) == 0;
 }
 
+static bool is_field(const mutation_t *mutation, const char *const *field, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(mutation->field, field[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Copies in kernels that nobody reads, or in whose place the same or the result follows: in a reduce by
+ * gas_split, the other members' outputs are only room for their own share. In gas_tree, a leaf does not read
+ * its output, and a result that arrives early arrives again; of three members, the last one has room for a
+ * child that does not exist. */
+static bool is_stored_in_vain(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    static const char *const more_peers[] = {"peers.until.constant", "peers.until.power"};
+    const pto_request_t *request = &plan->request;
+    const pto_step_t *step = pto_plan_step(plan, index);
+    if (!step->in_kernel || step->kind != PTO_STEP_COPY)
+        return false;
+    bool to_peers = step->target.holder == PTO_HOLDER_PEER;
+    bool to_output = pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
+    bool one_more = is_field(mutation, more_peers, 2) && mutation->delta == 1;
+    bool one_before = strcmp(mutation->field, "peers.first.constant") == 0 && mutation->delta == -1;
+    if (strcmp(request->strategy->name, "gas_split") == 0)
+        return request->collective == PTO_COLLECTIVE_REDUCE && to_peers && to_output && one_more;
+    if (strcmp(request->strategy->name, "gas_tree") != 0)
+        return false;
+    if (!to_peers)
+        return strcmp(mutation->field, "who_stride.constant") == 0 && mutation->delta == -1;
+    if (!to_output)
+        return request->layout.gpus_per_node == 3 && step->target.offset.constant == 0 && one_more;
+    return request->collective == PTO_COLLECTIVE_ALLREDUCE && (one_before || one_more);
+}
+
+/* In gas_tree, the root of a broadcast has in its output what is in its input, and so has the last of three
+ * members in a reduction, as it has no children. They may send from either. */
+static bool is_from_its_input(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    const pto_request_t *request = &plan->request;
+    const pto_step_t *step = pto_plan_step(plan, index);
+    bool alone = request->collective == PTO_COLLECTIVE_BROADCAST || request->layout.gpus_per_node == 3;
+    return strcmp(request->strategy->name, "gas_tree") == 0 && alone && step->kind == PTO_STEP_COPY &&
+           step->target.holder == PTO_HOLDER_PEER && strcmp(mutation->field, "source.buffer") == 0 &&
+           pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN;
+}
+
+/* Each block of a reduce-scatter is combined by one process, which may do so in any order. */
+static bool is_alone_in_its_order(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    return plan->request.collective == PTO_COLLECTIVE_REDUCE_SCATTER &&
+           pto_plan_step(plan, index)->in_kernel && is_other_order(plan, index, mutation);
+}
+
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
  * sends, it has beside that. A staged result is also on the root's GPU. A ring that goes round once more
@@ -383,7 +432,9 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return true;
     if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
         return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
-    if (is_sent_from_device(plan, index, mutation) || is_got_back(plan, index, mutation))
+    if (is_sent_from_device(plan, index, mutation) || is_got_back(plan, index, mutation) ||
+        is_stored_in_vain(plan, index, mutation) || is_from_its_input(plan, index, mutation) ||
+        is_alone_in_its_order(plan, index, mutation))
         return true;
     bool begins_too_early = is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1;
     bool sends_subtree_again = request->collective == PTO_COLLECTIVE_GATHER && is_inside(plan, "binomial") &&
@@ -535,19 +586,19 @@ static bool has_kernels(const pto_plan_t *plan) {
     return has;
 }
 
-/* A GPU has one kernel, on one node: these plans apply to no other layout. Of those that move blocks; which
- * mutants of reductions and of trees of vectors are as right as before was not examined. */
+/* A GPU has one kernel, on one node: these plans apply to no other layout. */
 static void mutate_kernels(pto_request_t request, const pto_counts_t *counts) {
-    pto_plan_t *plan = NULL;
-    if (pto_collective_reduces(request.collective) || pto_collective_is_vector(request.collective))
-        return;
-    request.layout = (pto_layout_t){1, 4, 1, 1, 4, false};
+    static const int64_t gpus[] = {2, 3, 4, 8};
     request.counts = request.collective == PTO_COLLECTIVE_ALLTOALLV ? counts : NULL;
-    if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
-        return;
-    if (has_kernels(plan))
-        mutate_plan(request);
-    pto_plan_destroy(plan);
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        pto_plan_t *plan = NULL;
+        request.layout = (pto_layout_t){1, gpus[i], 1, 1, gpus[i], false};
+        if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+            continue;
+        if (has_kernels(plan))
+            mutate_plan(request);
+        pto_plan_destroy(plan);
+    }
 }
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
