@@ -265,8 +265,9 @@ typedef struct {
  * is on another GPU), and its signals are flags in GPU memory; no process takes part. Each of its thread
  * blocks does its own part of every copy and reduction, and signals and waits only for the same part of its
  * peers. Bytes that one step writes and another uses must therefore be cut into the same pieces by both: any
- * two ranges used by a kernel's steps are either identical or disjoint, which check proves. Within a run a
- * flag goes from one process to another at most once. */
+ * two ranges used by a kernel's steps are either identical or disjoint, which check proves. A flag is raised
+ * and awaited in one kernel, by a single step each, and goes from one process to another at most once in a
+ * run: a kernel with flags is not in a loop. */
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* for k in [from, to) */
