@@ -40,8 +40,9 @@ static int64_t anchor_turn(const pto_plan_t *plan, const pto_group_t *group, pto
     pto_group_kind_t holders = pto_plan_buffer(plan, slice->buffer)->group;
     switch (slice->anchor) {
     case PTO_ANCHOR_ME:
-    case PTO_ANCHOR_PEER:
         return on_node ? 0 : group->members_per_node;
+    case PTO_ANCHOR_PEER: /* without peers, the same number everywhere */
+        return on_node || peers == PTO_PEERS_NONE ? 0 : group->members_per_node;
     case PTO_ANCHOR_HOLDER:
         return pto_group_is_on_node(holders) ? 0 : pto_group_shape(layout, holders).members_per_node;
     case PTO_ANCHOR_ORDINAL:
@@ -244,7 +245,7 @@ static void turn_call(turns_t *turns, const pto_node_t *node) {
         (by_core || pto_plan_buffer(turns->plan, call->in.buffer)->split <= 1);
     for (int i = 0; i < 2; i++) {
         turns->alike = turns->alike && is_always(&slices[i]->first, 0) && is_always(&slices[i]->until, 1);
-        set_turn(turns, slices[i]->buffer, slice_turn(turns->plan, group, PTO_PEERS_NONE, slices[i]));
+        set_turn(turns, slices[i]->buffer, slice_turn(turns->plan, group, PTO_PEERS_INDEX, slices[i]));
     }
 }
 
