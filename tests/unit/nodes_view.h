@@ -93,6 +93,7 @@ static void name(view_t *view, const pto_slice_t *slice, const pto_action_t *act
     view->right = view->right && is_valid(view->plan, slice, action, named->holder);
     if (view->right)
         pto_slice_visit(view->plan, slice, action, add_named, named);
+    named->view = NULL;
 }
 
 /* Which byte goes where. Where there are too few or too many, the plan is refused for it. */

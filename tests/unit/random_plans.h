@@ -9,25 +9,25 @@
 
 static uint64_t chance_state;
 
-static int64_t below(int64_t bound) {
+static inline int64_t below(int64_t bound) {
     chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((chance_state >> 33) % (uint64_t)bound);
+    return bound > 0 ? (int64_t)((chance_state >> 33) % (uint64_t)bound) : 0;
 }
 
-static bool one_in(int64_t count) { return below(count) == 0; }
+static inline bool one_in(int64_t count) { return below(count) == 0; }
 
-static int64_t one_of(const int64_t *value, size_t count) { return value[below((int64_t)count)]; }
+static inline int64_t one_of(const int64_t *value, size_t count) { return value[below((int64_t)count)]; }
 #define ONE_OF(...) one_of((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 
 /* --- random plans --------------------------------------------------------------------------------------- */
 
-static int64_t some_count(const pto_request_t *request, int64_t owners) {
+static inline int64_t some_count(const pto_request_t *request, int64_t owners) {
     const pto_layout_t *layout = &request->layout;
     return ONE_OF(1, 2, owners, owners, owners / layout->nodes, layout->nodes, 2 * owners, 3 * layout->nodes,
                   4, 6, layout->procs_per_gpu);
 }
 
-static pto_expr_t some_number(int64_t bound) {
+static inline pto_expr_t some_number(int64_t bound) {
     pto_expr_t expr = pto_constant(one_in(3) ? below(bound + 1) : 0);
     if (one_in(12))
         expr.loop = ONE_OF(1, 2, -1);
@@ -38,7 +38,7 @@ static pto_expr_t some_number(int64_t bound) {
     return expr;
 }
 
-static pto_slice_t some_slice(const pto_builder_t *builder, int buffers) {
+static inline pto_slice_t some_slice(const pto_builder_t *builder, int buffers) {
     int buffer = (int)below(buffers);
     int64_t count = pto_builder_buffer(builder, buffer)->block_count;
     pto_slice_t slice = one_in(3) ? pto_slice_all(builder, buffer)
@@ -75,7 +75,7 @@ static pto_slice_t some_slice(const pto_builder_t *builder, int buffers) {
     return slice;
 }
 
-static pto_peers_t some_peers(int64_t size) {
+static inline pto_peers_t some_peers(int64_t size) {
     pto_peers_t peers = {.kind = (pto_peers_kind_t)ONE_OF(PTO_PEERS_SHIFT, PTO_PEERS_SHIFT, PTO_PEERS_INDEX,
                                                           PTO_PEERS_INDEX, PTO_PEERS_TORUS, PTO_PEERS_XOR)};
     peers.sign = one_in(2) ? 1 : -1;
@@ -93,7 +93,7 @@ static pto_peers_t some_peers(int64_t size) {
     return peers;
 }
 
-static pto_step_t some_step(pto_builder_t *builder, int groups, int buffers, int flag) {
+static inline pto_step_t some_step(pto_builder_t *builder, int groups, int buffers, int flag) {
     const pto_request_t *request = pto_builder_request(builder);
     int group = (int)below(groups);
     int64_t size = pto_builder_group(builder, group)->size;
@@ -129,7 +129,7 @@ static pto_step_t some_step(pto_builder_t *builder, int groups, int buffers, int
 }
 
 /* A send and a receive that may match: opposite peers. */
-static void build_message(pto_builder_t *builder, pto_step_t step, int buffers) {
+static inline void build_message(pto_builder_t *builder, pto_step_t step, int buffers) {
     step.source.holder = step.target.holder = PTO_HOLDER_SELF;
     if (step.peers.kind == PTO_PEERS_NONE)
         step.peers = some_peers(pto_builder_group(builder, step.group)->size);
@@ -143,7 +143,7 @@ static void build_message(pto_builder_t *builder, pto_step_t step, int buffers) 
     pto_build_step(builder, step);
 }
 
-static void build_some_stage(pto_builder_t *builder, int groups, int buffers, int flag) {
+static inline void build_some_stage(pto_builder_t *builder, int groups, int buffers, int flag) {
     bool at_once = one_in(2);
     pto_build_stage(builder, "some stage", at_once ? PTO_ORDER_AT_ONCE : PTO_ORDER_SEQUENCE);
     for (int64_t i = 1 + below(2); i > 0; i--) {
@@ -155,7 +155,7 @@ static void build_some_stage(pto_builder_t *builder, int groups, int buffers, in
     }
 }
 
-static pto_buffer_t some_buffer(const pto_request_t *request, pto_role_t role) {
+static inline pto_buffer_t some_buffer(const pto_request_t *request, pto_role_t role) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     bool is_user = role != PTO_ROLE_TEMPORARY;
     pto_buffer_t buffer = {.name = is_user ? "user's" : "temporary",
@@ -188,7 +188,7 @@ static pto_buffer_t some_buffer(const pto_request_t *request, pto_role_t role) {
     return buffer;
 }
 
-static void build_at_random(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_at_random(pto_builder_t *builder, const pto_request_t *request) {
     int buffers = 0, groups = 1 + (int)below(2), flag = pto_build_flag(builder, "flag");
     pto_build_buffer(builder, some_buffer(request, PTO_ROLE_IN)), buffers++;
     pto_build_buffer(builder, some_buffer(request, PTO_ROLE_OUT)), buffers++;
@@ -207,7 +207,7 @@ static void build_at_random(pto_builder_t *builder, const pto_request_t *request
         pto_build_end(builder);
 }
 
-static pto_layout_t some_layout(void) {
+static inline pto_layout_t some_layout(void) {
     pto_layout_t layout = {
         .nodes = 2 + below(3), .gpus_per_node = 1 + below(3), .procs_per_gpu = 1 + below(3)};
     layout.owners_per_gpu = one_in(2) ? 1 : layout.procs_per_gpu;
@@ -216,7 +216,7 @@ static pto_layout_t some_layout(void) {
 }
 
 /* Of those whose nodes may all do the same. */
-static pto_collective_t some_collective(void) {
+static inline pto_collective_t some_collective(void) {
     return (pto_collective_t)ONE_OF(PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL,
                                     PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLTOALLV,
                                     PTO_COLLECTIVE_ALLGATHERV);
@@ -225,18 +225,18 @@ static pto_collective_t some_collective(void) {
 /* --- registered plans, changed in a few places -------------------------------------------------------------
  */
 
-static int64_t some_change(int64_t value) {
+static inline int64_t some_change(int64_t value) {
     return one_in(3) ? ONE_OF(0, 1, 2, 3, 4) : value + ONE_OF(1, -1, 1, -1, 2, -2, 3);
 }
 
-static void change_number(pto_expr_t *expr) {
+static inline void change_number(pto_expr_t *expr) {
     int64_t *const part[] = {&expr->constant, &expr->constant, &expr->constant, &expr->loop,
                              &expr->power,    &expr->core,     &expr->peer,     &expr->inverse};
     int64_t *value = part[below(8)];
     *value = some_change(*value);
 }
 
-static void change_slice(pto_slice_t *slice, int buffers) {
+static inline void change_slice(pto_slice_t *slice, int buffers) {
     pto_expr_t *const number[] = {&slice->offset, &slice->align,  &slice->first,
                                   &slice->run,    &slice->stride, &slice->until};
     int64_t *const value[] = {&slice->anchor_step, &slice->bundle,        &slice->fold,       &slice->parts,
@@ -268,7 +268,7 @@ static void change_slice(pto_slice_t *slice, int buffers) {
     }
 }
 
-static void change_step(pto_plan_t *plan) {
+static inline void change_step(pto_plan_t *plan) {
     pto_step_t *step = (pto_step_t *)plan->steps.item + below(plan->steps.count);
     pto_expr_t *const number[] = {&step->who_first,   &step->who_stride,   &step->who_until,
                                   &step->peers.first, &step->peers.stride, &step->peers.until};
@@ -300,7 +300,7 @@ static void change_step(pto_plan_t *plan) {
     }
 }
 
-static void change_buffer(pto_plan_t *plan) {
+static inline void change_buffer(pto_plan_t *plan) {
     pto_buffer_t *buffer = (pto_buffer_t *)plan->buffers.item + below(plan->buffers.count);
     switch (below(6)) {
     case 0:
@@ -326,7 +326,7 @@ static void change_buffer(pto_plan_t *plan) {
 }
 
 /* Of the plan's own lists; names and sizes of lists stay. */
-static void change(pto_plan_t *plan) {
+static inline void change(pto_plan_t *plan) {
     pto_group_t *group = (pto_group_t *)plan->groups.item + below(plan->groups.count);
     if (plan->calls.count > 0 && one_in(5)) {
         pto_call_slices_t *call = (pto_call_slices_t *)plan->calls.item + below(plan->calls.count);
