@@ -45,7 +45,8 @@ typedef struct {
 typedef struct {
     const pto_plan_t *plan;
     int64_t gpus;
-    int lines; /* the buffer in line format, or PTO_LINES_NONE */
+    int lines;            /* the buffer in line format, or PTO_LINES_NONE */
+    int as_out[GPUS_MAX]; /* the user's output, which is the input, too; -1: they are two buffers */
     gpu_t gpu[GPUS_MAX];
     cell_t *cell[GPUS_MAX][KERNEL_BUFFERS_MAX][2];
     uint64_t flag[GPUS_MAX][GPUS_MAX][FLAGS_MAX][PARTS]; /* by receiver and sender */
@@ -207,28 +208,39 @@ static uint64_t output_at(const machine_t *machine, uint64_t run, int64_t rank, 
     return sum;
 }
 
+/* Buffers numbered as the plan's; -1 if it has none of this role on the rank. */
+static int user_buffer(const machine_t *machine, pto_role_t role, int64_t rank) {
+    int found = -1;
+    for (int b = 0; b < pto_plan_buffer_count(machine->plan); b++)
+        if (pto_plan_buffer(machine->plan, b)->role == role && user_bytes(machine, b, rank) > 0)
+            found = b;
+    return found;
+}
+
+static cell_t *cell_of(machine_t *machine, uint64_t run, int64_t holder, int buffer, int64_t at) {
+    const pto_buffer_t *named = pto_plan_buffer(machine->plan, buffer);
+    bool is_both = named->role == PTO_ROLE_IN && machine->as_out[holder] >= 0;
+    return &machine->cell[holder][is_both ? machine->as_out[holder] : buffer]
+                         [named->double_buffered ? run % 2 : 0][at];
+}
+
 /* Between two runs, the user reads the output, spoils it and writes another input. */
 static void take_results(machine_t *machine, int64_t rank) {
     gpu_t *gpu = &machine->gpu[rank];
-    for (int b = 0; b < pto_plan_buffer_count(machine->plan); b++) {
-        pto_role_t role = pto_plan_buffer(machine->plan, b)->role;
-        for (int64_t i = 0; i < user_bytes(machine, b, rank); i++) {
-            cell_t *cell = &machine->cell[rank][b][0][i];
-            if (role == PTO_ROLE_OUT && gpu->run > 0)
-                machine->wrong |= cell->value != output_at(machine, gpu->run, rank, i);
-            cell->value = role == PTO_ROLE_IN ? input_at(gpu->run + 1, rank, i) : 0;
-        }
+    int in = user_buffer(machine, PTO_ROLE_IN, rank), out = user_buffer(machine, PTO_ROLE_OUT, rank);
+    for (int64_t i = 0; out >= 0 && i < user_bytes(machine, out, rank); i++) {
+        cell_t *cell = cell_of(machine, gpu->run, rank, out, i);
+        if (gpu->run > 0)
+            machine->wrong |= cell->value != output_at(machine, gpu->run, rank, i);
+        cell->value = 0;
     }
+    for (int64_t i = 0; in >= 0 && i < user_bytes(machine, in, rank); i++)
+        cell_of(machine, gpu->run, rank, in, i)->value = input_at(gpu->run + 1, rank, i);
     gpu->run++;
     memset(gpu->next, 0, sizeof gpu->next);
 }
 
 /* --- running -------------------------------------------------------------------------------------------- */
-
-static cell_t *cell_of(machine_t *machine, uint64_t run, int64_t holder, int buffer, int64_t at) {
-    bool alternates = pto_plan_buffer(machine->plan, buffer)->double_buffered;
-    return &machine->cell[holder][buffer][alternates ? run % 2 : 0][at];
-}
 
 /* False if a source is in lines that have not arrived. */
 static bool move(machine_t *machine, uint64_t run, const gpu_deed_t *deed) {
@@ -322,17 +334,25 @@ static void free_machine(machine_t *machine) {
     }
 }
 
-/* Whether all results of several runs are right; by lines, if the plan can have them. A plan that is too
- * large is not run, and sets `*unfit`. */
-static bool blocks_do_it(const pto_plan_t *plan, bool by_lines, uint64_t runs, bool *unfit) {
+/* How a plan is run. */
+typedef struct {
+    bool by_lines; /* if the plan can have them */
+    bool in_place; /* with one buffer for the user's input and output */
+    uint64_t runs;
+} how_t;
+
+/* Whether all results of several runs are right. A plan that is too large is not run, and sets `*unfit`. */
+static bool blocks_do_it(const pto_plan_t *plan, how_t how, bool *unfit) {
     static machine_t machine;
-    machine = (machine_t){.plan = plan, .runs = runs, .lines = PTO_LINES_NONE};
+    machine = (machine_t){.plan = plan, .runs = how.runs, .lines = PTO_LINES_NONE};
     machine.gpus = pto_layout_rank_count(&plan->request.layout);
     assert_true(machine.gpus <= GPUS_MAX && pto_plan_buffer_count(plan) <= KERNEL_BUFFERS_MAX &&
                 pto_plan_flag_count(plan) <= FLAGS_MAX);
-    if (by_lines)
+    if (how.by_lines)
         machine.lines = pto_plan_lines(plan, INT64_MAX);
     for (int64_t rank = 0; rank < machine.gpus; rank++) {
+        bool both = how.in_place && user_buffer(&machine, PTO_ROLE_IN, rank) >= 0;
+        machine.as_out[rank] = both ? user_buffer(&machine, PTO_ROLE_OUT, rank) : -1;
         machine.gpu[rank].deed = calloc(DEEDS_MAX, sizeof *machine.gpu[rank].deed);
         assert_non_null(machine.gpu[rank].deed);
         for (int b = 0; b < pto_plan_buffer_count(plan); b++)

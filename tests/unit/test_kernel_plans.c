@@ -25,6 +25,7 @@ static struct {
     int64_t accepted;
     int64_t ran;
     int64_t in_lines;
+    int64_t in_place;
 } met;
 
 static bool is_kernel_alone(const pto_plan_t *plan) {
@@ -61,13 +62,26 @@ static bool is_accepted(const pto_plan_t *plan) {
 
 static void assert_blocks_do_it(const pto_plan_t *plan, uint64_t seed) {
     bool unfit = false, lines = pto_plan_lines(plan, INT64_MAX) != PTO_LINES_NONE;
-    for (int by_lines = 0; by_lines <= lines && !unfit; by_lines++)
-        if (!blocks_do_it(plan, by_lines, RUNS, &unfit) && !unfit)
-            fail_msg("%s by %s on %lld GPUs, seed %llu, %s", pto_collective_name(plan->request.collective),
+    bool one_buffer = pto_plan_may_be_in_place(plan);
+    for (int way = 0; way < 4 && !unfit; way++) {
+        how_t how = {.by_lines = way % 2 > 0, .in_place = way / 2 > 0, .runs = RUNS};
+        if ((how.by_lines && !lines) || (how.in_place && !one_buffer))
+            continue;
+        if (!blocks_do_it(plan, how, &unfit) && !unfit)
+            fail_msg("%s by %s on %lld GPUs, seed %llu, %s%s", pto_collective_name(plan->request.collective),
                      plan->request.strategy->name, (long long)plan->request.layout.gpus_per_node,
-                     (unsigned long long)seed, by_lines ? "by lines" : "by flags");
+                     (unsigned long long)seed, how.by_lines ? "by lines" : "by flags",
+                     how.in_place ? ", in place" : "");
+    }
     met.ran += !unfit;
     met.in_lines += lines;
+    met.in_place += one_buffer;
+}
+
+static void print_met(void) {
+    print_message("%lld plans, %lld accepted, %lld run, %lld of them in lines, too, %lld in place\n",
+                  (long long)met.plans, (long long)met.accepted, (long long)met.ran, (long long)met.in_lines,
+                  (long long)met.in_place);
 }
 
 /* Every registered plan of kernels, on so many GPUs, by several schedules. */
@@ -87,9 +101,9 @@ static void blocks_do_what_registered_plans_say(void **state) {
                     assert_blocks_do_it(plan, schedule);
                 pto_plan_destroy(plan);
             }
-    print_message("%lld runs of plans, %lld of them in lines, too\n", (long long)met.ran,
-                  (long long)met.in_lines);
-    assert_true(met.ran > 0 && met.in_lines > 0);
+    print_message("%lld runs of plans, %lld of them in lines, too, %lld in place\n", (long long)met.ran,
+                  (long long)met.in_lines, (long long)met.in_place);
+    assert_true(met.ran > 0 && met.in_lines > 0 && met.in_place > 0);
 }
 
 /* --- changes of kernels --------------------------------------------------------------------------------- */
@@ -176,8 +190,7 @@ static void blocks_do_what_changed_plans_say(void **state) {
         }
         pto_plan_destroy(plan);
     }
-    print_message("%lld plans, %lld accepted, %lld run, %lld of them in lines, too\n", (long long)met.plans,
-                  (long long)met.accepted, (long long)met.ran, (long long)met.in_lines);
+    print_met();
     assert_true(met.ran > 0);
 }
 
@@ -189,6 +202,7 @@ typedef struct {
     int place;  /* for what others store */
     bool whole; /* they store all of their input, not a block of it */
     bool reduces;
+    bool for_root;
 } parts_t;
 
 static pto_slice_t block_of(int buffer, pto_anchor_t anchor, pto_holder_t holder) {
@@ -271,11 +285,20 @@ static void add_reduction(const parts_t *parts) {
     add_stage(parts, own);
     reduce.kind = PTO_STEP_REDUCE;
     reduce.fresh = true;
-    reduce.who_until = pto_constant(one_in(2) ? 1 : parts->who.n);
+    reduce.who_until = pto_constant(parts->for_root && one_in(2) ? 1 : parts->who.n);
     reduce.source = pto_slice_all(parts->builder, parts->place);
     reduce.source.run = reduce.source.until = pto_constant(parts->who.n);
     reduce.target = pto_slice_all(parts->builder, parts->who.out);
     add_stage(parts, reduce);
+}
+
+/* For a reduction, from all others' inputs. */
+static void add_load(const parts_t *parts) {
+    pto_step_t load = pto_step_of_all(PTO_STEP_COPY, &parts->who);
+    load.source = pto_slice_all(parts->builder, parts->who.in);
+    load.source.holder = PTO_HOLDER_PEER;
+    load.target = pto_slice_block(parts->place, PTO_ANCHOR_PEER);
+    add_stage(parts, load);
 }
 
 static pto_buffer_t buffer_of(const pto_request_t *request, pto_role_t role, int64_t count) {
@@ -292,10 +315,13 @@ static pto_buffer_t buffer_of(const pto_request_t *request, pto_role_t role, int
 
 static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t *request) {
     int64_t n = pto_layout_owner_count(&request->layout);
-    bool reduces = request->collective == PTO_COLLECTIVE_REDUCE, loads = !reduces && one_in(4);
-    parts_t parts = {.builder = builder, .reduces = reduces, .whole = !reduces && one_in(4)};
+    bool reduces = pto_collective_is_vector(request->collective), loads = one_in(4);
+    parts_t parts = {.builder = builder,
+                     .reduces = reduces,
+                     .for_root = request->collective == PTO_COLLECTIVE_REDUCE,
+                     .whole = !reduces && one_in(4)};
     pto_buffer_t out = buffer_of(request, PTO_ROLE_OUT, reduces ? 1 : n);
-    out.user_stride = reduces ? n : 0;
+    out.user_stride = parts.for_root ? n : 0;
     parts.who =
         (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
     parts.who.in = pto_build_buffer(builder, buffer_of(request, PTO_ROLE_IN, reduces ? 1 : n));
@@ -311,8 +337,10 @@ static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t 
         add_barrier(&parts);
     if (!loads)
         add_store(&parts);
+    else if (reduces)
+        add_load(&parts);
     add_more(&parts);
-    if (!loads)
+    if (!loads || (reduces && one_in(2)))
         add_barrier(&parts);
     add_more(&parts);
     if (reduces)
@@ -341,11 +369,13 @@ static void blocks_do_what_random_kernels_say(void **state) {
         chance_state = seed * 99999999977u;
         pto_plan_t *plan = NULL;
         pto_request_t request = {.layout = {1, 2 + below(3), 1, 1, 8, false},
-                                 .collective = one_in(4) ? PTO_COLLECTIVE_REDUCE : PTO_COLLECTIVE_ALLTOALL,
+                                 .collective = ONE_OF(PTO_COLLECTIVE_REDUCE, PTO_COLLECTIVE_ALLREDUCE,
+                                                      PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL),
                                  .datatype = PTO_DATATYPE_BYTE,
                                  .bytes = 5,
                                  .strategy = &strategy};
-        assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+        const char *any = request.collective == PTO_COLLECTIVE_ALLREDUCE ? "ring" : "linear"; /* unused */
+        assert_int_equal(pto_algorithm_find(any, request.collective, &request.algorithm, NULL), PTO_OK);
         assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
         met.plans++;
         if (is_accepted(plan)) {
@@ -354,8 +384,7 @@ static void blocks_do_what_random_kernels_say(void **state) {
         }
         pto_plan_destroy(plan);
     }
-    print_message("%lld plans, %lld accepted, %lld run, %lld of them in lines, too\n", (long long)met.plans,
-                  (long long)met.accepted, (long long)met.ran, (long long)met.in_lines);
+    print_met();
     assert_true(met.ran > 0 && met.in_lines > 0);
 }
 

@@ -597,6 +597,10 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
  * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
+/* Whether an executor runs the plan in place if the user's input and output are one buffer. Else it copies
+ * the input aside. `check` proves the order of accesses for one buffer, then. */
+bool pto_plan_may_be_in_place(const pto_plan_t *plan);
+
 /* Whether a run is one kernel on each GPU or one call of NCCL, and nothing else. */
 bool pto_plan_is_one_launch(const pto_plan_t *plan);
 

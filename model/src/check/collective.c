@@ -351,6 +351,7 @@ static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t me
 static bool forget_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector) {
     pto_content_t nothing = {.begin = vector->begin, .end = vector->end};
     pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
+    pto_check_overwrite(checker, vector);
     call->given[vector->holder] += bytes_of(vector);
     return access_block(checker, vector);
 }

@@ -146,7 +146,8 @@ static bool add_use(pto_checker_t *checker, pto_piece_use_t **first, int64_t beg
 /* Pieces that are only read may overlap. So the first write to a known piece is compared with all others. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
-    pto_piece_use_t **first = &checker->piece[touch->holder * checker->buffers + touch->buffer], *same = NULL;
+    int64_t place = touch->holder * checker->buffers + pto_check_memory(checker, touch);
+    pto_piece_use_t **first = &checker->piece[place], *same = NULL;
     rows = pto_rows_joined(rows);
     for (pto_piece_use_t *use = *first; use; use = use->next) {
         if (use->begin == begin && memcmp(&use->rows, &rows, sizeof rows) == 0) {
