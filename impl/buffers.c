@@ -90,28 +90,6 @@ static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
     }
 }
 
-/* Whether a stage reads the user's input after an earlier stage began to write the output, so that they
- * cannot be the same memory. A single stage that does both only copies a process's own bytes onto
- * themselves. */
-static bool keeps_reading(const pto_plan_t *plan) {
-    int written_at = pto_plan_node_count(plan);
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_STAGE)
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        for (int i = 0; i < stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
-            if (n > written_at && source && pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN)
-                return true;
-            if (n < written_at && target && pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT)
-                written_at = n;
-        }
-    }
-    return false;
-}
-
 /* --- this process's own memory ------------------------------------------------------------------------- */
 
 int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
@@ -231,8 +209,7 @@ static pto_status_t bind_divided(pto_exec_t *exec, int b, void *out, pto_error_t
 
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     bool in_place = in == out;
-    bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
-                               keeps_reading(exec->plan));
+    bool shadow = in_place && !pto_plan_may_be_in_place(exec->plan);
     exec->copies_aside = shadow;
     exec->user_in = in;
     exec->user_out = out;

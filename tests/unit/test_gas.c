@@ -58,7 +58,7 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
     refused_for(plan, "the end: reads bytes");
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
     drop_flag(plan, "loaded");
-    refused_for(plan, "the end: writes bytes 0..999 of 'in'");
+    refused_for(plan, "stage 'reduce': writes bytes 0..999 of 'out' of rank 0, unordered with rank 3's read");
     plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four);
     drop_flag(plan, "loaded");
     refused_for(plan, "the end: writes bytes");

@@ -235,6 +235,119 @@ static void stores_after_a_wait_are_refused(void **state) {
     assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 
+/* --- what is stored twice, or not read ------------------------------------------------------------------ */
+
+typedef enum { STORED_AND_READ, STORED_TWICE, WRITTEN_AFTERWARDS, READ_BY_ROOT } fate_t;
+static fate_t fate;
+
+static int build_blocks(pto_builder_t *builder, const char *name, pto_role_t role, int64_t count) {
+    pto_buffer_t buffer = {.name = name,
+                           .role = role,
+                           .space = PTO_SPACE_GPU,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .double_buffered = role == PTO_ROLE_TEMPORARY,
+                           .block_count = count,
+                           .block_bytes = pto_builder_request(builder)->bytes,
+                           .granularity_bytes = 4};
+    bool is_for_root = pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE;
+    buffer.user_stride = is_for_root && role == PTO_ROLE_OUT ? 4 : 0;
+    return pto_build_buffer(builder, buffer);
+}
+
+static void build_copy(pto_builder_t *builder, pto_step_t copy, pto_slice_t source, pto_slice_t target) {
+    copy.source = source;
+    copy.target = target;
+    pto_build_stage(builder, "copy", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, copy);
+}
+
+/* An alltoall by one kernel, as gas_allgather's, and a place more than it needs, for the process after the
+ * next one. */
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
+    (void)request;
+    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
+    int in = build_blocks(builder, "in", PTO_ROLE_IN, 4), out = build_blocks(builder, "out", PTO_ROLE_OUT, 4);
+    int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 5);
+    pto_step_t own = pto_step_of(PTO_STEP_COPY, &who), all = pto_step_of_all(PTO_STEP_COPY, &who), next = own;
+    pto_slice_t theirs = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_slice_t more = pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE);
+    theirs.holder = PTO_HOLDER_PEER;
+    more.offset = pto_constant(4);
+    next.peers = pto_peers_at(pto_constant(2), 1);
+    pto_slice_t their_more = more;
+    their_more.holder = PTO_HOLDER_PEER;
+    pto_build_kernel(builder, &who);
+    if (fate == STORED_TWICE) {
+        pto_slice_t other = pto_slice_block(in, PTO_ANCHOR_PEER);
+        other.offset = pto_constant(1);
+        build_copy(builder, all, other, theirs);
+    }
+    build_copy(builder, all, pto_slice_block(in, PTO_ANCHOR_PEER), theirs);
+    if (fate == WRITTEN_AFTERWARDS)
+        build_copy(builder, next, pto_slice_block(in, PTO_ANCHOR_ME), their_more);
+    pto_flag_barrier(builder, "stored", &who);
+    build_copy(builder, all, pto_slice_block(gathered, PTO_ANCHOR_PEER),
+               pto_slice_block(out, PTO_ANCHOR_PEER));
+    if (fate == WRITTEN_AFTERWARDS) {
+        build_copy(builder, own, pto_slice_block(in, PTO_ANCHOR_ME), more);
+        build_copy(builder, own, more, pto_slice_block(out, PTO_ANCHOR_ME));
+    } else {
+        build_copy(builder, own, pto_slice_block(in, PTO_ANCHOR_ME), pto_slice_block(out, PTO_ANCHOR_ME));
+    }
+    pto_build_end(builder);
+}
+
+/* All store to all, and the root alone reads. */
+static void build_reduce(pto_builder_t *builder, const pto_request_t *request) {
+    (void)request;
+    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
+    int in = build_blocks(builder, "in", PTO_ROLE_IN, 1), out = build_blocks(builder, "out", PTO_ROLE_OUT, 1);
+    int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 4);
+    pto_slice_t place = pto_slice_block(gathered, PTO_ANCHOR_ME), theirs = place;
+    theirs.holder = PTO_HOLDER_PEER;
+    pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &who);
+    reduce.who_until = pto_constant(fate == READ_BY_ROOT ? 1 : 4);
+    reduce.fresh = true;
+    reduce.source = pto_slice_all(builder, gathered);
+    reduce.target = pto_slice_all(builder, out);
+    pto_build_kernel(builder, &who);
+    build_copy(builder, pto_step_of(PTO_STEP_COPY, &who), pto_slice_all(builder, in), place);
+    build_copy(builder, pto_step_of_all(PTO_STEP_COPY, &who), pto_slice_all(builder, in), theirs);
+    pto_flag_barrier(builder, "stored", &who);
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, reduce);
+    pto_build_end(builder);
+}
+
+static void are_lines(pto_collective_t collective, fate_t what, bool wanted) {
+    fate = what;
+    pto_request_t request = ask(collective, "gas_read", four);
+    pto_strategy_t strategy = *request.strategy;
+    strategy.build = collective == PTO_COLLECTIVE_REDUCE ? build_reduce : build_alltoall;
+    request.strategy = &strategy;
+    pto_plan_t *plan = plan_of(request);
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    int gathered = buffer_named(plan, "gathered");
+    assert_int_equal(lines_of(plan), wanted ? gathered : PTO_LINES_NONE);
+}
+
+/* With flags, these plans are right. Lines say in which run they were stored, and no more. */
+static void what_is_stored_twice_in_a_run_needs_flags(void **state) {
+    (void)state;
+    are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_AND_READ, true);
+    are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_TWICE, false);
+    are_lines(PTO_COLLECTIVE_ALLTOALL, WRITTEN_AFTERWARDS, false);
+}
+
+/* A process that does not read another one's lines could be two runs ahead of it. */
+static void what_is_stored_and_not_read_needs_flags(void **state) {
+    (void)state;
+    are_lines(PTO_COLLECTIVE_REDUCE, STORED_AND_READ, true);
+    are_lines(PTO_COLLECTIVE_REDUCE, READ_BY_ROOT, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_from_all_to_all_can_be_lines),
@@ -250,6 +363,8 @@ int main(void) {
         cmocka_unit_test(single_buffers_are_rejected),
         cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),
         cmocka_unit_test(stores_after_a_wait_are_refused),
+        cmocka_unit_test(what_is_stored_twice_in_a_run_needs_flags),
+        cmocka_unit_test(what_is_stored_and_not_read_needs_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,8 +265,9 @@ typedef struct {
  * is on another GPU), and its signals are flags in GPU memory; no process takes part. Each of its thread
  * blocks does its own part of every copy and reduction, and signals and waits only for the same part of its
  * peers. Bytes that one step writes and another uses must therefore be cut into the same pieces by both: any
- * two ranges used by a kernel's steps are either identical or disjoint, which check proves. Within a run a
- * flag goes from one process to another at most once. */
+ * two ranges used by a kernel's steps are either identical or disjoint, which check proves. A flag is raised
+ * and awaited in one kernel, by a single step each, and goes from one process to another at most once in a
+ * run: a kernel with flags is not in a loop. */
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* for k in [from, to) */
@@ -595,6 +596,10 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
  * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
  * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
+
+/* Whether an executor runs the plan in place if the user's input and output are one buffer. Else it copies
+ * the input aside. `check` proves the order of accesses for one buffer, then. */
+bool pto_plan_may_be_in_place(const pto_plan_t *plan);
 
 /* Whether a run is one kernel on each GPU or one call of NCCL, and nothing else. */
 bool pto_plan_is_one_launch(const pto_plan_t *plan);

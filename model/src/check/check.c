@@ -26,13 +26,6 @@ static bool for_each_pattern(pto_checker_t *checker,
            (!pto_request_host_counts(checker->request) || is_right(checker, &patterns[1]));
 }
 
-static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
-    for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
-        if (pto_plan_buffer(plan, buffer)->role == role)
-            return buffer;
-    return -1;
-}
-
 static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     const pto_layout_t *layout = &request->layout;
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
@@ -98,7 +91,7 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
  * block. */
 static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int64_t owners, int64_t j,
                           int64_t *origin) {
-    int out = buffer_of_role(checker->plan, pattern->out);
+    int out = pto_check_role(checker->plan, pattern->out);
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
         total += pattern->bytes(checker->request, i, j);
@@ -263,7 +256,7 @@ static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
 
 static bool expect_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
-    int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
+    int out = pto_check_role(checker->plan, PTO_ROLE_OUT);
     switch (pto_collective_data(checker->request->collective)) {
     case PTO_DATA_VECTOR:
     case PTO_DATA_SCATTERED:
@@ -311,7 +304,7 @@ static bool has_output(const pto_checker_t *checker, int64_t owner) {
 /* A halo exchange is in place: its output is its input. */
 static int input_of(const pto_checker_t *checker, const pattern_t *pattern) {
     bool in_place = checker->request->collective == PTO_COLLECTIVE_HALO;
-    return buffer_of_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
+    return pto_check_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
 }
 
 static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
@@ -337,7 +330,7 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
 
 /* The user reads the output and may then overwrite it, since it can be the next run's input. */
 static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
-    int in = input_of(checker, pattern), out = buffer_of_role(checker->plan, pattern->out);
+    int in = input_of(checker, pattern), out = pto_check_role(checker->plan, pattern->out);
     if (out < 0)
         return pto_check_fail(checker, 0, "the plan has no output%s",
                               pattern == patterns ? "" : " in host memory");
@@ -384,6 +377,7 @@ static int64_t clocks_of_node(const pto_checker_t *checker) {
 
 static bool lay_out(pto_checker_t *checker) {
     bool any_shared = false;
+    pto_check_find_twins(checker);
     for (int buffer = 0; buffer < checker->buffers; buffer++) {
         checker->shared[buffer] = checker->shared[buffer] || checker->lanes > 1;
         any_shared = any_shared || checker->shared[buffer];

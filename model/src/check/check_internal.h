@@ -96,8 +96,10 @@ typedef struct {
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_use_t **piece; /* ranks x buffers, for the current kernel */
     int kernel;              /* the node of `piece` */
-    bool *shared;            /* buffers used by other ranks than their holders, or by lanes */
-    pto_signal_t **signal;   /* by the rank that waits */
+    int in, out;           /* of a plan that may run in place: the user's buffers, which may be one; or -1 */
+    int uncounted;         /* that of these two which is shared in place only; or -1 */
+    bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
+    pto_signal_t **signal; /* by the rank that waits */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
     pto_sets_t sets;
@@ -206,6 +208,32 @@ int64_t pto_check_touched_bytes(const pto_touches_t *touches);
 
 /* Record an access to a shared buffer. */
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch);
+
+/* Plans that may run in place (in_place.c). The first buffer of a role; -1: none. Find the two that may be
+ * one buffer. */
+int pto_check_role(const pto_plan_t *plan, pto_role_t role);
+void pto_check_find_twins(pto_checker_t *checker);
+/* The other buffer that may be the same memory; -1: none. */
+int pto_check_twin_held(const pto_checker_t *checker, const pto_touch_t *touch);
+static inline int pto_check_twin(const pto_checker_t *checker, const pto_touch_t *touch) {
+    bool is_one = touch->buffer == checker->in || touch->buffer == checker->out;
+    return is_one ? pto_check_twin_held(checker, touch) : -1;
+}
+/* The buffer that stands for the memory of both. */
+static inline int pto_check_memory(const pto_checker_t *checker, const pto_touch_t *touch) {
+    bool is_both = touch->buffer == checker->in && pto_check_twin(checker, touch) >= 0;
+    return is_both ? checker->out : touch->buffer;
+}
+/* Whether target number `at` is moved or reduced from the same place: the bytes change one by one, if at all.
+ */
+bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
+                     int at);
+/* Forget the input where something else was written to the output. Uses checker->present and ->moved. */
+void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target);
+static inline void pto_check_overwrite(pto_checker_t *checker, const pto_touch_t *target) {
+    if (target->buffer == checker->out)
+        pto_check_overwrite_input(checker, target);
+}
 
 /* Move the bytes of checker->source, in order, to the equally many bytes of checker->target. In a reduction
  * the source may be several times as long, and its pieces are combined. */

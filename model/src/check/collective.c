@@ -24,6 +24,7 @@ typedef struct {
     const pto_group_t *group;
     bool in_place;
     int64_t root_rank;
+    int64_t *given; /* by rank: the bytes of its output that the call writes */
 } call_t;
 
 static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t member) {
@@ -77,6 +78,12 @@ static bool gets(const call_t *call, int64_t member) {
 
 /* --- before its stages ---------------------------------------------------------------------------------- */
 
+static bool is_others(const pto_slice_t *slice) { return slice && slice->holder != PTO_HOLDER_SELF; }
+
+static bool shares(const pto_step_t *step) {
+    return pto_step_is_signal(step) || is_others(pto_step_source(step)) || is_others(pto_step_target(step));
+}
+
 static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
     for (int n = at + 1; n <= at + pto_plan_node(plan, at)->span; n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
@@ -84,7 +91,7 @@ static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
             return true;
         const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
         for (int i = 0; stage && i < stage->step_count; i++)
-            if (pto_step_is_signal(pto_plan_step(plan, stage->step_first + i)))
+            if (shares(pto_plan_step(plan, stage->step_first + i)))
                 return true;
     }
     return false;
@@ -216,6 +223,7 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         if (!right)
             return false;
     }
+    call->given[to.rank] += bytes_of(&target);
     return access_block(checker, &source) && access_block(checker, &target);
 }
 
@@ -339,15 +347,20 @@ static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t me
             access_block(checker, &vector));
 }
 
-/* A reduction in place leaves the other members' vectors undefined. */
-static void forget_vector(pto_checker_t *checker, const pto_touch_t *vector) {
+/* A reduction in place leaves the other members' vectors undefined: it may write them. */
+static bool forget_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector) {
     pto_content_t nothing = {.begin = vector->begin, .end = vector->end};
     pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
+    pto_check_overwrite(checker, vector);
+    call->given[vector->holder] += bytes_of(vector);
+    return access_block(checker, vector);
 }
 
 /* The stages must have left the result in `vector` and, in an allreduce, with the same bits everywhere. */
-static bool give_vector(pto_checker_t *checker, const pto_touch_t *vector, result_t *result) {
+static bool give_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector,
+                        result_t *result) {
     pto_touch_t source = {.begin = result->begin, .end = result->begin + result->bytes};
+    call->given[vector->holder] += result->bytes;
     if (checker->repeats)
         return access_block(checker, vector);
     int32_t set = pto_sets_run(&checker->sets, 0, result->members);
@@ -373,10 +386,8 @@ static bool give_result(pto_checker_t *checker, const call_t *call, int64_t memb
     if (result->bytes == 0)
         return true;
     if (gets(call, member))
-        return give_vector(checker, &vector, result);
-    if (call->node->collective == PTO_COLLECTIVE_REDUCE)
-        forget_vector(checker, &vector);
-    return true;
+        return give_vector(checker, call, &vector, result);
+    return call->node->collective != PTO_COLLECTIVE_REDUCE || forget_vector(checker, call, &vector);
 }
 
 /* The order that MPI guarantees: a member that receives a vector is ordered after all members that
@@ -441,6 +452,50 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
                                                            : do_blocks(checker, call));
 }
 
+/* --- after them: is the rest as it was? ----------------------------------------------------------------- */
+
+/* Whether a span of a member's output is as it was before the stages. */
+static bool is_untouched(const pto_checker_t *checker, const call_t *call, int64_t member,
+                         const pto_content_t *span) {
+    if (span->set == PTO_SET_NONE)
+        return true;
+    return call->in_place && span->delta == 0 && pto_sets_size(&checker->sets, span->set) == 1 &&
+           pto_sets_first(&checker->sets, span->set) == member;
+}
+
+/* Another implementation of the call writes what it gives, and nothing else. Mostly this is the whole
+ * output. */
+static bool left_rest(pto_checker_t *checker, const call_t *call, int64_t rank) {
+    int64_t member = pto_collective_member(checker->plan, call->node, rank), written = 0;
+    int64_t place = rank * checker->buffers + call->slices->out.buffer, held = checker->bytes[place];
+    if (member < 0 || held <= call->given[rank])
+        return true;
+    pto_contents_read(&checker->inside[place], 0, held, &checker->present, &checker->sets);
+    for (int i = 0; i < checker->present.count; i++) {
+        const pto_content_t *span = &checker->present.span[i];
+        written += is_untouched(checker, call, member, span) ? 0 : span->end - span->begin;
+    }
+    return written <= call->given[rank] ||
+           pto_check_fail(checker, rank,
+                          "a collective's stages write %lld bytes of '%s', of which the call writes %lld",
+                          (long long)written, pto_plan_buffer(checker->plan, call->slices->out.buffer)->name,
+                          (long long)call->given[rank]);
+}
+
+/* All calls of the node, one for each of its groups. */
+static bool do_calls(pto_checker_t *checker, call_t *call) {
+    bool right = true;
+    for (int64_t rank = 0; rank < checker->walked && right; rank++) {
+        if (pto_collective_member(checker->plan, call->node, rank) != 0)
+            continue;
+        call->root_rank = rank;
+        right = do_call(checker, call);
+    }
+    for (int64_t rank = 0; rank < checker->walked && right && !checker->repeats; rank++)
+        right = left_rest(checker, call, rank);
+    return right;
+}
+
 bool pto_check_leave_collective(pto_checker_t *checker) {
     int lane = checker->walk.lane;
     pto_check_leave_lanes(checker);
@@ -452,18 +507,14 @@ bool pto_check_leave_collective(pto_checker_t *checker) {
     call_t call = {.node = node,
                    .slices = pto_plan_call(checker->plan, node->call),
                    .group = pto_plan_group(checker->plan, node->group),
-                   .in_place = pto_call_in_place(checker->plan, node)};
+                   .in_place = pto_call_in_place(checker->plan, node),
+                   .given = calloc((size_t)checker->walked, sizeof *call.given)};
     pto_check_report_t report =
         checker->report; /* the report counts the work of the stages, not of the call */
-    bool right = true;
     checker->collective = -1;
     checker->leaving = true;
-    for (int64_t rank = 0; rank < checker->walked && right; rank++) {
-        if (pto_collective_member(checker->plan, node, rank) != 0)
-            continue;
-        call.root_rank = rank;
-        right = do_call(checker, &call);
-    }
+    bool right = call.given ? do_calls(checker, &call) : pto_check_out_of_memory(checker);
+    free(call.given);
     checker->walk.lane = lane;
     pto_clocks_settle(&checker->clocks);
     checker->report = report;

@@ -23,8 +23,23 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     return true;
 }
 
-/* Whether another step uses the flag in the same way, or outside of kernels. */
-static bool flag_right(pto_checker_t *checker, const pto_step_t *step) {
+/* The nodes of a kernel. */
+typedef struct {
+    int first;
+    int last;
+} body_t;
+
+static const char *fault_of(const pto_step_t *step, const pto_step_t *other, bool inside) {
+    bool raises = step->kind == PTO_STEP_SIGNAL;
+    if (other->kind == step->kind || !other->in_kernel)
+        return raises ? "has two steps that raise it" : "has two steps that wait for it";
+    if (!inside) /* whose thread blocks may have other parts */
+        return raises ? "is awaited outside of the kernel" : "is raised outside of the kernel";
+    return NULL;
+}
+
+/* Whether the flag is of these two steps alone, in one kernel. */
+static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t kernel) {
     const pto_plan_t *plan = checker->plan;
     for (int node = 0; node < pto_plan_node_count(plan); node++) {
         if (pto_plan_node(plan, node)->kind != PTO_NODE_STAGE)
@@ -32,17 +47,18 @@ static bool flag_right(pto_checker_t *checker, const pto_step_t *step) {
         const pto_stage_t *stage = pto_plan_stage(plan, pto_plan_node(plan, node)->stage);
         for (int i = 0; i < stage->step_count; i++) {
             const pto_step_t *other = pto_plan_step(plan, stage->step_first + i);
-            if (other != step && pto_step_is_signal(other) && other->flag == step->flag &&
-                (other->kind == step->kind || !other->in_kernel))
-                return pto_check_fail(checker, 0, "a kernel's flag '%s' has two steps that %s it",
-                                      pto_plan_flag_name(plan, step->flag),
-                                      step->kind == PTO_STEP_SIGNAL ? "raise" : "wait for");
+            bool same_flag = other != step && pto_step_is_signal(other) && other->flag == step->flag;
+            const char *fault =
+                same_flag ? fault_of(step, other, node >= kernel.first && node <= kernel.last) : NULL;
+            if (fault)
+                return pto_check_fail(checker, 0, "a kernel's flag '%s' %s",
+                                      pto_plan_flag_name(plan, step->flag), fault);
         }
     }
     return true;
 }
 
-static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, bool first) {
+static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, body_t kernel, bool first) {
     if (stage->order != PTO_ORDER_SEQUENCE)
         return pto_check_fail(checker, 0, "a kernel's steps are in a stage whose steps run at once");
     for (int i = 0; i < stage->step_count; i++) {
@@ -50,22 +66,44 @@ static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, bool f
         if ((step->kind == PTO_STEP_LAUNCH) != first)
             return pto_check_fail(checker, 0, "a kernel's launch is not at its beginning");
         if (!first &&
-            (!step_right(checker, step) || (pto_step_is_signal(step) && !flag_right(checker, step))))
+            (!step_right(checker, step) || (pto_step_is_signal(step) && !flag_right(checker, step, kernel))))
+            return false;
+    }
+    return true;
+}
+
+/* A flag holds the number of the run, so it goes to a process once in a run. */
+static bool loop_right(pto_checker_t *checker, body_t kernel) {
+    for (int node = kernel.first; node <= kernel.last; node++) {
+        const pto_stage_t *stage = pto_plan_stage(checker->plan, pto_plan_node(checker->plan, node)->stage);
+        for (int i = 0; i < stage->step_count; i++)
+            if (pto_step_is_signal(pto_plan_step(checker->plan, stage->step_first + i)))
+                return pto_check_fail(checker, 0, "a kernel with flags is inside a loop");
+    }
+    return true;
+}
+
+static bool kernel_right(pto_checker_t *checker, body_t kernel) {
+    for (int node = kernel.first; node <= kernel.last; node++) {
+        const pto_node_t *inside = pto_plan_node(checker->plan, node);
+        if (inside->kind != PTO_NODE_STAGE)
+            return pto_check_fail(checker, 0, "a kernel contains a node that is not a stage");
+        if (!stage_right(checker, pto_plan_stage(checker->plan, inside->stage), kernel, node == kernel.first))
             return false;
     }
     return true;
 }
 
 bool pto_check_kernels(pto_checker_t *checker) {
-    for (int node = 0; node < pto_plan_node_count(checker->plan); node++) {
-        const pto_node_t *kernel = pto_plan_node(checker->plan, node);
-        for (int i = 1; i <= kernel->span && kernel->kind == PTO_NODE_KERNEL; i++) {
-            const pto_node_t *inside = pto_plan_node(checker->plan, node + i);
-            if (inside->kind != PTO_NODE_STAGE)
-                return pto_check_fail(checker, 0, "a kernel contains a node that is not a stage");
-            if (!stage_right(checker, pto_plan_stage(checker->plan, inside->stage), i == 1))
-                return false;
-        }
+    int loop_end = 0;
+    for (int at = 0; at < pto_plan_node_count(checker->plan); at++) {
+        const pto_node_t *node = pto_plan_node(checker->plan, at);
+        const body_t body = {at + 1, at + node->span};
+        if (node->kind == PTO_NODE_LOOP)
+            loop_end = body.last + 1;
+        if (node->kind == PTO_NODE_KERNEL &&
+            !(kernel_right(checker, body) && (at >= loop_end || loop_right(checker, body))))
+            return false;
     }
     return true;
 }
@@ -108,7 +146,8 @@ static bool add_use(pto_checker_t *checker, pto_piece_use_t **first, int64_t beg
 /* Pieces that are only read may overlap. So the first write to a known piece is compared with all others. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
-    pto_piece_use_t **first = &checker->piece[touch->holder * checker->buffers + touch->buffer], *same = NULL;
+    int64_t place = touch->holder * checker->buffers + pto_check_memory(checker, touch);
+    pto_piece_use_t **first = &checker->piece[place], *same = NULL;
     rows = pto_rows_joined(rows);
     for (pto_piece_use_t *use = *first; use; use = use->next) {
         if (use->begin == begin && memcmp(&use->rows, &rows, sizeof rows) == 0) {

@@ -6,12 +6,8 @@
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
 
-bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
-    if (!checker->shared[touch->buffer])
-        return true;
-    checker->report.accesses++;
-    if (!pto_check_is_ordered(checker))
-        return true;
+/* Record an access to a buffer that is shared and ordered. */
+static bool access_shared(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
     if (pto_plan_buffer(checker->plan, touch->buffer)->double_buffered && checker->run % 2 > 0)
@@ -37,6 +33,17 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
                           (long long)touch->holder, (long long)(conflict.rank % checker->walked), did);
 }
 
+bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
+    if (!checker->shared[touch->buffer])
+        return true;
+    checker->report.accesses += touch->buffer != checker->uncounted;
+    if (!pto_check_is_ordered(checker))
+        return true;
+    pto_touch_t twin = *touch;
+    twin.buffer = pto_check_twin(checker, touch);
+    return access_shared(checker, rank, touch) && (twin.buffer < 0 || access_shared(checker, rank, &twin));
+}
+
 /* Whether a range goes on from the end of a buffer, or of one of its slots, at the start. */
 static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
@@ -51,7 +58,8 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
         const pto_touch_t *touch = &touches->item[i];
         if (!pto_check_access(checker, rank, touch))
             return false;
-        if (i > 0 && checker->shared[touch->buffer] && wraps_around(checker, touch - 1, touch))
+        bool counts = checker->shared[touch->buffer] && touch->buffer != checker->uncounted;
+        if (i > 0 && counts && wraps_around(checker, touch - 1, touch))
             checker->report.accesses--;
     }
     return true;
@@ -164,9 +172,11 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     for (int i = 0; i < checker->moved.count; i++) {
         const pto_content_t *span = &checker->moved.span[i];
         if (span->set == PTO_SET_NONE && !any)
-            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which were never written",
-                                  (long long)span->begin, (long long)span->end - 1,
-                                  pto_plan_buffer(checker->plan, range->buffer)->name);
+            return pto_check_fail(
+                checker, rank, "reads bytes %lld..%lld of '%s', which were %s", (long long)span->begin,
+                (long long)span->end - 1, pto_plan_buffer(checker->plan, range->buffer)->name,
+                range->buffer == checker->in && pto_check_twin(checker, range) >= 0 ? "overwritten in place"
+                                                                                    : "never written");
     }
     return checker->nodes_on == 0 || pto_check_turn_moved(checker, range->holder);
 }
@@ -244,13 +254,18 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
             first = false;
         }
     }
+    for (int i = 0; i < target->count && !checker->repeats; i++)
+        pto_check_overwrite(checker, &target->item[i]);
     return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
 }
 
 /* --- moves and reductions of collectives ---------------------------------------------------------------- */
 
 bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target) {
-    return move_piece(checker, source->holder, target->holder, source, target, MOVE_COPY);
+    if (!move_piece(checker, source->holder, target->holder, source, target, MOVE_COPY))
+        return false;
+    pto_check_overwrite(checker, target);
+    return true;
 }
 
 bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce) {
@@ -275,6 +290,7 @@ bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto
     for (int i = 0; i < result->count; i++)
         if (!put(checker, vector->holder, vector, shifted(*pto_contents_at(result, i), vector->begin)))
             return false;
+    pto_check_overwrite(checker, vector);
     return true;
 }
 

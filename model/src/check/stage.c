@@ -168,10 +168,15 @@ static bool do_local(pto_checker_t *checker, const pto_action_t *action) {
     return collect_both(checker, action) && pto_check_move_touched(checker, action, action);
 }
 
-static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches) {
-    for (int i = 0; i < touches->count; i++)
-        if (!add_touch(checker, &checker->touched, touches->item[i]))
+/* `from` is what is moved there; or NULL. */
+static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches, const pto_touches_t *from) {
+    for (int i = 0; i < touches->count; i++) {
+        pto_touch_t touch = touches->item[i];
+        touch.buffer = pto_check_memory(checker, &touch);
+        touch.write = touch.write && !(from && pto_check_stays(checker, from, touches, i));
+        if (!add_touch(checker, &checker->touched, touch))
             return false;
+    }
     return true;
 }
 
@@ -181,7 +186,8 @@ static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
         return false;
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     bool swaps = source->count > 0 && target->count > 0 && by_place(&target->item[0], &source->item[0]) < 0;
-    return add_touches(checker, swaps ? target : source) && add_touches(checker, swaps ? source : target);
+    return add_touches(checker, swaps ? target : source, swaps ? source : NULL) &&
+           add_touches(checker, swaps ? source : target, swaps ? NULL : source);
 }
 
 /* A single copy or reduction: it must not overlap itself. */
@@ -365,7 +371,7 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     bool send = step->kind == PTO_STEP_SEND;
     checker->source.count = 0;
     if (!pto_check_collect(checker, send ? &step->source : &step->target, action, !send, &checker->source) ||
-        !add_touches(checker, &checker->source))
+        !add_touches(checker, &checker->source, NULL))
         return false;
     pto_end_t end = {.from = (int32_t)(send ? action->rank : action->peer_rank),
                      .to = (int32_t)(send ? action->peer_rank : action->rank),

@@ -1,4 +1,4 @@
-/* Proofs of all nodes by node 0, of plans in which all nodes do the same (docs/decisions/0052).
+/* Proofs of all nodes by node 0, of plans in which all nodes do the same (docs/decisions/0055).
  *
  * Number the nodes from another one on. The plan must not change: each rank does with its peers what the rank
  * at its place did before. Its buffers may turn, since block j of an alltoall's input is for owner j: the
@@ -40,8 +40,9 @@ static int64_t anchor_turn(const pto_plan_t *plan, const pto_group_t *group, pto
     pto_group_kind_t holders = pto_plan_buffer(plan, slice->buffer)->group;
     switch (slice->anchor) {
     case PTO_ANCHOR_ME:
-    case PTO_ANCHOR_PEER:
         return on_node ? 0 : group->members_per_node;
+    case PTO_ANCHOR_PEER: /* without peers, the same number everywhere */
+        return on_node || peers == PTO_PEERS_NONE ? 0 : group->members_per_node;
     case PTO_ANCHOR_HOLDER:
         return pto_group_is_on_node(holders) ? 0 : pto_group_shape(layout, holders).members_per_node;
     case PTO_ANCHOR_ORDINAL:
@@ -58,6 +59,11 @@ static bool is_plain(const pto_slice_t *slice) {
     return slice->parts == 0 && slice->fold == 0 && slice->cells == PTO_CELLS_NONE;
 }
 
+/* In slots, bundles are at the places of as many single blocks: blocks do not turn there. */
+static bool is_in_slots(const pto_plan_t *plan, const pto_slice_t *slice) {
+    return slice->bundle > 1 && pto_plan_buffer(plan, slice->buffer)->chunks > 0;
+}
+
 /* A slice that goes once around its buffer: pieces of as many blocks, as far apart, from where all nodes
  * begin. Turned by whole pieces, it names the same bytes. */
 typedef struct {
@@ -68,13 +74,15 @@ typedef struct {
 static round_t round_of(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
                         const pto_slice_t *slice) {
     int64_t count = index_count(plan, slice), run = slice->run.constant, stride = slice->stride.constant;
-    if (!is_plain(slice) || !pto_expr_is_constant(&slice->run) || !pto_expr_is_constant(&slice->stride) ||
-        !is_always(&slice->first, 0) || !is_always(&slice->until, count) || count < 1 || run < 1 ||
-        stride < 1 || slice->repeat > 1 || slice->reversed || anchor_turn(plan, group, peers, slice) != 0 ||
+    if (!is_plain(slice) || is_in_slots(plan, slice) || !pto_expr_is_constant(&slice->run) ||
+        !pto_expr_is_constant(&slice->stride) || !is_always(&slice->first, 0) ||
+        !is_always(&slice->until, count) || count < 1 || run < 1 || stride < 1 || slice->repeat > 1 ||
+        slice->reversed || anchor_turn(plan, group, peers, slice) != 0 ||
         ((slice->offset.peer || slice->align.peer) && !pto_group_is_on_node(group->kind)))
         return (round_t){0};
+    bool is_divided = slice->chunks > 1 || slice->share != PTO_SHARE_ALL; /* each bundle, if there are any */
     if (run >= count || run == stride)
-        return (round_t){.pieces = pto_plan_buffer(plan, slice->buffer)->block_count};
+        return (round_t){.pieces = is_divided ? count : pto_plan_buffer(plan, slice->buffer)->block_count};
     return (round_t){.pieces = run < stride && count % stride == 0 ? count / stride : 0, .is_cut = true};
 }
 
@@ -90,7 +98,7 @@ static int64_t slice_turn(const pto_plan_t *plan, const pto_group_t *group, pto_
         return 0;
     turn = turn * (slice->anchor_step > 1 ? slice->anchor_step : 1) % count;
     bool comes_round = turn * plan->request.layout.nodes % count == 0;
-    if (slice->reverse_bits != 0 || !is_always(&slice->align, 0) || !comes_round)
+    if (slice->reverse_bits != 0 || !is_always(&slice->align, 0) || !comes_round || is_in_slots(plan, slice))
         return -1;
     return turn * (slice->bundle > 1 ? slice->bundle : 1);
 }
@@ -145,7 +153,8 @@ static bool moves_whole_buffers(const turns_t *turns, const pto_stage_t *stage) 
         if (!pto_step_is_message(step))
             continue;
         round_t round = step_round(turns, step, pto_message_slice(step));
-        if (round.pieces == 0 || round.is_cut || (blocks >= 0 && blocks != round.pieces))
+        if (round.pieces != blocks_of(turns, pto_message_slice(step)->buffer) || round.is_cut ||
+            (blocks >= 0 && blocks != round.pieces))
             return false;
         blocks = round.pieces;
     }
@@ -244,7 +253,7 @@ static void turn_call(turns_t *turns, const pto_node_t *node) {
         (by_core || pto_plan_buffer(turns->plan, call->in.buffer)->split <= 1);
     for (int i = 0; i < 2; i++) {
         turns->alike = turns->alike && is_always(&slices[i]->first, 0) && is_always(&slices[i]->until, 1);
-        set_turn(turns, slices[i]->buffer, slice_turn(turns->plan, group, PTO_PEERS_NONE, slices[i]));
+        set_turn(turns, slices[i]->buffer, slice_turn(turns->plan, group, PTO_PEERS_INDEX, slices[i]));
     }
 }
 

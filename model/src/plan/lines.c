@@ -12,7 +12,9 @@
  *
  * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
  * lines from the owners of that memory, just as it would have received their flags. What the owners still
- * read is the other copy.
+ * read is the other copy. A process has received lines only if it reads them, so all that others store must
+ * be read. And it must be written once: a line tells a reader of which run it is, not whether something else
+ * will be stored in its place.
  *
  * In an alltoallv, every block has a size of its own, and a pair may exchange nothing: then neither process
  * accesses the other's memory, and they need no order. If only one of them sends, flags remain, because the
@@ -213,6 +215,133 @@ static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) 
     return allows;
 }
 
+/* --- written once, and read ------------------------------------------------------------------------------
+ */
+
+/* Bytes of the rank's own buffer. */
+typedef struct {
+    int64_t begin;
+    int64_t end;
+    bool by_other; /* stored by another rank */
+} range_t;
+
+typedef struct {
+    range_t *item;
+    int count;
+    int capacity;
+    bool by_other; /* the next ones */
+    bool out_of_memory;
+} ranges_t;
+
+static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    ranges_t *ranges = context;
+    if (ranges->count == ranges->capacity) {
+        int capacity = 2 * ranges->capacity + 16;
+        range_t *item = realloc(ranges->item, (size_t)capacity * sizeof *item);
+        ranges->out_of_memory |= !item;
+        if (!item)
+            return false;
+        ranges->item = item;
+        ranges->capacity = capacity;
+    }
+    ranges->item[ranges->count++] = (range_t){offset_bytes, offset_bytes + bytes, ranges->by_other};
+    return true;
+}
+
+static int by_begin(const void *left, const void *right) {
+    const range_t *a = left, *b = right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static void sort(ranges_t *ranges) {
+    if (ranges->count > 1)
+        qsort(ranges->item, (size_t)ranges->count, sizeof *ranges->item, by_begin);
+}
+
+/* What is written to and read from one rank's buffer in a run. */
+typedef struct {
+    const pto_plan_t *plan;
+    int64_t rank;
+    int buffer;
+    ranges_t written;
+    ranges_t read;
+} traffic_t;
+
+static void add_action(traffic_t *traffic, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    traffic->written.by_other = action->rank != traffic->rank;
+    if (pto_step_writes(step, traffic->buffer) &&
+        pto_slice_holder(traffic->plan, &step->target, action) == traffic->rank)
+        pto_slice_visit(traffic->plan, &step->target, action, add_range, &traffic->written);
+    if (pto_step_reads(step, traffic->buffer) &&
+        pto_slice_holder(traffic->plan, &step->source, action) == traffic->rank)
+        pto_slice_visit(traffic->plan, &step->source, action, add_range, &traffic->read);
+}
+
+/* Others use the buffer only as its holder is their peer, whom only a torus meets several times. */
+static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
+    pto_action_t action;
+    if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||
+        !pto_step_acts(traffic->plan, step, rank, k, &action))
+        return;
+    bool meets_once = rank != traffic->rank && step->target.holder == PTO_HOLDER_PEER &&
+                      step->peers.kind != PTO_PEERS_TORUS;
+    if (meets_once) {
+        if (pto_step_reaches(traffic->plan, &action, traffic->rank))
+            add_action(traffic, &action);
+        return;
+    }
+    for (int64_t next = 0; pto_step_next(traffic->plan, &next, &action);)
+        add_action(traffic, &action);
+}
+
+static void find_traffic(traffic_t *traffic) {
+    int64_t ranks = pto_layout_rank_count(&pto_plan_request(traffic->plan)->layout);
+    pto_walk_t walk;
+    pto_walk_begin(&walk, traffic->plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++)
+            for (int64_t rank = 0; rank < ranks; rank++)
+                add_step(traffic, pto_plan_step(traffic->plan, walk.stage->step_first + i), rank, walk.k);
+}
+
+static bool are_apart(const ranges_t *sorted) {
+    bool apart = true;
+    for (int i = 1; i < sorted->count; i++)
+        apart = apart && sorted->item[i - 1].end <= sorted->item[i].begin;
+    return apart;
+}
+
+/* Whether all that others store is read. Both are sorted. */
+static bool are_read(const ranges_t *written, const ranges_t *read) {
+    int64_t first = 0, until = 0; /* read without a gap */
+    for (int i = 0, j = 0; i < written->count; i++) {
+        const range_t *range = &written->item[i];
+        for (; j < read->count; j++) {
+            const range_t *next = &read->item[j];
+            if (next->begin > range->begin && next->begin > until)
+                break;
+            first = next->begin <= until ? first : next->begin;
+            until = next->end > until ? next->end : until;
+        }
+        if (range->by_other && (range->begin < first || range->end > until))
+            return false;
+    }
+    return true;
+}
+
+static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int buffer) {
+    traffic_t traffic = {.plan = plan, .rank = rank, .buffer = buffer};
+    find_traffic(&traffic);
+    sort(&traffic.written);
+    sort(&traffic.read);
+    bool right = !traffic.written.out_of_memory && !traffic.read.out_of_memory &&
+                 are_apart(&traffic.written) && are_read(&traffic.written, &traffic.read);
+    free(traffic.written.item);
+    free(traffic.read.item);
+    return right;
+}
+
 /* Of a rank that stores to no other: whether its own use of each buffer that others may choose is that of
  * lines, too. */
 static bool allows_any_lines(const look_t *look) {
@@ -236,9 +365,10 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     for (int64_t peer = 0; peer < ranks; peer++)
         look.refused |= !needs_no_flags(&look, peer);
     free(look.peers);
-    bool allows =
-        !look.refused &&
-        (look.buffer == PTO_LINES_ANY ? allows_any_lines(&look) : plan_allows_lines(plan, rank, look.buffer));
+    bool allows = !look.refused &&
+                  (look.buffer == PTO_LINES_ANY ? allows_any_lines(&look)
+                                                : plan_allows_lines(plan, rank, look.buffer) &&
+                                                      is_written_once_and_read(plan, rank, look.buffer));
     return allows ? look.buffer : PTO_LINES_NONE;
 }
 

@@ -63,6 +63,32 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* Whether a stage reads the user's input after an earlier stage began to write the output, so that they
+ * cannot be the same memory. A single stage that does both only copies a process's own bytes onto
+ * themselves. */
+static bool keeps_reading(const pto_plan_t *plan) {
+    int written_at = pto_plan_node_count(plan);
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int i = 0; i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+            const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
+            if (n > written_at && source && pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN)
+                return true;
+            if (n < written_at && target && pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT)
+                written_at = n;
+        }
+    }
+    return false;
+}
+
+bool pto_plan_may_be_in_place(const pto_plan_t *plan) {
+    return pto_collective_is_vector(plan->request.collective) && !keeps_reading(plan);
+}
+
 bool pto_plan_is_one_launch(const pto_plan_t *plan) {
     const pto_node_t *first = pto_plan_node_count(plan) > 0 ? pto_plan_node(plan, 0) : NULL;
     bool launches = first && (first->kind == PTO_NODE_KERNEL ||

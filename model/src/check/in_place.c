@@ -1,0 +1,74 @@
+/* The user's input and output in one buffer. An executor runs some plans in place, if the user asks for it
+ * (pto_plan_may_be_in_place). A proof of such a plan holds for one buffer and for two: an access to the input
+ * is one to the output, and what is written to the output overwrites the input. */
+#include "check/check_internal.h"
+
+int pto_check_role(const pto_plan_t *plan, pto_role_t role) {
+    for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
+        if (pto_plan_buffer(plan, buffer)->role == role)
+            return buffer;
+    return -1;
+}
+
+void pto_check_find_twins(pto_checker_t *checker) {
+    bool one = pto_plan_may_be_in_place(checker->plan);
+    checker->in = one ? pto_check_role(checker->plan, PTO_ROLE_IN) : -1;
+    checker->out = one ? pto_check_role(checker->plan, PTO_ROLE_OUT) : -1;
+    checker->uncounted = -1;
+    if (checker->in < 0 || checker->out < 0) {
+        checker->in = checker->out = -1;
+        return;
+    }
+    bool in = checker->shared[checker->in], out = checker->shared[checker->out];
+    if (in != out && checker->lanes == 1)
+        checker->uncounted = in ? checker->out : checker->in;
+    checker->shared[checker->in] = checker->shared[checker->out] = in || out;
+}
+
+int pto_check_twin_held(const pto_checker_t *checker, const pto_touch_t *touch) {
+    int twin = touch->buffer == checker->in ? checker->out : checker->in;
+    bool both = pto_buffer_is_users(checker->plan, checker->in, touch->holder) &&
+                pto_buffer_is_users(checker->plan, checker->out, touch->holder) &&
+                checker->bytes[touch->holder * checker->buffers + twin] >= touch->end;
+    return both ? twin : -1;
+}
+
+bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
+                     int at) {
+    const pto_touch_t *target = &targets->item[at];
+    if (target->buffer != checker->out || pto_check_twin(checker, target) < 0)
+        return false;
+    for (int i = at; i < sources->count; i += targets->count) {
+        const pto_touch_t *source = &sources->item[i];
+        if (source->buffer == checker->in && source->holder == target->holder &&
+            source->begin == target->begin && source->end == target->end)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the input holds what was written to the output. */
+static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_content_t *written) {
+    bool same = true;
+    pto_contents_read(input, written->begin, written->end, &checker->moved, &checker->sets);
+    for (int i = 0; i < checker->moved.count; i++) {
+        const pto_content_t *held = &checker->moved.span[i];
+        same = same && held->set == written->set && held->delta == written->delta &&
+               held->order == written->order;
+    }
+    return same;
+}
+
+void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target) {
+    if (pto_check_twin(checker, target) < 0)
+        return;
+    pto_spans_t *input = pto_check_contents(checker, target->holder, checker->in);
+    pto_contents_read(pto_check_contents(checker, target->holder, checker->out), target->begin, target->end,
+                      &checker->present, &checker->sets);
+    for (int i = 0; i < checker->present.count; i++) {
+        const pto_content_t *written = &checker->present.span[i];
+        pto_content_t nothing = {.begin = written->begin, .end = written->end};
+        if (!is_same(checker, input, written))
+            pto_contents_write(input, nothing, &checker->sets);
+    }
+}

@@ -1,0 +1,203 @@
+/* Memory of other processes that the stages of a collective node use, and memory that its call may write:
+ * what check must not take for ordered, or for untouched. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "broken_plan.h"
+#include "portolan/builder.h"
+
+enum { MEMBERS = 4, BLOCK_BYTES = 128 };
+
+static const pto_layout_t four_gpus = {1, MEMBERS, 1, 1, MEMBERS, false};
+
+static int build_blocks(pto_builder_t *builder, const char *name, pto_role_t role, int64_t count,
+                        int64_t user_stride) {
+    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
+                                                    .role = role,
+                                                    .space = PTO_SPACE_GPU,
+                                                    .core_count = 1,
+                                                    .group = PTO_GROUP_OWNERS,
+                                                    .user_stride = user_stride,
+                                                    .block_count = count,
+                                                    .block_bytes = BLOCK_BYTES,
+                                                    .granularity_bytes = 4});
+}
+
+static pto_exchange_t owners_with(pto_builder_t *builder, int in, int out) {
+    return (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                            .n = MEMBERS,
+                            .core_count = 1,
+                            .in = in,
+                            .out = out};
+}
+
+static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,
+                       pto_slice_t source, pto_slice_t target) {
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+    copy.who_first = pto_constant(first);
+    copy.source = source;
+    copy.target = target;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, copy);
+}
+
+static pto_plan_t *plan_by(pto_collective_t collective, void (*build)(pto_builder_t *, const pto_request_t *),
+                           const pto_algorithm_t *algorithm) {
+    static pto_strategy_t strategy;
+    strategy = (pto_strategy_t){.name = "made here",
+                                .summary = "",
+                                .collectives = 1u << collective,
+                                .collective_space = PTO_SPACE_GPU,
+                                .build = build};
+    pto_request_t request = request_on(four_gpus, collective, "cuda_aware", "linear", BLOCK_BYTES);
+    request.strategy = &strategy;
+    request.algorithm = algorithm ? algorithm : request.algorithm;
+    return plan_of(request);
+}
+
+static void assert_right(pto_plan_t *plan) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+}
+
+/* --- loads without flags -------------------------------------------------------------------------------- */
+
+static bool has_flags;
+
+/* Every member loads its block from each other one's input. */
+static void build_loads(pto_builder_t *builder, const pto_exchange_t *who) {
+    if (has_flags)
+        pto_flag_barrier(builder, "ready", who);
+    build_copy(builder, "own block", who, 0, pto_slice_block(who->in, PTO_ANCHOR_ME),
+               pto_slice_block(who->out, PTO_ANCHOR_ME));
+    pto_step_t load = pto_step_of_all(PTO_STEP_COPY, who);
+    load.source = pto_slice_block(who->in, PTO_ANCHOR_ME);
+    load.source.holder = PTO_HOLDER_PEER;
+    load.target = pto_slice_block(who->out, PTO_ANCHOR_PEER);
+    pto_build_stage(builder, "load", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, load);
+    if (has_flags)
+        pto_flag_barrier(builder, "loaded", who);
+}
+
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
+    int in = build_blocks(builder, "in", PTO_ROLE_IN, MEMBERS, 0);
+    int out = build_blocks(builder, "out", PTO_ROLE_OUT, MEMBERS, 0);
+    pto_exchange_t who = owners_with(builder, in, out);
+    pto_build_exchange(builder, request, &who);
+}
+
+static void loads_inside_a_collective_need_flags(void **state) {
+    (void)state;
+    static const pto_algorithm_t loads = {
+        .name = "loads", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_loads};
+    has_flags = true;
+    assert_right(plan_by(PTO_COLLECTIVE_ALLTOALL, build_alltoall, &loads));
+    has_flags = false;
+    refused_for(plan_by(PTO_COLLECTIVE_ALLTOALL, build_alltoall, &loads),
+                "stage 'load': reads bytes 0..127 of 'in' of rank 1, unordered with rank 1's write");
+}
+
+/* --- a reduction in place ------------------------------------------------------------------------------- */
+
+static pto_step_t one_to_one(pto_step_kind_t kind, const pto_exchange_t *who, int64_t member, int64_t peer) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_first = pto_constant(member);
+    step.who_until = pto_constant(member + 1);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                               .first = pto_constant(peer),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(peer + 1)};
+    return step;
+}
+
+static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t from,
+                       int64_t to) {
+    pto_intranode_flag(builder, name, one_to_one(PTO_STEP_SIGNAL, who, from, to),
+                       one_to_one(PTO_STEP_WAIT, who, to, from));
+}
+
+static bool is_read_before;
+
+/* Member 0 reads member 1's vector before the two meet in a reduction. Member 1 is told at once, or only
+ * after it. */
+static void build_overlooked(pto_builder_t *builder, const pto_request_t *request) {
+    int in = build_blocks(builder, "in", PTO_ROLE_IN, 1, 0);
+    int out = build_blocks(builder, "out", PTO_ROLE_OUT, 1, MEMBERS);
+    int note = build_blocks(builder, "note", PTO_ROLE_TEMPORARY, 1, 0);
+    pto_exchange_t who = owners_with(builder, out, out);
+    build_copy(builder, "place input", &who, 0, pto_slice_all(builder, in), pto_slice_all(builder, out));
+    build_flag(builder, "ready", &who, 1, 0);
+    pto_step_t read = one_to_one(PTO_STEP_COPY, &who, 0, 1);
+    read.source = pto_slice_all(builder, out);
+    read.source.holder = PTO_HOLDER_PEER;
+    read.target = pto_slice_all(builder, note);
+    pto_build_stage(builder, "read", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, read);
+    if (is_read_before)
+        build_flag(builder, "read", &who, 0, 1);
+    pto_build_exchange(builder, request, &who);
+    if (!is_read_before)
+        build_flag(builder, "read", &who, 0, 1);
+}
+
+static void a_reduction_in_place_writes_all_vectors(void **state) {
+    (void)state;
+    is_read_before = true;
+    assert_right(plan_by(PTO_COLLECTIVE_REDUCE, build_overlooked, NULL));
+    is_read_before = false;
+    refused_for(plan_by(PTO_COLLECTIVE_REDUCE, build_overlooked, NULL),
+                "writes bytes 0..127 of 'out' of rank 1, unordered with rank 0's read");
+}
+
+/* --- outputs that the call does not write --------------------------------------------------------------- */
+
+static int64_t scribbles_from; /* the first member whose stages write its output */
+
+static void build_scribbles(pto_builder_t *builder, const pto_exchange_t *who) {
+    const pto_algorithm_t *linear = NULL;
+    assert_int_equal(pto_algorithm_find("linear", PTO_COLLECTIVE_GATHER, &linear, NULL), PTO_OK);
+    build_copy(builder, "scribble", who, scribbles_from, pto_slice_all(builder, who->in),
+               pto_slice_block(who->out, PTO_ANCHOR_ABSOLUTE));
+    linear->build(builder, who);
+}
+
+/* Those that get nothing keep a note where they would get it. */
+static void build_gather(pto_builder_t *builder, const pto_request_t *request) {
+    int in = build_blocks(builder, "in", PTO_ROLE_IN, 1, 0);
+    int out = build_blocks(builder, "out", PTO_ROLE_OUT, MEMBERS, MEMBERS);
+    int note = build_blocks(builder, "note", PTO_ROLE_TEMPORARY, 1, 0);
+    pto_exchange_t who = owners_with(builder, in, out);
+    pto_slice_t kept = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
+    build_copy(builder, "keep", &who, 1, pto_slice_all(builder, in), kept);
+    pto_build_exchange(builder, request, &who);
+    build_copy(builder, "note", &who, 1, kept, pto_slice_all(builder, note));
+}
+
+static void stages_write_nothing_that_the_call_does_not(void **state) {
+    (void)state;
+    static const pto_algorithm_t algorithm = {
+        .name = "scribbles", .collectives = 1u << PTO_COLLECTIVE_GATHER, .build = build_scribbles};
+    scribbles_from = MEMBERS; /* none does */
+    assert_right(plan_by(PTO_COLLECTIVE_GATHER, build_gather, &algorithm));
+    scribbles_from = MEMBERS - 1;
+    refused_for(plan_by(PTO_COLLECTIVE_GATHER, build_gather, &algorithm),
+                "rank 3, the end of the collective: a collective's stages write 128 bytes of 'out', of which "
+                "the call writes 0");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_inside_a_collective_need_flags),
+        cmocka_unit_test(a_reduction_in_place_writes_all_vectors),
+        cmocka_unit_test(stages_write_nothing_that_the_call_does_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
