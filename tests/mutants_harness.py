@@ -103,7 +103,9 @@ def check_fates():
     world = Judged({"one": True, "other": False})
     check(world.fate({"one": [line], "other": [1]}) == "SURVIVED 1 tests", "tests that do not execute the line do not count")
     check(world.asked == ["one"], "and are not run")
-    check(Judged({"one": False}).fate({"one": [1]}) == "SURVIVED, not executed", "a line that no test executes is a survivor")
+    check(Judged({"one": False}).fate({"one": []}) == "SURVIVED, not executed", "what no test executes is a survivor")
+    check(Judged({"one": False}).fate({"one": [1]}) == "killed by one",
+          "a line without a count, as of a macro, is judged by tests that execute its file")
     world = Judged({"one": False, "other": True}, {"one": False})
     check(world.fate({"one": [line], "other": [line]}) == "SURVIVED 1 tests", "a test that fails without the mutant does not kill")
     world = Judged({"one": False})

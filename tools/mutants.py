@@ -5,8 +5,8 @@ execute the changed line. A mutant that every test passes has survived: a test i
 Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
-test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old. Areas: model, strategies,
-fit, traces, impl, calibrate, validate.
+test executes is judged by the tests that execute its file. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured
+before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate.
 
 MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
 sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
@@ -278,7 +278,8 @@ def fate(place, original, tests, lines, tree):
     covering = [test for test in tests if number + 1 in executed[test.name]]
     covering = covering or [test for test in tests if wanted & set(executed[test.name])]
     covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
-    if is_data(path, number):
+    # gcov has no counts for data, nor for the bodies of macros and of OpenMP's loops.
+    if is_data(path, number) or not covering:
         covering = [test for test in tests if executed[test.name]]
         covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
     if not os.environ.get("MUTANTS_SLOW"):

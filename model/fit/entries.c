@@ -74,7 +74,7 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
-    double *scratch = malloc((points->count + 1) * sizeof *scratch);
+    double *scratch = fit_room(points->count, sizeof *scratch);
     if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
     *bytes = 0;

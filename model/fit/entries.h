@@ -15,7 +15,7 @@ static const double fit_doubtful_residual = 0.15;
 typedef struct {
     const pto_samples_t *samples;
     const pto_fit_options_t *options;
-    uint8_t *skip; /* by sample: belongs to a slow job */
+    bool *skip; /* by sample: belongs to a slow job */
     pto_fit_t *fit;
     pto_error_t *err;
 } fit_work_t;

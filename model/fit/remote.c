@@ -135,8 +135,7 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
 
 static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
                                 const fit_points_t *points, const char *name) {
-    compared_t compared = {work, fit_place_of_reach[reach],
-                           malloc((work->samples->count + 1) * sizeof(double))};
+    compared_t compared = {work, fit_place_of_reach[reach], fit_room(work->samples->count, sizeof(double))};
     if (compared.scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
     pto_status_t status = tell_widths(work, &compared, remote, fit_most_procs(points), name);

@@ -1,0 +1,401 @@
+/* What programs seldom ask of an executor, or get from it: processes whose arguments differ, nodes of which
+ * each holds other ranks, memory that MPI does not reach, a stream that a run follows, other private buffers,
+ * and messages that fail. On the host device, with 4 processes.
+ *
+ *   mpirun -n 4 test_seldom */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../impl/host_stream.h"
+#include "portolan/exec.h"
+#include "portolan/strategy.h"
+
+enum { PROCESSES = 4, ELEMENTS = 96, BYTES = ELEMENTS * (int)sizeof(float) };
+
+static int rank, size, wrong;
+static const pto_device_t *host;
+
+static void expect(bool right, const char *what, const char *found) {
+    if (!right)
+        fprintf(stderr, "rank %d: %s; found: %s\n", rank, what, found);
+    wrong += !right;
+}
+
+_Noreturn static void die(const char *what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+/* --- calls of MPI ----------------------------------------------------------------------------------------
+ */
+
+static const int *node_of; /* the node of each rank; NULL: as they are */
+static int failing = -1;   /* the rank whose waits for messages fail; -1: none */
+static enum { FIRST_FAILS, LAST_FAILS, ALL_FAIL } failing_message;
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
+    if (node_of)
+        return PMPI_Comm_split(comm, node_of[rank], key, made);
+    return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+
+int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
+    int code = PMPI_Waitall(count, request, status);
+    int wrong_one = failing_message == FIRST_FAILS ? 0 : count - 1;
+    if (failing != rank)
+        return code;
+    if (failing_message == ALL_FAIL)
+        return MPI_ERR_OTHER;
+    for (int i = 0; i < count; i++)
+        status[i].MPI_ERROR = i == wrong_one ? MPI_ERR_TRUNCATE : i % 2 ? MPI_SUCCESS : MPI_ERR_PENDING;
+    return MPI_ERR_IN_STATUS;
+}
+
+/* --- executors -------------------------------------------------------------------------------------------
+ */
+
+static const pto_layout_t one_node = {1, PROCESSES, 1, 1, PROCESSES, false};
+
+static pto_plan_t *plan_of(const char *strategy, pto_collective_t collective, const char *algorithm,
+                           const pto_layout_t *layout) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t request = {
+        .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = BYTES};
+    if (pto_strategy_find(strategy, &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find(algorithm, collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        die(err.message);
+    return plan;
+}
+
+static pto_plan_t *allreduce_by(const char *strategy) {
+    bool in_kernels = strncmp(strategy, "gas_", 4) == 0;
+    return plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, in_kernels ? "direct" : "ring", &one_node);
+}
+
+/* Each process has its own value in all elements. */
+static float *buffer_of(const pto_device_t *device, float value) {
+    void *memory = NULL;
+    if (device->allocate(BYTES, &memory, NULL) != PTO_OK)
+        die("no memory");
+    for (int i = 0; i < ELEMENTS; i++)
+        ((float *)memory)[i] = value;
+    return memory;
+}
+
+static bool holds(const float *buffer, float value) {
+    for (int i = 0; i < ELEMENTS; i++)
+        if (buffer[i] != value)
+            return false;
+    return true;
+}
+
+/* Of `base` plus the rank, over all processes. */
+static float sum_from(float base) { return PROCESSES * base + PROCESSES * (PROCESSES - 1) / 2; }
+
+static const pto_exec_options_t usual = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
+
+/* --- arguments that differ -------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *what;
+    pto_op_t op;
+    pto_exec_options_t options;
+} arguments_t;
+
+static void create_with(const pto_plan_t *plan, const arguments_t *own, bool works) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    pto_status_t status =
+        pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, own->op, &own->options, &exec, &err);
+    expect(status == (works ? PTO_OK : PTO_ERR_RANGE), own->what, err.message);
+    expect(works || strstr(err.message, "different plans") != NULL, "another error", err.message);
+    if (status == PTO_OK)
+        pto_exec_destroy(exec);
+    host->release(in, NULL);
+    host->release(out, NULL);
+}
+
+/* Any two of these sets differ, and so the processes are refused wherever the odd one out is. */
+static void arguments_must_be_alike(void) {
+    const int64_t table[PROCESSES] = {0, 1, 2, 3};
+    const arguments_t sets[] = {
+        {"as usual", PTO_OP_SUM, usual},
+        {"another operation", PTO_OP_MAX, usual},
+        {"an average", PTO_OP_AVG, usual},
+        {"nodes", PTO_OP_SUM, {.placement = PTO_PLACEMENT_NODES, .own_algorithms = true}},
+        {"a table", PTO_OP_SUM, {.placement = PTO_PLACEMENT_TABLE, .table = table, .own_algorithms = true}},
+        {"the library's algorithm", PTO_OP_SUM, {.placement = PTO_PLACEMENT_IDENTITY}},
+        {"slices",
+         PTO_OP_SUM,
+         {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .slice_bytes = 256}},
+    };
+    enum { SETS = sizeof sets / sizeof *sets };
+    pto_plan_t *plan = allreduce_by("cuda_aware"), *other = allreduce_by("three_step");
+    for (int a = 0; a < SETS; a++)
+        for (int b = 0; b < SETS; b++)
+            create_with(plan, &sets[rank == (a + b) % PROCESSES ? b : a], a == b);
+    create_with(rank == 2 ? other : plan, &sets[0], false);
+    pto_plan_destroy(plan);
+    pto_plan_destroy(other);
+}
+
+/* --- nodes -----------------------------------------------------------------------------------------------
+ */
+
+static void place(const int *nodes, const pto_layout_t *layout, const int64_t *wanted, const char *refusal) {
+    pto_error_t err = {0};
+    int64_t logical = -1;
+    node_of = nodes;
+    pto_status_t status = pto_exec_place(layout, MPI_COMM_WORLD, NULL, &logical, &err);
+    node_of = NULL;
+    expect(status == (refusal ? PTO_ERR_RANGE : PTO_OK), "places by nodes", err.message);
+    if (refusal)
+        expect(strstr(err.message, refusal) != NULL, refusal, err.message);
+    else
+        expect(logical == wanted[rank], "another place", err.message);
+}
+
+/* Nodes are numbered by their lowest ranks, and the processes of a node by their ranks. */
+static void nodes_are_numbered_by_their_lowest_ranks(void) {
+    const pto_layout_t two = {2, 2, 1, 1, 2, false}, helped = {2, 1, 1, 2, 1, false};
+    const pto_layout_t four = {4, 1, 1, 1, 1, false};
+    const int halves[] = {0, 0, 1, 1}, turns[] = {1, 0, 1, 0}, around[] = {5, 3, 3, 5},
+              uneven[] = {0, 0, 0, 1};
+    const int apart[] = {3, 2, 1, 0};
+    place(halves, &two, (const int64_t[]){0, 1, 2, 3}, NULL);
+    place(turns, &two, (const int64_t[]){0, 2, 1, 3}, NULL);
+    place(around, &two, (const int64_t[]){0, 2, 3, 1}, NULL);
+    place(turns, &helped, (const int64_t[]){0, 2, 1, 3}, NULL);
+    place(apart, &four, (const int64_t[]){0, 1, 2, 3}, NULL);
+    place(uneven, &two, NULL, "the layout has 2 processes per node, but rank 0's node has 3;");
+    place(halves, &four, NULL, "the layout has 1 processes per node, but rank 0's node has 2;");
+    place(NULL, &two, NULL, "rank 0's node has 4;");
+}
+
+static void place_by_table(const int64_t *table, const char *refusal) {
+    pto_error_t err = {0};
+    int64_t logical = -1;
+    const pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .table = table};
+    pto_status_t status = pto_exec_place(&one_node, MPI_COMM_WORLD, &options, &logical, &err);
+    expect(status == (refusal ? PTO_ERR_RANGE : PTO_OK), "places by a table", err.message);
+    expect(refusal ? strstr(err.message, refusal) != NULL : logical == table[rank], "another place",
+           err.message);
+}
+
+static void a_table_has_each_place_once(void) {
+    place_by_table((const int64_t[]){3, 0, 2, 1}, NULL);
+    place_by_table((const int64_t[]){3, 0, 2, 4}, "the table places rank 3 at 4 of 4");
+    place_by_table((const int64_t[]){-1, 0, 2, 1}, "the table places rank 0 at -1 of 4");
+    place_by_table((const int64_t[]){3, 1, 2, 1}, "ranks 1 and 3 are both placed at 1");
+    place_by_table((const int64_t[]){0, 0, 2, 1}, "ranks 0 and 1 are both placed at 0");
+}
+
+/* --- memory that MPI does not reach ----------------------------------------------------------------------
+ */
+
+static bool does_not_reach(void) { return false; }
+
+/* Only plans that send from the device's memory are refused. */
+static void create_unreached(const char *strategy, const char *refusal) {
+    pto_device_t device = *host;
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by(strategy);
+    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    device.mpi_reaches = does_not_reach;
+    pto_status_t status =
+        pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err);
+    expect(status == (refusal ? PTO_ERR_NOT_APPLICABLE : PTO_OK), strategy, err.message);
+    expect(!refusal || strstr(err.message, refusal) != NULL, strategy, err.message);
+    if (status == PTO_OK) {
+        expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0)), strategy, err.message);
+        pto_exec_destroy(exec);
+    }
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+}
+
+static void what_mpi_does_not_reach_is_not_sent(void) {
+    create_unreached("cuda_aware", "cuda_aware sends from GPU memory, but this MPI library does not accept");
+    create_unreached("three_step", NULL);
+    create_unreached("gas_allgather", NULL);
+}
+
+static void an_unknown_device_is_named(void) {
+    pto_error_t err = {0};
+    const pto_device_t *found = NULL;
+    pto_status_t status = pto_device_find("hos", &found, &err);
+    expect(status == PTO_ERR_NOT_FOUND && !found, "a device of no such name", err.message);
+    expect(strstr(err.message, "unknown device 'hos'; this build knows: ") != NULL, "names it", err.message);
+    expect(strstr(err.message, "host") != NULL && !strstr(err.message, ": ,"), "names others", err.message);
+}
+
+/* --- streams ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    float *buffer;
+    int turns; /* until the stream fills it */
+} filling_t;
+
+static bool fill_later(void *what, bool *begun) {
+    filling_t *filling = what;
+    *begun = true;
+    if (filling->turns-- > 0)
+        return false;
+    for (int i = 0; i < ELEMENTS; i++)
+        filling->buffer[i] = (float)(10 + rank);
+    return true;
+}
+
+/* The input is made in a stream of the program's, and a run begins after it. */
+static void a_run_follows_a_stream(const char *strategy) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    void *stream = NULL;
+    pto_plan_t *plan = allreduce_by(strategy);
+    float *in = buffer_of(host, -7), *out = buffer_of(host, -1);
+    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK ||
+        host->stream_create(&stream, &err) != PTO_OK)
+        die(err.message);
+    for (int run = 0; run < 3; run++) {
+        filling_t filling = {in, 5 + rank};
+        for (int i = 0; i < ELEMENTS; i++)
+            in[i] = -7;
+        if (pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
+            pto_exec_follow(exec, stream, &err) != PTO_OK || pto_exec_run(exec, &err) != PTO_OK)
+            die(err.message);
+        expect(holds(out, sum_from(10)), strategy, "a run before its input");
+    }
+    if (pto_exec_start(exec, &err) != PTO_OK)
+        die(err.message);
+    bool finished = false;
+    if (pto_exec_test(exec, &finished, &err) != PTO_OK)
+        die(err.message);
+    pto_status_t status = pto_exec_follow(exec, stream, &err);
+    expect(status == (finished ? PTO_OK : PTO_ERR_RANGE), "follows during a run", err.message);
+    if (pto_exec_wait(exec, &err) != PTO_OK)
+        die(err.message);
+    host->stream_destroy(stream, NULL);
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+}
+
+/* --- other private buffers -------------------------------------------------------------------------------
+ */
+
+/* One side or both change, and back; what is not the executor's now stays as it is. */
+static void private_buffers_change(const char *strategy) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by(strategy);
+    float *in[2], *out[2];
+    for (int i = 0; i < 2; i++) {
+        in[i] = buffer_of(host, (float)(100 * i + rank));
+        out[i] = buffer_of(host, -1);
+    }
+    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in[0], out[0], PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    expect(pto_exec_user_is_private(exec, PTO_ROLE_IN) && pto_exec_user_is_private(exec, PTO_ROLE_OUT),
+           strategy, "buffers that others use");
+    static const int turns[][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {0, 1}, {1, 0}};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        int from = turns[i][0], to = turns[i][1];
+        for (int k = 0; k < 2 * ELEMENTS; k++)
+            out[k / ELEMENTS][k % ELEMENTS] = -1;
+        if (pto_exec_rebind_private(exec, in[from], out[to], &err) != PTO_OK ||
+            pto_exec_run(exec, &err) != PTO_OK)
+            die(err.message);
+        expect(holds(out[to], sum_from((float)(100 * from))), strategy, "other buffers");
+        expect(holds(out[1 - to], -1), strategy, "a buffer that is no longer bound");
+    }
+    pto_status_t status = pto_exec_rebind_private(exec, NULL, out[0], &err);
+    expect(status == PTO_ERR_RANGE && strstr(err.message, "a buffer is NULL"), strategy, err.message);
+    status = pto_exec_rebind_private(exec, in[1], in[1], &err);
+    expect(status == PTO_ERR_RANGE && strstr(err.message, "stays in place"), strategy, err.message);
+    if (pto_exec_run(exec, &err) != PTO_OK)
+        die(err.message);
+    expect(holds(out[0], sum_from(100)), strategy, "the buffers before an error");
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    for (int i = 0; i < 2; i++) {
+        host->release(in[i], NULL);
+        host->release(out[i], NULL);
+    }
+}
+
+/* --- messages that fail ----------------------------------------------------------------------------------
+ */
+
+/* All messages of a linear alltoall are waited for at once, so that the other processes do not miss them. */
+static void fail_messages(int of_rank, int message, const char *wanted) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    const char *named;
+    int peer = -1;
+    pto_plan_t *plan = plan_of("cuda_aware", PTO_COLLECTIVE_ALLTOALL, "linear", &one_node);
+    pto_exec_options_t options = usual;
+    char *in = calloc(PROCESSES, BYTES), *out = calloc(PROCESSES, BYTES);
+    options.timeout_s = -1; /* so that it waits in MPI */
+    if (!in || !out ||
+        pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
+        die(err.message);
+    failing = of_rank;
+    failing_message = message;
+    pto_status_t status = pto_exec_run(exec, &err);
+    failing = -1;
+    expect(status == (rank == of_rank ? PTO_ERR_IO : PTO_OK), "a message fails", err.message);
+    if (rank == of_rank) {
+        named = strstr(err.message, "message with MPI rank ");
+        expect(strstr(err.message, wanted) != NULL, wanted, err.message);
+        expect((named != NULL) == (message != ALL_FAIL), "names its message", err.message);
+        expect(!named || (sscanf(named, "message with MPI rank %d:", &peer) == 1 && peer >= 0 &&
+                          peer < PROCESSES && peer != rank),
+               "a peer", err.message);
+        expect(pto_exec_run(exec, &err) == PTO_ERR_RANGE && strstr(err.message, "an earlier run failed"),
+               "runs again", err.message);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != of_rank) /* whose memory messages might still use, for all it knows */
+        free(in);
+    pto_plan_destroy(plan);
+}
+
+static void a_failed_message_is_named(void) {
+    for (int of_rank = 0; of_rank < PROCESSES; of_rank++) {
+        fail_messages(of_rank, FIRST_FAILS, "receive from");
+        fail_messages(of_rank, LAST_FAILS, "send to");
+        fail_messages(of_rank, ALL_FAIL, "MPI_Waitall");
+    }
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != PROCESSES || pto_device_find("host", &host, NULL) != PTO_OK)
+        die("needs 4 processes");
+    arguments_must_be_alike();
+    nodes_are_numbered_by_their_lowest_ranks();
+    a_table_has_each_place_once();
+    what_mpi_does_not_reach_is_not_sent();
+    an_unknown_device_is_named();
+    a_run_follows_a_stream("cuda_aware");
+    a_run_follows_a_stream("three_step");
+    a_run_follows_a_stream("gas_allgather");
+    private_buffers_change("cuda_aware");
+    private_buffers_change("three_step");
+    a_failed_message_is_named();
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return wrong != 0;
+}
