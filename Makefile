@@ -571,13 +571,14 @@ SANITIZE_SAMPLE ?= 29
 # Linking a hundred programs with sanitizers takes three times as long with GNU's linker.
 SANITIZED_LDFLAGS = $(LDFLAGS) $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 .PHONY: sanitize check-sanitized
-sanitize: ## run the unit tests and the executor on the host device under AddressSanitizer and UBSan
+sanitize: ## run the unit tests, the executor on the host device and what judges under AddressSanitizer and UBSan
 	@OMPI_CC=clang MPICH_CC=clang $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang NVCC=none \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
-check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
-	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec)
+JUDGES := $(addprefix $(BUILD)/tests/test_,reference patterns cases benches sizes measure powers host_device)
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES))
+	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands
 fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)

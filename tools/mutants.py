@@ -36,26 +36,35 @@ AREAS = {
 }
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
-    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases", "test_sizes",
-                                       "test_fits", "test_measure", "test_powers", "test_start", "test_host_device", "test_rounds", "test_stale",
-                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters",
-                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
+                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_host_device",
+                                       "test_rounds", "test_seldom", "test_stale", "test_resources", "test_streams",
+                                       "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
+                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
+# Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
+JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "measure", "powers",
+                                                  "host_device")]
+JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
+JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start"]
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
     "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",
              f"{MPIRUN} -n 3 build/tests/test_exec lanes 1 1", f"{MPIRUN} -n 3 build/tests/test_exec rings 2 1",
              f"{MPIRUN} -n 4 build/tests/test_exec types 1 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats:gas_split 50 1",
              f"{MPIRUN} -n 3 build/tests/test_streams random 20 1", f"{MPIRUN} -n 2 build/tests/test_exec refusals",
-             f"{MPIRUN} -n 3 build/tests/test_open", "tests/mpi/test_judges.sh", "tests/mpi/test_rounds.sh",
-             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
-    "calibrate": ["tests/mpi/test_judges.sh", "tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
+             f"{MPIRUN} -n 3 build/tests/test_open", f"{MPIRUN} -n 2 build/tests/test_resources exhausted",
+             f"{MPIRUN} -n 2 build/tests/test_resources creations 10", f"{MPIRUN} -n 2 build/tests/test_resources rebinds 300",
+             f"{MPIRUN} -n 3 build/tests/test_register", "tests/mpi/test_rounds.sh",
+             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh",
+             "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"] + JUDGES,
+    "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
                   "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
-                  "tests/mpi/test_host_data.sh"],
-    "validate": ["tests/mpi/test_judges.sh", "tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
+                  "tests/mpi/test_host_data.sh"] + JUDGES,
+    "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
-                 "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"],
+                 "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
@@ -97,7 +106,9 @@ def copy_tree(tree):
 def run_shell(command, tree, cpu_s, seconds, is_mpi=False, log=subprocess.DEVNULL):
     """Whether a shell command succeeds in time. log: the file that gets what it prints."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
-           "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1"}
+           "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1",
+           "LSAN_OPTIONS": "suppressions=tests/mpi/leaks.supp:print_suppressions=0",
+           "ASAN_OPTIONS": "intercept_tls_get_addr=0:fast_unwind_on_malloc=0"}
     env.pop("MAKEFLAGS", None)
 
     def limits():
@@ -142,7 +153,8 @@ def all_tests(area):
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
     tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
-        tests += [Test(command, MPI_PROGRAMS, command) for command in MPI_TESTS[area]]
+        tests += [Test(command, [command] if command in JUDGES and " " not in command else MPI_PROGRAMS, command)
+                  for command in MPI_TESTS[area]]
     return tests
 
 
@@ -378,7 +390,7 @@ def main():
     measured, broken, sanitized = (os.path.join(TREE, name) for name in ("measured", "broken", "sanitized"))
     FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
     FLAGS[broken] = "BUILD=build NVCC=none CFLAGS=-O1"
-    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld"
+    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld"
                         " EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error'")
     tests = all_tests(area)
     os.makedirs(TREE, exist_ok=True)

@@ -1,6 +1,6 @@
 /* What programs seldom ask of an executor, or get from it: processes whose arguments differ, nodes of which
- * each holds other ranks, memory that MPI does not reach, a stream that a run follows, other private buffers,
- * and messages that fail. On the host device, with 4 processes.
+ * each holds other ranks, memory that MPI does not reach, a stream that a run follows, other buffers, calls
+ * of NCCL that end late, and messages that fail. On the host device, with 4 processes.
  *
  *   mpirun -n 4 test_seldom */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "../../impl/host_stream.h"
 #include "portolan/exec.h"
+#include "portolan/nccl.h"
 #include "portolan/strategy.h"
 
 enum { PROCESSES = 4, ELEMENTS = 96, BYTES = ELEMENTS * (int)sizeof(float) };
@@ -39,6 +40,25 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
     if (node_of)
         return PMPI_Comm_split(comm, node_of[rank], key, made);
     return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+
+/* Of all processes. */
+typedef struct {
+    int gathers;
+    int agreements;
+} calls_t;
+
+static calls_t calls;
+
+int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int all_count,
+                  MPI_Datatype all_type, MPI_Comm comm) {
+    calls.gathers++;
+    return PMPI_Allgather(mine, count, type, all, all_count, all_type, comm);
+}
+
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    calls.agreements++;
+    return PMPI_Allreduce(mine, all, count, type, op, comm);
 }
 
 int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
@@ -333,6 +353,144 @@ static void private_buffers_change(const char *strategy) {
     }
 }
 
+/* --- buffers that others use -----------------------------------------------------------------------------
+ */
+
+static int refusing = -1; /* the rank that cannot open memory; -1: none */
+
+static pto_status_t open_or_not(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
+    if (refusing == rank)
+        return pto_error_set(err, PTO_ERR_IO, "rank %d opens nothing", rank);
+    return host->open_memory(handle, memory, err);
+}
+
+static pto_status_t counted_rebind(pto_exec_t *exec, const void *in, void *out, int gathers, int agreements,
+                                   pto_error_t *err) {
+    char found[64];
+    calls = (calls_t){0};
+    pto_status_t status = pto_exec_rebind(exec, in, out, err);
+    snprintf(found, sizeof found, "%d messages, %d agreements", calls.gathers, calls.agreements);
+    expect(calls.gathers == gathers && (calls.agreements == agreements || agreements < 0),
+           "rebinds in few rounds", found);
+    return status;
+}
+
+/* Runs once, and looks at the output. */
+static void run_on(pto_exec_t *exec, const float *out, float base) {
+    pto_error_t err = {0};
+    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(base)), "a run on other buffers",
+           err.message);
+}
+
+/* All tell all in one message where their buffers are, and agree where an allocation is new, since some may
+ * be unable to open it. */
+static void new_allocations_are_agreed_on(void) {
+    pto_device_t device = *host;
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by("gas_read");
+    float *in[4], *out = buffer_of(host, -1);
+    for (int i = 0; i < 4; i++)
+        in[i] = buffer_of(host, (float)(100 * i + rank));
+    device.open_memory = open_or_not;
+    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    expect(!pto_exec_user_is_private(exec, PTO_ROLE_IN), "others use the input", "a private one");
+    run_on(exec, out, 0);
+    expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_OK, "a new allocation", err.message);
+    run_on(exec, out, 100);
+    expect(counted_rebind(exec, in[0], out, 1, -1, &err) == PTO_OK, "the first one", err.message);
+    run_on(exec, out, 0);
+    expect(counted_rebind(exec, in[1], out, 1, 0, &err) == PTO_OK, "the second again", err.message);
+    run_on(exec, out, 100);
+    /* new to one process is new to all */
+    expect(counted_rebind(exec, rank == 3 ? in[2] : in[0], out, 1, 1, &err) == PTO_OK, "one new",
+           err.message);
+    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0) + 200), "one new", err.message);
+    refusing = 2;
+    expect(counted_rebind(exec, in[3], out, 1, 1, &err) == PTO_ERR_IO &&
+               strstr(err.message, "rank 2 opens nothing"),
+           "an allocation that one process cannot open", err.message);
+    refusing = -1;
+    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0) + 200), "the buffers before it",
+           err.message);
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    host->release(out, NULL);
+    for (int i = 0; i < 4; i++)
+        host->release(in[i], NULL);
+}
+
+/* --- NCCL ------------------------------------------------------------------------------------------------
+ */
+
+/* A call that its stream makes later, as a GPU does. */
+typedef struct {
+    void *group;
+    pto_nccl_call_t call;
+    int turns;
+} later_t;
+
+enum { LATER_MAX = 8 };
+static later_t later[LATER_MAX];
+static int later_count;
+static void *aside; /* a stream in which nothing is */
+
+static bool call_later(void *what, bool *begun) {
+    later_t *it = what;
+    *begun = true;
+    if (it->turns-- > 0)
+        return false;
+    expect(host->nccl->run(it->group, &it->call, aside, NULL) == PTO_OK, "a call of NCCL", "an error");
+    return true;
+}
+
+static pto_status_t run_later(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
+    later_t *it = &later[later_count++ % LATER_MAX];
+    *it = (later_t){group, *call, 3 + rank};
+    return pto_host_stream_step(call_later, it, stream, err);
+}
+
+/* Runs that are begun and asked about, or queued, are over when NCCL is. */
+static void a_run_is_over_when_nccl_is(void) {
+    pto_device_t device = *host;
+    pto_nccl_t nccl = *host->nccl;
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = plan_of("nccl", PTO_COLLECTIVE_ALLREDUCE, "nccl", &one_node);
+    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    nccl.run = run_later;
+    nccl.waits = false;
+    device.nccl = &nccl;
+    if (host->stream_create(&aside, &err) != PTO_OK ||
+        pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    for (int run = 0; run < 3; run++) {
+        bool finished = false;
+        for (int i = 0; i < ELEMENTS; i++)
+            out[i] = -1;
+        if (pto_exec_start(exec, &err) != PTO_OK)
+            die(err.message);
+        while (!finished)
+            if (pto_exec_test(exec, &finished, &err) != PTO_OK)
+                die(err.message);
+        expect(holds(out, sum_from(0)), "a run by NCCL", "the output before it");
+        for (int i = 0; i < ELEMENTS; i++)
+            out[i] = -1;
+        for (int i = 0; i < 2; i++)
+            if (pto_exec_queue(exec, &err) != PTO_OK)
+                die(err.message);
+        if (pto_exec_wait(exec, &err) != PTO_OK)
+            die(err.message);
+        expect(holds(out, sum_from(0)), "queued runs by NCCL", "the output before them");
+    }
+    pto_exec_destroy(exec);
+    host->stream_destroy(aside, NULL);
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+}
+
 /* --- messages that fail ----------------------------------------------------------------------------------
  */
 
@@ -357,6 +515,7 @@ static void fail_messages(int of_rank, int message, const char *wanted) {
     if (rank == of_rank) {
         named = strstr(err.message, "message with MPI rank ");
         expect(strstr(err.message, wanted) != NULL, wanted, err.message);
+        expect(strstr(err.message, " in stage '") != NULL, "its stage", err.message);
         expect((named != NULL) == (message != ALL_FAIL), "names its message", err.message);
         expect(!named || (sscanf(named, "message with MPI rank %d:", &peer) == 1 && peer >= 0 &&
                           peer < PROCESSES && peer != rank),
@@ -394,6 +553,8 @@ int main(int argc, char **argv) {
     a_run_follows_a_stream("gas_allgather");
     private_buffers_change("cuda_aware");
     private_buffers_change("three_step");
+    new_allocations_are_agreed_on();
+    a_run_is_over_when_nccl_is();
     a_failed_message_is_named();
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
