@@ -608,15 +608,17 @@ mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and
 mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice
 	@BUILD=$(BUILD) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 python3 -B tools/mutated_plans.py $(PLANS) $(MUTANTS_SEED)
 
-soak: ## the random tests of all kinds, for hours (docs/reliability.md)
-	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
-	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
-	@$(MAKE) --no-print-directory mutated-plans
-	@CREATIONS=5000 BUILD=$(BUILD) tests/mpi/test_resources.sh
-	@STOPS=100 BUILD=$(BUILD) tests/mpi/test_faults.sh
+# SOAK: percent of its whole length. All of the sanitizers' cases run only in the whole.
+SOAK ?= 100
+soak: ## the random tests of all kinds, for hours (docs/reliability.md); SOAK=5 is a twentieth of that
+	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=$$((100 * $(SOAK))) ORACLE_SEED=$$(date +%s)
+	@$(MAKE) --no-print-directory sanitize $(if $(filter 100,$(SOAK)),SANITIZE_SAMPLE=1)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$$((36 * $(SOAK)))
+	@$(MAKE) --no-print-directory mutated-plans PLANS=$$((2 * $(SOAK)))
+	@CREATIONS=$$((50 * $(SOAK))) BUILD=$(BUILD) tests/mpi/test_resources.sh
+	@STOPS=$(SOAK) BUILD=$(BUILD) tests/mpi/test_faults.sh
 	@for area in model strategies fit impl calibrate validate; do \
-		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
+		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=$(SOAK) || exit 1; \
 	done
 
 .PHONY: format

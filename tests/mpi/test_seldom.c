@@ -92,8 +92,10 @@ static pto_plan_t *plan_of(const char *strategy, pto_collective_t collective, co
 }
 
 static pto_plan_t *allreduce_by(const char *strategy) {
-    bool in_kernels = strncmp(strategy, "gas_", 4) == 0;
-    return plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, in_kernels ? "direct" : "ring", &one_node);
+    const char *algorithm = strncmp(strategy, "gas_", 4) == 0 ? "direct"
+                            : strcmp(strategy, "nccl") == 0   ? "nccl"
+                                                              : "ring";
+    return plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, algorithm, &one_node);
 }
 
 /* Each process has its own value in all elements. */
@@ -246,6 +248,7 @@ static void what_mpi_does_not_reach_is_not_sent(void) {
     create_unreached("cuda_aware", "cuda_aware sends from GPU memory, but this MPI library does not accept");
     create_unreached("three_step", NULL);
     create_unreached("gas_allgather", NULL);
+    create_unreached("nccl", NULL);
 }
 
 static void an_unknown_device_is_named(void) {
@@ -262,6 +265,7 @@ static void an_unknown_device_is_named(void) {
 
 typedef struct {
     float *buffer;
+    int count;
     int turns; /* until the stream fills it */
 } filling_t;
 
@@ -270,7 +274,7 @@ static bool fill_later(void *what, bool *begun) {
     *begun = true;
     if (filling->turns-- > 0)
         return false;
-    for (int i = 0; i < ELEMENTS; i++)
+    for (int i = 0; i < filling->count; i++)
         filling->buffer[i] = (float)(10 + rank);
     return true;
 }
@@ -286,7 +290,7 @@ static void a_run_follows_a_stream(const char *strategy) {
         host->stream_create(&stream, &err) != PTO_OK)
         die(err.message);
     for (int run = 0; run < 3; run++) {
-        filling_t filling = {in, 5 + rank};
+        filling_t filling = {in, ELEMENTS, 5 + rank};
         for (int i = 0; i < ELEMENTS; i++)
             in[i] = -7;
         if (pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
@@ -308,6 +312,31 @@ static void a_run_follows_a_stream(const char *strategy) {
     pto_plan_destroy(plan);
     host->release(in, NULL);
     host->release(out, NULL);
+}
+
+/* To the root of a gather, messages leave from the input itself, without a copy that the stream would order.
+ */
+static void a_message_follows_a_stream(void) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    void *stream = NULL;
+    pto_plan_t *plan = plan_of("cuda_aware", PTO_COLLECTIVE_GATHER, "linear", &one_node);
+    float *in = calloc(1, BYTES), *out = calloc(PROCESSES, BYTES);
+    filling_t filling = {in, ELEMENTS, 5 + rank};
+    if (!in || !out ||
+        pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK ||
+        host->stream_create(&stream, &err) != PTO_OK ||
+        pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
+        pto_exec_follow(exec, stream, &err) != PTO_OK || pto_exec_run(exec, &err) != PTO_OK)
+        die(err.message);
+    for (int i = 0; i < PROCESSES && rank == 0; i++)
+        expect(holds(out + (ptrdiff_t)i * ELEMENTS, (float)(10 + i)), "messages follow a stream",
+               "those of before");
+    host->stream_destroy(stream, NULL);
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    free(in);
+    free(out);
 }
 
 /* --- other private buffers -------------------------------------------------------------------------------
@@ -457,7 +486,7 @@ static void a_run_is_over_when_nccl_is(void) {
     pto_nccl_t nccl = *host->nccl;
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
-    pto_plan_t *plan = plan_of("nccl", PTO_COLLECTIVE_ALLREDUCE, "nccl", &one_node);
+    pto_plan_t *plan = allreduce_by("nccl");
     float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
     nccl.run = run_later;
     nccl.waits = false;
@@ -551,6 +580,7 @@ int main(int argc, char **argv) {
     a_run_follows_a_stream("cuda_aware");
     a_run_follows_a_stream("three_step");
     a_run_follows_a_stream("gas_allgather");
+    a_message_follows_a_stream();
     private_buffers_change("cuda_aware");
     private_buffers_change("three_step");
     new_allocations_are_agreed_on();
