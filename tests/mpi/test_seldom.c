@@ -566,6 +566,48 @@ static void a_failed_message_is_named(void) {
     }
 }
 
+/* --- a process that does not come ------------------------------------------------------------------------
+ */
+
+/* The others give up in time, and each says where it is and what it waits for: in a ring, of the one that is
+ * absent after as many rounds as there are between. None frees what the others may still use. */
+static void an_absent_process_is_waited_for(const char *strategy, const char *algorithm, pto_wait_t wait,
+                                            const char *doing) {
+    static const int64_t table[PROCESSES] = {2, 0, 3, 1};
+    enum { ABSENT = 3 };
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    char place[80];
+    pto_plan_t *plan = plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, algorithm, &one_node);
+    const pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE,
+                                        .table = table,
+                                        .own_algorithms = true,
+                                        .timeout_s = 0.3,
+                                        .wait = wait};
+    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
+        die(err.message);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double began_s = MPI_Wtime();
+    if (rank != ABSENT) {
+        expect(pto_exec_run(exec, &err) == PTO_ERR_TIMEOUT, strategy, err.message);
+        double took_s = MPI_Wtime() - began_s;
+        expect(took_s >= 0.3 && took_s < 20, strategy, "not the time that was given");
+        snprintf(place, sizeof place, "rank %d (MPI rank %d; node 0, GPU %d, core 0) in stage '",
+                 (int)table[rank], rank, (int)table[rank]);
+        expect(strncmp(err.message, place, strlen(place)) == 0, place, err.message);
+        expect(strstr(err.message, doing) != NULL, doing, err.message);
+        snprintf(place, sizeof place,
+                 ", k %d: ", ((int)table[rank] - (int)table[ABSENT] + PROCESSES - 1) % PROCESSES);
+        expect(strcmp(algorithm, "ring") != 0 || strstr(err.message, place), place, err.message);
+        expect(strstr(err.message, ", no progress for 0.3 s") != NULL, strategy, err.message);
+        expect(pto_exec_run(exec, &err) == PTO_ERR_RANGE && strstr(err.message, "an earlier run failed"),
+               "runs again", err.message);
+        pto_exec_destroy(exec);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -586,6 +628,11 @@ int main(int argc, char **argv) {
     new_allocations_are_agreed_on();
     a_run_is_over_when_nccl_is();
     a_failed_message_is_named();
+    an_absent_process_is_waited_for("cuda_aware", "ring", PTO_WAIT_YIELD, "waiting for messages");
+    an_absent_process_is_waited_for("cuda_aware", "ring", PTO_WAIT_SLEEP, "waiting for messages");
+    an_absent_process_is_waited_for("three_step", "ring", PTO_WAIT_SPIN, "waiting for messages");
+    an_absent_process_is_waited_for("gsb", "direct", PTO_WAIT_YIELD, "waiting for a signal");
+    an_absent_process_is_waited_for("gas_allgather", "direct", PTO_WAIT_YIELD, "in a kernel");
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return wrong != 0;
