@@ -38,8 +38,8 @@ PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
                                        "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_host_device",
-                                       "test_rounds", "test_seldom", "test_stale", "test_resources", "test_streams",
-                                       "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
+                                       "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
+                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
                                        "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
