@@ -6,8 +6,7 @@
 #include "four.h"
 #include "portolan/nccl.h"
 
-/* --- NCCL ------------------------------------------------------------------------------------------------
- */
+/* --- NCCL ---------------------------------------------------------------------------------------------- */
 
 /* A call that its stream makes later, as a GPU does. */
 typedef struct {
@@ -76,11 +75,11 @@ static void a_run_is_over_when_nccl_is(void) {
     host->release(out, NULL);
 }
 
-/* --- messages that fail ----------------------------------------------------------------------------------
- */
+/* --- messages that fail -------------------------------------------------------------------------------- */
 
 static int failing = -1; /* the rank whose waits for messages fail; -1: none */
-static enum { FIRST_FAILS, LAST_FAILS, ALL_FAIL } failing_message;
+typedef enum { FIRST_FAILS, LAST_FAILS, ALL_FAIL } failure_t;
+static failure_t failing_message;
 
 int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
     int code = PMPI_Waitall(count, request, status);
@@ -95,7 +94,7 @@ int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
 }
 
 /* All messages of a linear alltoall are waited for at once, so that the other processes do not miss them. */
-static void fail_messages(int of_rank, int message, const char *wanted) {
+static void fail_messages(int of_rank, failure_t message, const char *wanted) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
     const char *named;
@@ -137,8 +136,7 @@ static void a_failed_message_is_named(void) {
     }
 }
 
-/* --- a process that does not come ------------------------------------------------------------------------
- */
+/* --- a process that does not come ---------------------------------------------------------------------- */
 
 /* The others give up in time, and each says where it is and what it waits for: in a ring, of the one that is
  * absent after as many rounds as there are between. None frees what the others may still use. */

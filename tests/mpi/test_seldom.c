@@ -9,8 +9,7 @@
 #include "four.h"
 #include "portolan/kernel.h"
 
-/* --- calls of MPI ----------------------------------------------------------------------------------------
- */
+/* --- calls of MPI -------------------------------------------------------------------------------------- */
 
 static const int *node_of; /* the node of each rank; NULL: as they are */
 
@@ -39,8 +38,7 @@ int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI
     return PMPI_Allreduce(mine, all, count, type, op, comm);
 }
 
-/* --- arguments that differ -------------------------------------------------------------------------------
- */
+/* --- arguments that differ ----------------------------------------------------------------------------- */
 
 typedef struct {
     const char *what;
@@ -86,8 +84,7 @@ static void arguments_must_be_alike(void) {
     pto_plan_destroy(other);
 }
 
-/* --- nodes -----------------------------------------------------------------------------------------------
- */
+/* --- nodes --------------------------------------------------------------------------------------------- */
 
 static void place(const int *nodes, const pto_layout_t *layout, const int64_t *wanted, const char *refusal) {
     pto_error_t err = {0};
@@ -137,8 +134,7 @@ static void a_table_has_each_place_once(void) {
     place_by_table((const int64_t[]){0, 0, 2, 1}, "ranks 0 and 1 are both placed at 0");
 }
 
-/* --- memory that MPI does not reach ----------------------------------------------------------------------
- */
+/* --- memory that MPI does not reach -------------------------------------------------------------------- */
 
 static bool does_not_reach(void) { return false; }
 
@@ -179,8 +175,7 @@ static void an_unknown_device_is_named(void) {
     expect(strstr(err.message, "host") != NULL && !strstr(err.message, ": ,"), "names others", err.message);
 }
 
-/* --- streams ---------------------------------------------------------------------------------------------
- */
+/* --- streams ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     float *buffer;
@@ -258,8 +253,7 @@ static void a_message_follows_a_stream(void) {
     free(out);
 }
 
-/* --- other private buffers -------------------------------------------------------------------------------
- */
+/* --- other private buffers ----------------------------------------------------------------------------- */
 
 /* One side or both change, and back; what is not the executor's now stays as it is. */
 static void private_buffers_change(const char *strategy) {
@@ -301,8 +295,7 @@ static void private_buffers_change(const char *strategy) {
     }
 }
 
-/* --- buffers that others use -----------------------------------------------------------------------------
- */
+/* --- buffers that others use --------------------------------------------------------------------------- */
 
 static int refusing = -1; /* the rank that cannot open memory; -1: none */
 
@@ -369,8 +362,7 @@ static void new_allocations_are_agreed_on(void) {
         host->release(in[i], NULL);
 }
 
-/* --- parts of kernels -------------------------------------------------------------------------------------
- */
+/* --- parts of kernels ---------------------------------------------------------------------------------- */
 
 static int blocks_of[PROCESSES] = {5, 4, 7, 6}; /* that each process's GPU can have */
 static pto_kernel_program_t noted;              /* of the last kernel */
