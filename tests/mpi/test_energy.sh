@@ -56,6 +56,9 @@ check "the csv has a column of joules" has ",seconds,joules," "$work/energy.csv"
 millijoules() { awk '$2 == "dup_devptr" { print $(NF - 2) }' "$work/stdout"; }
 # The table rounds to microjoules.
 check "the table's" test "$(awk -F, 'END { printf "%.3f", $10 * 1e3 }' "$work/energy.csv")" = "$(millijoules)"
+predicted_watts() { awk -v strategy="$1" '$2 == strategy { printf "%.0f", $NF / $(NF - 7) * 1e3 }' "$work/stdout"; }
+check "the prediction is the CPU's idle power and a core's" test "$(predicted_watts three_step)" = 205
+check "or those of two cores" test "$(predicted_watts dup_devptr)" = 210
 check "and says whose they are" has "^# energy=rapl$" "$work/energy.csv"
 check "score reads the file" quietly "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml
 check "powers are measured" run --powers --powercap "$work/powercap"
