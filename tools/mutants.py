@@ -47,7 +47,7 @@ MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "measure", "powers",
                                                   "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
-JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start"]
+JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")]
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
     "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",
