@@ -8,6 +8,9 @@
 
 #include "base/text_file.h"
 
+/* A line with a larger median residual is useless. */
+static const double useless_residual = 0.5;
+
 /* A size whose ratio exceeds this is mentioned, too. */
 static const double missed_ratio = 1.25;
 
@@ -69,6 +72,10 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
     if (!work->options->partial)
         return pto_error_set(work->err, PTO_ERR_NOT_FOUND, "%s: %s (--partial leaves it out)", name, why);
     return fit_note(work, name, 0, "%s", why);
+}
+
+bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
+    return line->residual > useless_residual && !work->options->minima;
 }
 
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
@@ -153,7 +160,7 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (line.residual > fit_useless_residual && !work->options->minima) {
+    if (fit_is_useless(work, &line)) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
         return fit_give_up(work, name, why);

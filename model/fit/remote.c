@@ -50,7 +50,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (line.residual > fit_useless_residual && !work->options->minima)
+    if (fit_is_useless(work, &line))
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
@@ -204,8 +204,7 @@ static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    bool useless = line.residual > fit_useless_residual && !work->options->minima;
-    if (useless || line.held[ALL_COLUMN_BYTES])
+    if (fit_is_useless(work, &line) || line.held[ALL_COLUMN_BYTES])
         return fit_give_up(work, name, "useless samples: no line shows what a byte costs");
     return keep_all(work, name, points, &line);
 }
