@@ -64,6 +64,19 @@ def check_places():
     check(data == {".required = true},", "{.key = second, .required = false},"}, "rows of tables, of one line or several, are data")
 
 
+def check_copies():
+    mutants.files_of = lambda *folders: ["a.c", "part/b.c"]
+    for path in ("part/b.c", "copy/gone/c.c", "copy/a.c", "copy/build/c.o", "copy/part/build/d.c"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(path)
+    mutants.copy_tree("copy")
+    copied = {os.path.join(folder, name) for folder, _, names in os.walk("copy") for name in names}
+    check(copied == {"copy/a.c", "copy/part/b.c", "copy/build/c.o"}, "a copy has all sources, what was built, and nothing else")
+    with open("a.c", encoding="utf-8") as one, open("copy/a.c", encoding="utf-8") as other:
+        check(one.read() == other.read(), "what differs is copied again")
+
+
 class Judged:
     """A world in which each test has a result of its own for code with the mutant, and for code without."""
 
@@ -121,6 +134,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         check_places()
+        check_copies()
         check_fates()
         os.chdir(folder)
     print(f"mutants: {wrong} wrong" if wrong else "mutants: all right")

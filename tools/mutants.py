@@ -94,8 +94,15 @@ def files_of(*folders):
 
 
 def copy_tree(tree):
-    """The sources that differ. Their times are those of the copy, so that what was made of a mutant is made anew."""
-    for path in files_of():
+    """The sources that differ, and none that is gone. Their times are those of the copy, so that what was made of a mutant is
+    made anew."""
+    known = set(files_of())
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if os.path.join(folder, name) != os.path.join(tree, "build")]
+        for path in (os.path.join(folder, name) for name in names):
+            if os.path.relpath(path, tree) not in known:
+                os.remove(path)
+    for path in known:
         target = os.path.join(tree, path)
         if os.path.exists(path) and not (os.path.exists(target) and filecmp.cmp(path, target, shallow=False)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
