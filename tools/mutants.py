@@ -44,7 +44,7 @@ MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/li
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
-JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "measure", "powers",
+JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
                                                   "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
 JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")]
@@ -312,8 +312,9 @@ def fate_sanitized(place, tests, lines, tree):
     """None where the unit tests that execute the line pass under the sanitizers."""
     path, number = place[0], place[1]
     wanted = set(range(number - 1, number + 4))
-    covering = [test for test in tests if test.targets[0].startswith("build/tests/") and not test.is_mpi
-                and wanted & set(lines.get(test.name, {}).get(path, ()))]
+    alone = [test for test in tests if test.targets[0].startswith("build/tests/") and not test.is_mpi]
+    executed = {test.name: set(lines.get(test.name, {}).get(path, ())) for test in alone}
+    covering = [test for test in alone if wanted & executed[test.name]] or [test for test in alone if executed[test.name]]
     covering = sorted(covering, key=lambda test: test.seconds)[:SANITIZED_TESTS]
     targets = sorted({target for test in covering for target in test.targets})
     if not covering or not make(tree, *targets):
