@@ -70,8 +70,10 @@ static inline bool holds(const float *buffer, float value) {
     return true;
 }
 
+enum { RANK_SUM = PROCESSES * (PROCESSES - 1) / 2 };
+
 /* Of `base` plus the rank, over all processes. */
-static inline float sum_from(float base) { return PROCESSES * base + PROCESSES * (PROCESSES - 1) / 2; }
+static inline float sum_from(float base) { return PROCESSES * base + RANK_SUM; }
 
 static const pto_exec_options_t usual = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
 
