@@ -306,7 +306,7 @@ $(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUIL
 		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_rounds: $(call object,tests/mpi/test_rounds.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -571,13 +571,14 @@ SANITIZE_SAMPLE ?= 29
 # Linking a hundred programs with sanitizers takes three times as long with GNU's linker.
 SANITIZED_LDFLAGS = $(LDFLAGS) $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 .PHONY: sanitize check-sanitized
-sanitize: ## run the unit tests and the executor on the host device under AddressSanitizer and UBSan
+sanitize: ## run the unit tests, the executor on the host device and what judges under AddressSanitizer and UBSan
 	@OMPI_CC=clang MPICH_CC=clang $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang NVCC=none \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
-check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
-	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec)
+JUDGES := $(addprefix $(BUILD)/tests/test_,reference patterns cases benches sizes measure powers host_device)
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES))
+	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands
 fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)
@@ -607,15 +608,17 @@ mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and
 mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice
 	@BUILD=$(BUILD) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 python3 -B tools/mutated_plans.py $(PLANS) $(MUTANTS_SEED)
 
-soak: ## the random tests of all kinds, for hours (docs/reliability.md)
-	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=10000 ORACLE_SEED=$$(date +%s)
-	@$(MAKE) --no-print-directory sanitize SANITIZE_SAMPLE=1
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3600
-	@$(MAKE) --no-print-directory mutated-plans
-	@CREATIONS=5000 BUILD=$(BUILD) tests/mpi/test_resources.sh
-	@STOPS=100 BUILD=$(BUILD) tests/mpi/test_faults.sh
+# SOAK: percent of its whole length. All of the sanitizers' cases run only in the whole.
+SOAK ?= 100
+soak: ## the random tests of all kinds, for hours (docs/reliability.md); SOAK=5 is a twentieth of that
+	@$(MAKE) --no-print-directory check-oracle ORACLE_CASES=$$((100 * $(SOAK))) ORACLE_SEED=$$(date +%s)
+	@$(MAKE) --no-print-directory sanitize $(if $(filter 100,$(SOAK)),SANITIZE_SAMPLE=1)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$$((36 * $(SOAK)))
+	@$(MAKE) --no-print-directory mutated-plans PLANS=$$((2 * $(SOAK)))
+	@CREATIONS=$$((50 * $(SOAK))) BUILD=$(BUILD) tests/mpi/test_resources.sh
+	@STOPS=$(SOAK) BUILD=$(BUILD) tests/mpi/test_faults.sh
 	@for area in model strategies fit impl calibrate validate; do \
-		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=100 || exit 1; \
+		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=$(SOAK) || exit 1; \
 	done
 
 .PHONY: format

@@ -34,7 +34,7 @@ static void add_case(const job_t *job, const char *what, pto_copy_kind_t kind, w
     added->procs = procs;
     added->buffers = PTO_SPACE_GPU;
     added->detail[DETAIL_KIND] = (int)kind;
-    added->detail[DETAIL_WAY] = way;
+    added->detail[DETAIL_WAY] = (int)way;
     added->least_bytes = way == STRIDED ? STRIDED_LEAST_BYTES : 1;
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {

@@ -19,7 +19,7 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
     added->space = pto_space_name(space);
     added->buffers = space;
     added->procs = members;
-    added->detail[0] = kind;
+    added->detail[0] = (int)kind;
     return added;
 }
 

@@ -72,7 +72,7 @@ static void add_link(int gpus, void *const *device, const nvml_t *nvml, int gpu,
 }
 
 bool nvlink_read(int gpus, char (*bus)[16], nvlink_t *links, int ancestor[][NVLINK_GPUS_MAX]) {
-    nvml_t nvml = {NULL};
+    nvml_t nvml = {0};
     void *device[NVLINK_GPUS_MAX] = {NULL};
     if (!open_nvml(&nvml))
         return false;

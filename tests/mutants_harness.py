@@ -64,6 +64,19 @@ def check_places():
     check(data == {".required = true},", "{.key = second, .required = false},"}, "rows of tables, of one line or several, are data")
 
 
+def check_copies():
+    mutants.files_of = lambda *folders: ["a.c", "part/b.c"]
+    for path in ("part/b.c", "copy/gone/c.c", "copy/a.c", "copy/build/c.o", "copy/part/build/d.c"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(path)
+    mutants.copy_tree("copy")
+    copied = {os.path.join(folder, name) for folder, _, names in os.walk("copy") for name in names}
+    check(copied == {"copy/a.c", "copy/part/b.c", "copy/build/c.o"}, "a copy has all sources, what was built, and nothing else")
+    with open("a.c", encoding="utf-8") as one, open("copy/a.c", encoding="utf-8") as other:
+        check(one.read() == other.read(), "what differs is copied again")
+
+
 class Judged:
     """A world in which each test has a result of its own for code with the mutant, and for code without."""
 
@@ -103,7 +116,9 @@ def check_fates():
     world = Judged({"one": True, "other": False})
     check(world.fate({"one": [line], "other": [1]}) == "SURVIVED 1 tests", "tests that do not execute the line do not count")
     check(world.asked == ["one"], "and are not run")
-    check(Judged({"one": False}).fate({"one": [1]}) == "SURVIVED, not executed", "a line that no test executes is a survivor")
+    check(Judged({"one": False}).fate({"one": []}) == "SURVIVED, not executed", "what no test executes is a survivor")
+    check(Judged({"one": False}).fate({"one": [1]}) == "killed by one",
+          "a line without a count, as of a macro, is judged by tests that execute its file")
     world = Judged({"one": False, "other": True}, {"one": False})
     check(world.fate({"one": [line], "other": [line]}) == "SURVIVED 1 tests", "a test that fails without the mutant does not kill")
     world = Judged({"one": False})
@@ -119,6 +134,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         check_places()
+        check_copies()
         check_fates()
         os.chdir(folder)
     print(f"mutants: {wrong} wrong" if wrong else "mutants: all right")

@@ -5,8 +5,8 @@ execute the changed line. A mutant that every test passes has survived: a test i
 Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
-test executes is a survivor. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before, however old. Areas: model, strategies,
-fit, traces, impl, calibrate, validate.
+test executes is judged by the tests that execute its file. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured
+before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate.
 
 MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
 sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
@@ -36,26 +36,35 @@ AREAS = {
 }
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
-    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases", "test_sizes",
-                                       "test_fits", "test_measure", "test_powers", "test_start", "test_host_device", "test_rounds", "test_stale",
-                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters",
-                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
+                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_host_device",
+                                       "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
+                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
+                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
+# Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
+JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
+                                                  "host_device")]
+JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
+JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")]
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
     "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",
              f"{MPIRUN} -n 3 build/tests/test_exec lanes 1 1", f"{MPIRUN} -n 3 build/tests/test_exec rings 2 1",
              f"{MPIRUN} -n 4 build/tests/test_exec types 1 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats:gas_split 50 1",
              f"{MPIRUN} -n 3 build/tests/test_streams random 20 1", f"{MPIRUN} -n 2 build/tests/test_exec refusals",
-             f"{MPIRUN} -n 3 build/tests/test_open", "tests/mpi/test_judges.sh", "tests/mpi/test_rounds.sh",
-             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"],
-    "calibrate": ["tests/mpi/test_judges.sh", "tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
+             f"{MPIRUN} -n 3 build/tests/test_open", f"{MPIRUN} -n 2 build/tests/test_resources exhausted",
+             f"{MPIRUN} -n 2 build/tests/test_resources creations 10", f"{MPIRUN} -n 2 build/tests/test_resources rebinds 300",
+             f"{MPIRUN} -n 3 build/tests/test_register", "tests/mpi/test_rounds.sh",
+             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh",
+             "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"] + JUDGES,
+    "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
                   "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
-                  "tests/mpi/test_host_data.sh"],
-    "validate": ["tests/mpi/test_judges.sh", "tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
+                  "tests/mpi/test_host_data.sh"] + JUDGES,
+    "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
-                 "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"],
+                 "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
@@ -85,8 +94,15 @@ def files_of(*folders):
 
 
 def copy_tree(tree):
-    """The sources that differ. Their times are those of the copy, so that what was made of a mutant is made anew."""
-    for path in files_of():
+    """The sources that differ, and none that is gone. Their times are those of the copy, so that what was made of a mutant is
+    made anew."""
+    known = set(files_of())
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if os.path.join(folder, name) != os.path.join(tree, "build")]
+        for path in (os.path.join(folder, name) for name in names):
+            if os.path.relpath(path, tree) not in known:
+                os.remove(path)
+    for path in known:
         target = os.path.join(tree, path)
         if os.path.exists(path) and not (os.path.exists(target) and filecmp.cmp(path, target, shallow=False)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -97,7 +113,9 @@ def copy_tree(tree):
 def run_shell(command, tree, cpu_s, seconds, is_mpi=False, log=subprocess.DEVNULL):
     """Whether a shell command succeeds in time. log: the file that gets what it prints."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
-           "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1"}
+           "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1",
+           "LSAN_OPTIONS": "suppressions=tests/mpi/leaks.supp:print_suppressions=0",
+           "ASAN_OPTIONS": "intercept_tls_get_addr=0:fast_unwind_on_malloc=0"}
     env.pop("MAKEFLAGS", None)
 
     def limits():
@@ -142,7 +160,8 @@ def all_tests(area):
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
     tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
-        tests += [Test(command, MPI_PROGRAMS, command) for command in MPI_TESTS[area]]
+        tests += [Test(command, [command] if command in JUDGES and " " not in command else MPI_PROGRAMS, command)
+                  for command in MPI_TESTS[area]]
     return tests
 
 
@@ -278,7 +297,8 @@ def fate(place, original, tests, lines, tree):
     covering = [test for test in tests if number + 1 in executed[test.name]]
     covering = covering or [test for test in tests if wanted & set(executed[test.name])]
     covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
-    if is_data(path, number):
+    # gcov has no counts for data, nor for the bodies of macros and of OpenMP's loops.
+    if is_data(path, number) or not covering:
         covering = [test for test in tests if executed[test.name]]
         covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
     if not os.environ.get("MUTANTS_SLOW"):
@@ -292,8 +312,9 @@ def fate_sanitized(place, tests, lines, tree):
     """None where the unit tests that execute the line pass under the sanitizers."""
     path, number = place[0], place[1]
     wanted = set(range(number - 1, number + 4))
-    covering = [test for test in tests if test.targets[0].startswith("build/tests/") and not test.is_mpi
-                and wanted & set(lines.get(test.name, {}).get(path, ()))]
+    alone = [test for test in tests if test.targets[0].startswith("build/tests/") and not test.is_mpi]
+    executed = {test.name: set(lines.get(test.name, {}).get(path, ())) for test in alone}
+    covering = [test for test in alone if wanted & executed[test.name]] or [test for test in alone if executed[test.name]]
     covering = sorted(covering, key=lambda test: test.seconds)[:SANITIZED_TESTS]
     targets = sorted({target for test in covering for target in test.targets})
     if not covering or not make(tree, *targets):
@@ -377,7 +398,7 @@ def main():
     measured, broken, sanitized = (os.path.join(TREE, name) for name in ("measured", "broken", "sanitized"))
     FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
     FLAGS[broken] = "BUILD=build NVCC=none CFLAGS=-O1"
-    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld"
+    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld"
                         " EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error'")
     tests = all_tests(area)
     os.makedirs(TREE, exist_ok=True)

@@ -10,6 +10,7 @@
 #            is left of them after Ctrl-C
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
+#   judges   those programs of tests/mpi/test_judges.sh that need no mpirun
 #   golden-update  rewrite the NAME.out files and those lines of the documents
 #
 # JOBS tests run at a time (default: the number of CPUs). Their output is printed in order at the end.
@@ -248,18 +249,19 @@ check_python() { # FILE
 }
 
 # Detects leaks, too, except what the MPI library and its helpers keep until the process ends.
-check_exec() { # PROCESSES ARGUMENT...
-    local processes=$1
-    shift
+check_with_mpi() { # NAME COMMAND...
     if OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         LSAN_OPTIONS=suppressions=$PWD/tests/mpi/leaks.supp:print_suppressions=0 ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 \
-        timeout 600 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$BUILD/tests/test_exec" "$@" \
-        >"$scratch/log" 2>&1; then
+        timeout 600 "${@:2}" >"$scratch/log" 2>&1; then
         pass
     else
-        fail "test_exec $*"
+        fail "$1"
         tail -n 60 "$scratch/log" | sed 's/^/    /'
     fi
+}
+
+check_exec() { # PROCESSES ARGUMENT...
+    check_with_mpi "test_exec ${*:2}" mpirun -n "$1" --oversubscribe --mca mpi_yield_when_idle 1 "$BUILD/tests/test_exec" "${@:2}"
 }
 
 run_exec() {
@@ -269,6 +271,13 @@ run_exec() {
     queue check_exec 3 rings 2 1
     queue check_exec 3 lanes 1 1
     queue check_exec 2 different
+}
+
+run_judges() {
+    local name
+    for name in reference patterns cases benches sizes measure powers host_device; do
+        queue check_with_mpi "test_$name" "$BUILD/tests/test_$name"
+    done
 }
 
 eval "export -f $(declare -F | cut -d ' ' -f 3 | tr '\n' ' ')"
@@ -285,6 +294,7 @@ for kind in "$@"; do
         queue check_python tests/interrupt.py
         ;;
     exec) run_exec ;;
+    judges) run_judges ;;
     *)
         echo "test.sh: unknown kind: $kind" >&2
         exit 2

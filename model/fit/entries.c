@@ -8,6 +8,9 @@
 
 #include "base/text_file.h"
 
+/* A line with a larger median residual is useless. */
+static const double useless_residual = 0.5;
+
 /* A size whose ratio exceeds this is mentioned, too. */
 static const double missed_ratio = 1.25;
 
@@ -71,10 +74,14 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
     return fit_note(work, name, 0, "%s", why);
 }
 
+bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
+    return line->residual > useless_residual && !work->options->minima;
+}
+
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
-    double *scratch = malloc((points->count + 1) * sizeof *scratch);
+    double *scratch = fit_room(points->count, sizeof *scratch);
     if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
     *bytes = 0;
@@ -153,7 +160,7 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (line.residual > fit_useless_residual && !work->options->minima) {
+    if (fit_is_useless(work, &line)) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
         return fit_give_up(work, name, why);

@@ -5,9 +5,6 @@
 #include "machine/registry.h"
 #include "regress.h"
 
-/* A line with a larger median residual is useless and not reported. */
-static const double fit_useless_residual = 0.5;
-
 /* A larger residual is mentioned in the machine file. */
 static const double fit_doubtful_residual = 0.15;
 
@@ -15,7 +12,7 @@ static const double fit_doubtful_residual = 0.15;
 typedef struct {
     const pto_samples_t *samples;
     const pto_fit_options_t *options;
-    uint8_t *skip; /* by sample: belongs to a slow job */
+    bool *skip; /* by sample: belongs to a slow job */
     pto_fit_t *fit;
     pto_error_t *err;
 } fit_work_t;
@@ -41,6 +38,9 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
 pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line, int alpha, const char *missed,
                              pto_postal_t *postal);
+
+/* Whether half of the samples lie so far off the line that it is not reported. A line of minima always is. */
+bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line);
 
 /* PTO_ERR_NOT_FOUND with the parameter's name; with --partial an absent entry. */
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);

@@ -56,7 +56,7 @@ static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_point
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (result.residual > fit_useless_residual && !work->options->minima)
+    if (fit_is_useless(work, &result))
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     /* The launch may hide the cost of bytes. Then the price stays k - 1 times that of two inputs, in which
      * bytes also matter little. */

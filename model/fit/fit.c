@@ -140,7 +140,7 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err) {
     pto_fit_t made = {0};
     fit_work_t work = {.samples = samples, .options = options, .fit = &made, .err = err};
-    work.skip = calloc(samples->count + 1, 1);
+    work.skip = calloc(samples->count + 1, sizeof *work.skip);
     made.machine = calloc(1, sizeof *made.machine);
     pto_status_t status = PTO_ERR_MEMORY;
     if (work.skip != NULL && made.machine != NULL &&

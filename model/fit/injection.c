@@ -71,7 +71,7 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
 
 /* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
-    double *value = malloc((injection->rows.count + 1) * sizeof *value);
+    double *value = fit_room(injection->rows.count, sizeof *value);
     if (value == NULL)
         return pto_error_set(injection->work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
     double largest = 0;
@@ -156,7 +156,7 @@ static pto_status_t not_reached(const injection_t *injection, double rate) {
 
 static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
     fit_work_t *work = injection->work;
-    double *scratch = malloc((injection->rows.count + 1) * sizeof *scratch);
+    double *scratch = fit_room(injection->rows.count, sizeof *scratch);
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name);
     if (scratch == NULL || entry == NULL) {
         free(scratch);

@@ -70,12 +70,12 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
     if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space]))
         return PTO_OK;
     pto_status_t status = fit_select(work, &any, &points);
-    double *gamma = malloc(2 * (points.count + 1) * sizeof *gamma);
+    double *gamma = fit_room(2 * points.count, sizeof *gamma);
     if (gamma == NULL) {
         free(points.point);
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for message rates");
     }
-    size_t count = find_gammas(work, space, &points, gamma, gamma + points.count + 1);
+    size_t count = find_gammas(work, space, &points, gamma, gamma + points.count);
     if (count >= SIZES_MIN)
         status = keep_rate(work, space, gamma, count);
     free(gamma);

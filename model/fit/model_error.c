@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
@@ -130,17 +132,12 @@ static pto_status_t score_once(work_t *work, const pto_machine_t *machine,
 
 /* --- quantiles ------------------------------------------------------------------------------------------ */
 
-static int by_value(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* 0 if there are too few values to tell. Sorts them. */
 static double conformal(double *value, int64_t count, double share) {
     double rank = ceil(share * (double)(count + 1));
     if (!value || rank > (double)count)
         return 0;
-    qsort(value, (size_t)count, sizeof *value, by_value);
+    gsl_sort(value, 1, (size_t)count);
     return value[(int64_t)rank - 1];
 }
 

@@ -13,9 +13,9 @@ static int64_t nodes_of(const fit_point_t *point) { return point->messages; }
 static int by_row(const void *a, const void *b) {
     const fit_point_t *left = a;
     const fit_point_t *right = b;
-    int order = (nodes_of(left) > nodes_of(right)) - (nodes_of(left) < nodes_of(right));
-    order = order != 0 ? order : (gpus_of(left) > gpus_of(right)) - (gpus_of(left) < gpus_of(right));
-    return order != 0 ? order : (left->bytes > right->bytes) - (left->bytes < right->bytes);
+    int order = fit_compare(nodes_of(left), nodes_of(right));
+    order = order != 0 ? order : fit_compare(gpus_of(left), gpus_of(right));
+    return order != 0 ? order : fit_compare(left->bytes, right->bytes);
 }
 
 static size_t run_of_job(const fit_points_t *points, size_t first) {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_sort.h>
+
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
@@ -73,7 +75,7 @@ static pto_status_t find_cells(const fit_work_t *work, cells_t *cells) {
         pto_benchmark_t benchmark = (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind);
         fit_points_t points;
         status = fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-        double *scratch = malloc((points.count + 1) * sizeof *scratch);
+        double *scratch = fit_room(points.count, sizeof *scratch);
         if (status == PTO_OK && !scratch)
             status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
         if (status == PTO_OK)
@@ -139,11 +141,6 @@ static double error_per_doubling(const cell_t *cell, const pair_t *pair, int whi
     double from = (double)pair->route.base.gpus;
     (void)which;
     return fabs(log(cell->seconds / pair->seconds)) / log2((double)cell->job.gpus / from);
-}
-
-static int by_value(const void *a, const void *b) {
-    const double *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
 }
 
 /* --- the parameters ------------------------------------------------------------------------------------- */
@@ -226,7 +223,7 @@ static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double 
     pto_machine_t *machine = work->fit->machine;
     size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);
     double rank = ceil(held_share * (double)(count + 1));
-    qsort(scratch, count, sizeof *scratch, by_value);
+    gsl_sort(scratch, 1, count);
     if (count < ERRORS_LEAST) {
         machine->nccl_doubling = known(usual_doubling);
         return fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");

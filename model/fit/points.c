@@ -1,6 +1,12 @@
 /* The points that a line is fitted to: counting and slicing. */
 #include "points.h"
 
+#include <stdlib.h>
+
+void *fit_room(size_t count, size_t size) { return malloc(count * size + 1); }
+
+int fit_compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {
     size_t first = 0;
     while (first < points->count && points->point[first].bytes < from_bytes)

@@ -18,6 +18,12 @@ typedef struct {
     fit_point_t *point;
 } fit_points_t;
 
+/* Room for `count` elements, not initialised and never of 0 bytes, so that NULL means out of memory. */
+void *fit_room(size_t count, size_t size);
+
+/* For sorting: below 0, 0 or above it. */
+int fit_compare(int64_t a, int64_t b);
+
 /* Number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);
 

@@ -182,9 +182,10 @@ static void keep(fit_price_t *price, unsigned known, pto_short_tape_t *tape) {
 static unsigned read_params(const pto_param_t *const *param, double *value) {
     unsigned known = 0;
     for (int i = 0; i < FIT_PRICE_PARAMS; i++) {
-        value[i] = param[i] ? param[i]->value : 0;
-        if (param[i] && pto_param_known(param[i]))
-            known |= 1u << i;
+        if (!param[i])
+            continue;
+        value[i] = param[i]->value;
+        known |= pto_param_known(param[i]) ? 1u << i : 0;
     }
     return known;
 }
@@ -208,7 +209,7 @@ static pto_status_t record(fit_price_t *price, const fit_price_call_t *call, uns
 
 pto_status_t fit_price_seconds(fit_price_t *price, const fit_price_call_t *call, int64_t *call_bytes,
                                double *seconds, pto_error_t *err) {
-    double value[FIT_PRICE_PARAMS];
+    double value[FIT_PRICE_PARAMS] = {0};
     unsigned known = read_params(call->param, value);
     pto_status_t status = PTO_OK;
     if (!replay(price, known, value, seconds))

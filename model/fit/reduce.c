@@ -42,7 +42,7 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 /* Median of the residuals over all pieces. */
 static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                    double *residual) {
-    double *scratch = malloc((points->count + 1) * sizeof *scratch);
+    double *scratch = fit_room(points->count, sizeof *scratch);
     if (scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
     for (size_t i = 0; i < points->count; i++) {
@@ -61,7 +61,7 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    double *ratio = malloc((points.count + 1) * sizeof *ratio);
+    double *ratio = fit_room(points.count, sizeof *ratio);
     size_t count = 0;
     for (size_t i = 0; ratio != NULL && i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);

@@ -50,7 +50,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (line.residual > fit_useless_residual && !work->options->minima)
+    if (fit_is_useless(work, &line))
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
@@ -135,8 +135,7 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
 
 static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
                                 const fit_points_t *points, const char *name) {
-    compared_t compared = {work, fit_place_of_reach[reach],
-                           malloc((work->samples->count + 1) * sizeof(double))};
+    compared_t compared = {work, fit_place_of_reach[reach], fit_room(work->samples->count, sizeof(double))};
     if (compared.scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
     pto_status_t status = tell_widths(work, &compared, remote, fit_most_procs(points), name);
@@ -205,8 +204,7 @@ static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    bool useless = line.residual > fit_useless_residual && !work->options->minima;
-    if (useless || line.held[ALL_COLUMN_BYTES])
+    if (fit_is_useless(work, &line) || line.held[ALL_COLUMN_BYTES])
         return fit_give_up(work, name, "useless samples: no line shows what a byte costs");
     return keep_all(work, name, points, &line);
 }

@@ -24,23 +24,21 @@ typedef struct {
     double ratio;               /* to the median job; 0: no other job has this cell */
 } cell_t;
 
-static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
-
 static int compare_job(const pto_sample_t *a, const pto_sample_t *b) {
-    int order = compare(a->benchmark, b->benchmark);
-    order = order != 0 ? order : compare(a->where, b->where);
-    order = order != 0 ? order : compare(a->file, b->file);
-    return order != 0 ? order : compare(a->run, b->run);
+    int order = fit_compare(a->benchmark, b->benchmark);
+    order = order != 0 ? order : fit_compare(a->where, b->where);
+    order = order != 0 ? order : fit_compare(a->file, b->file);
+    return order != 0 ? order : fit_compare(a->run, b->run);
 }
 
 static int compare_cell(const pto_sample_t *a, const pto_sample_t *b) {
-    int order = compare(a->benchmark, b->benchmark);
-    order = order != 0 ? order : compare(a->where, b->where);
-    order = order != 0 ? order : compare(a->place, b->place);
+    int order = fit_compare(a->benchmark, b->benchmark);
+    order = order != 0 ? order : fit_compare(a->where, b->where);
+    order = order != 0 ? order : fit_compare(a->place, b->place);
     order = order != 0 ? order : (a->pair_hash > b->pair_hash) - (a->pair_hash < b->pair_hash);
-    order = order != 0 ? order : compare(a->procs, b->procs);
-    order = order != 0 ? order : compare(a->messages, b->messages);
-    return order != 0 ? order : compare(a->bytes, b->bytes);
+    order = order != 0 ? order : fit_compare(a->procs, b->procs);
+    order = order != 0 ? order : fit_compare(a->messages, b->messages);
+    return order != 0 ? order : fit_compare(a->bytes, b->bytes);
 }
 
 static int by_cell_then_job(const void *a, const void *b) {
@@ -84,7 +82,7 @@ static void set_ratios(cell_t *cells, size_t count, double *scratch) {
 static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double ratio) {
     for (size_t i = 0; i < work->samples->count; i++)
         if (compare_job(&work->samples->sample[i], job) == 0)
-            work->skip[i] = 1;
+            work->skip[i] = true;
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
              pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
@@ -114,9 +112,9 @@ pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
     if (work->options->minima)
         return PTO_OK;
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = malloc((count + 1) * sizeof *sorted);
-    cell_t *cells = malloc((count + 1) * sizeof *cells);
-    double *scratch = malloc((count + 1) * sizeof *scratch);
+    const pto_sample_t **sorted = fit_room(count, sizeof *sorted);
+    cell_t *cells = fit_room(count, sizeof *cells);
+    double *scratch = fit_room(count, sizeof *scratch);
     pto_status_t status = PTO_ERR_MEMORY;
     if (sorted == NULL || cells == NULL || scratch == NULL) {
         pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
@@ -146,9 +144,9 @@ static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
 static int by_size(const void *a, const void *b) {
     const fit_point_t *left = a;
     const fit_point_t *right = b;
-    int order = compare(left->procs, right->procs);
-    order = order != 0 ? order : compare(left->messages, right->messages);
-    return order != 0 ? order : compare(left->bytes, right->bytes);
+    int order = fit_compare(left->procs, right->procs);
+    order = order != 0 ? order : fit_compare(left->messages, right->messages);
+    return order != 0 ? order : fit_compare(left->bytes, right->bytes);
 }
 
 /* Scans each run of samples for its minimum, which is cheaper than sorting by time too. */
@@ -180,7 +178,7 @@ static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_po
 pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
     size_t count = collect(work, filter, NULL);
     points->count = 0;
-    points->point = malloc((count + 1) * sizeof *points->point);
+    points->point = fit_room(count, sizeof *points->point);
     if (points->point == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
     points->count = collect(work, filter, points->point);
@@ -193,8 +191,8 @@ pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds) {
-    uint8_t *skip = calloc(samples->count + 1, 1);
-    double *scratch = malloc((samples->count + 1) * sizeof *scratch);
+    bool *skip = calloc(samples->count + 1, sizeof *skip);
+    double *scratch = fit_room(samples->count, sizeof *scratch);
     pto_fit_options_t options = {0};
     fit_work_t work = {.samples = samples, .options = &options, .skip = skip};
     fit_points_t points = {0};

@@ -13,7 +13,7 @@ enum { COLUMN_START, COLUMN_SHARED, COLUMN_COUNT };
 static bool fit_share(fit_work_t *work, const char *name, const fit_points_t *points, fit_fill_t fill,
                       const void *context, fit_regression_t *line, pto_status_t *status) {
     *status = fit_regress(points, COLUMN_COUNT, fill, context, work->options->minima, line, work->err);
-    bool useless = *status == PTO_OK && line->residual > fit_useless_residual && !work->options->minima;
+    bool useless = *status == PTO_OK && fit_is_useless(work, line);
     if (*status == PTO_ERR_NOT_FOUND || useless)
         *status = fit_give_up(work, name, "its samples allow no regression");
     else if (*status == PTO_OK)

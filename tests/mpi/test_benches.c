@@ -35,8 +35,7 @@ enum {
     MOVE = 29
 };
 
-/* --- the clock -------------------------------------------------------------------------------------------
- */
+/* --- the clock ----------------------------------------------------------------------------------------- */
 
 static double clock_s;
 
@@ -47,8 +46,7 @@ double __wrap_now_s(void) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,
     return clock_s += 1e-6;
 }
 
-/* --- the device ------------------------------------------------------------------------------------------
- */
+/* --- the device ---------------------------------------------------------------------------------------- */
 
 enum { PIECES_MAX = 64 };
 
@@ -127,12 +125,41 @@ static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err)
 static size_t moved_bytes;
 static int copies_in; /* from elsewhere to the GPU's memory */
 
+enum { NOTED_MAX = 32 };
+
+/* Addresses in host memory, in the order in which they were used. */
+typedef struct {
+    const void *at[NOTED_MAX];
+    int count;
+} noted_t;
+
+static noted_t copied, passed; /* by copies; in messages */
+
+static void note(noted_t *noted, const void *at) {
+    if (noted->count < NOTED_MAX)
+        noted->at[noted->count] = at;
+    noted->count++;
+}
+
+int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    must_hold(data, (size_t)count, 1, 0, true);
+    note(&passed, data);
+    return PMPI_Send(data, count, type, to, tag, comm);
+}
+
+int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
+    must_hold(data, (size_t)count, 1, 0, true);
+    note(&passed, data);
+    return PMPI_Recv(data, count, type, from, tag, comm, status);
+}
+
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
     (void)stream;
     (void)err;
     bool to = must_hold(move->target, move->bytes, move->rows, move->target_pitch_bytes, false);
     bool from = must_hold(move->source, move->bytes, move->rows, move->source_pitch_bytes, false);
     copies_in += to && !from;
+    note(&copied, to ? move->source : move->target);
     assert_true(move->rows == 1 ||
                 (move->target_pitch_bytes >= move->bytes && move->source_pitch_bytes >= move->bytes));
     assert_ptr_not_equal(move->target, move->source);
@@ -277,8 +304,7 @@ static void make_job(int devices, job_t *job) {
     gpu_select(rank);
 }
 
-/* --- what a trial takes ----------------------------------------------------------------------------------
- */
+/* --- what a trial takes -------------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
@@ -291,6 +317,8 @@ static double iteration_s(const case_t *what, int64_t bytes) {
         return rank == 0 ? MOVE + FINISH : 0;
     if (begins(name, "memcpy_peer"))
         return rank == 0 ? COPY + 1 + FINISH : 0;
+    if (strcmp(name, "staged") == 0)
+        return COPY + 1 + FINISH; /* and a wait at the end */
     if (strcmp(name, "setup_open") == 0)
         return rank == 0 ? 0 : OPEN;
     if (strcmp(name, "setup_allocate") == 0)
@@ -346,6 +374,24 @@ static int iteration_copies_in(const case_t *what) {
     return strstr(name, "h2d") ? what->messages : 0;
 }
 
+/* Of four chunks in turn one is sent that was copied in the iteration before, while the next is copied; what
+ * was received is copied on. */
+static void check_staged(const benchmark_t *benchmark, void *state, int64_t bytes) {
+    enum { CHUNKS = 4, ITERATIONS = 3 * CHUNKS };
+    copied.count = passed.count = 0;
+    double got = benchmark->trial(state, bytes, ITERATIONS);
+    assert_true(fabs(got - ITERATIONS * (COPY + 1 + FINISH) - FINISH) < 1e-3);
+    assert_int_equal(copied.count, ITERATIONS);
+    assert_int_equal(passed.count, ITERATIONS);
+    for (int i = 0; i < ITERATIONS; i++) {
+        int past = rank == 0 ? i + 1 : i;
+        assert_true(past == ITERATIONS || passed.at[past] == copied.at[i]);
+        assert_ptr_equal(passed.at[i], passed.at[i % CHUNKS]);
+        for (int k = 0; k < i && k < CHUNKS && i < CHUNKS; k++)
+            assert_true(labs((const char *)passed.at[i] - (const char *)passed.at[k]) >= bytes);
+    }
+}
+
 static void check_trials(const benchmark_t *benchmark, const case_t *what, void *state, int64_t bytes) {
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
@@ -369,7 +415,10 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     work_t work = {.job = job, .what = what, .comm = comm, .me = me, .most_bytes = bytes};
     work.together = together_create(comm);
     void *state = benchmark->open ? benchmark->open(&work) : &work;
-    check_trials(benchmark, what, state, bytes);
+    if (strcmp(what->benchmark, "staged") == 0)
+        check_staged(benchmark, state, bytes);
+    else
+        check_trials(benchmark, what, state, bytes);
     if (benchmark->close)
         benchmark->close(state);
     together_destroy(work.together);
@@ -424,10 +473,9 @@ static void a_trial_of_two_processes_takes_its_calls(void **state) {
         const char *name;
         int cases;
     } known[] = {
-        {"memcpy_peer", 1},
-        {"memcpy_shared", 6},
-        {"remote", 28}, /* 1 block and 4, of 7 kinds, with and without bytes */
-        {"setup", 3},   /* to open, and to allocate in either memory */
+        {"memcpy_peer", 1},   {"staged", 1},
+        {"memcpy_shared", 6}, {"remote", 28}, /* 1 block and 4, of 7 kinds, with and without bytes */
+        {"setup", 3},                         /* to open, and to allocate in either memory */
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         assert_int_equal(check_benchmark(known[k].name, 2), known[k].cases);

@@ -20,6 +20,7 @@ typedef struct {
 static int rank, size;
 static int failing_rank = -1, failing_read;
 static bool opens = true;
+static int open_count; /* counters that have not been closed */
 
 static pto_status_t counter_open(const meter_place_t *place, void **meter, pto_error_t *err) {
     (void)place;
@@ -30,6 +31,7 @@ static pto_status_t counter_open(const meter_place_t *place, void **meter, pto_e
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     snprintf(counter->id, sizeof counter->id, "counter of %d", rank);
     counter->reads_left = rank == failing_rank ? failing_read : 1 << 30;
+    open_count++;
     *meter = counter;
     return PTO_OK;
 }
@@ -44,7 +46,15 @@ static pto_status_t counter_read(void *meter, double *joules, pto_error_t *err) 
 
 static const char *counter_id(const void *meter) { return ((const counter_t *)meter)->id; }
 
-static const meter_source_t working = {"working", "GPUs", counter_open, counter_read, counter_id, free};
+static void counter_close(void *meter) {
+    open_count--;
+    free(meter);
+}
+
+static const meter_source_t working = {"working",    "GPUs",     counter_open,
+                                       counter_read, counter_id, counter_close};
+static const meter_source_t working_too = {"working",    "CPUs",     counter_open,
+                                           counter_read, counter_id, counter_close};
 
 static pto_status_t no_counter(const meter_place_t *place, void **meter, pto_error_t *err) {
     (void)place;
@@ -52,7 +62,7 @@ static pto_status_t no_counter(const meter_place_t *place, void **meter, pto_err
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "there is none");
 }
 
-static const meter_source_t absent = {"absent", "CPUs", no_counter, counter_read, counter_id, free};
+static const meter_source_t absent = {"absent", "CPUs", no_counter, counter_read, counter_id, counter_close};
 
 static int failures;
 
@@ -125,6 +135,18 @@ int main(int argc, char **argv) {
     expect(!energy_any(&job) && strstr(job.source[ENERGY_GPUS].reason, "has no counter"),
            "a counter that one process lacks is not used, and all have the reason");
     energy_close(&job);
+    opens = true;
+    failing_rank = -1;
+    static const meter_source_t *const both[ENERGY_COUNT] = {&working, &working_too};
+    if (energy_open(MPI_COMM_WORLD, both, &(meter_place_t){.gpu = 0}, 0.1, &job, &err) != PTO_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    expect(open_count == 2, "both kinds of counters are open");
+    expect(measure(&job, sum, &err) == PTO_OK && sum[ENERGY_GPUS] > size - 0.5 &&
+               sum[ENERGY_GPUS] < size + 0.5 && sum[ENERGY_CPUS] > size - 0.5 &&
+               sum[ENERGY_CPUS] < size + 0.5,
+           "each kind has a sum of its own");
+    energy_close(&job);
+    expect(open_count == 0, "all counters are closed again");
     MPI_Finalize();
     return failures > 0;
 }

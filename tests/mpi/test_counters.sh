@@ -6,5 +6,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 needs mpirun
 built "$build/tests/test_counters"
 check "a failed counter is an error on all processes" launch 60 -n 3 "$build/tests/test_counters"
-check "in every place where it can fail" test "$(grep -c '^ok ' "$work/stdout")" = 5
+check "in every place where it can fail" test "$(grep -c '^ok ' "$work/stdout")" = 8
 finish

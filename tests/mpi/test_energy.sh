@@ -11,8 +11,9 @@ meter=$build/tests/test_meter
 nvml=$(realpath -m "$build/tests/fake_nvml") cuda=$(realpath -m "$build/tests/fake_cuda")
 built "$validate" "$fake" "$meter" "$nvml/libnvidia-ml.so.1" "$cuda/libcuda.so.1"
 
+tagged=() # --tag-output: say whose each line is
 run() { # ARGUMENTS...
-    launch 120 -n 2 -x LD_PRELOAD="$fake" "$validate" \
+    launch 120 -n 2 "${tagged[@]}" -x LD_PRELOAD="$fake" "$validate" \
         --machine tests/fixtures/energy.yaml --collective allreduce --nodes 1 --gpus-per-node 1 --procs-per-gpu 2 \
         --bytes 4KiB --strategy three_step,dup_devptr --repeats 5 --energy-seconds 0.3 "$@"
 }
@@ -29,9 +30,12 @@ zone() { # ZONE NAME WATTS
 }
 
 mkdir "$work/powercap"
+tagged=(--tag-output)
 check "without counters --energy fails" exits 1 run --energy --powercap "$work/powercap"
-check "and says why, of GPUs and of CPUs" \
-    has "no energy can be measured here. GPUs: the device is host memory.*CPUs: .*shows no RAPL counters" "$work/stderr"
+check "and rank 0 says why, of GPUs and of CPUs" has \
+    "1,0]<stderr>.*no energy can be measured here. GPUs: the device is host memory.*CPUs: .*shows no RAPL counters" "$work/stderr"
+check "and no other" lacks "1,1]<stderr>.*no energy can be measured" "$work/stderr"
+tagged=()
 check "without --energy nothing asks for counters" run --powercap "$work/powercap"
 check "and no joules are shown" lacks "mJ" "$work/stdout"
 
@@ -52,6 +56,9 @@ check "the csv has a column of joules" has ",seconds,joules," "$work/energy.csv"
 millijoules() { awk '$2 == "dup_devptr" { print $(NF - 2) }' "$work/stdout"; }
 # The table rounds to microjoules.
 check "the table's" test "$(awk -F, 'END { printf "%.3f", $10 * 1e3 }' "$work/energy.csv")" = "$(millijoules)"
+predicted_watts() { awk -v strategy="$1" '$2 == strategy { printf "%.0f", $NF / $(NF - 7) * 1e3 }' "$work/stdout"; }
+check "the prediction is the CPU's idle power and a core's" test "$(predicted_watts three_step)" = 205
+check "or those of two cores" test "$(predicted_watts dup_devptr)" = 210
 check "and says whose they are" has "^# energy=rapl$" "$work/energy.csv"
 check "score reads the file" quietly "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml
 check "powers are measured" run --powers --powercap "$work/powercap"

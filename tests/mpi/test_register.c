@@ -57,7 +57,14 @@ static int mapped_segments(void) {
     return count;
 }
 
-/* What was unregistered is closed, so that nothing is left however often this is done. */
+static void copy(const pto_device_t *device, void *stream, void *target, const void *source, size_t bytes) {
+    const pto_move_t move = {target, source, bytes, 1, bytes, bytes};
+    MUST(device->copy(&move, stream, &err));
+    MUST(device->finish(stream, &err));
+}
+
+/* What was unregistered is closed, so that nothing is left however often this is done, and memory that comes
+ * in its place, perhaps by the same handle, is opened again. */
 static void check_closing(const pto_device_t *device, pto_exec_t *exec, void *stream, const uint32_t *in,
                           uint32_t *out) {
     enum { CYCLES = 100, COUNT = 100 };
@@ -68,8 +75,15 @@ static void check_closing(const pto_device_t *device, pto_exec_t *exec, void *st
         MUST(device->allocate(bytes, &memory, &err));
         uint32_t *piece = memory;
         MUST(pto_register(exec, memory, bytes, &number, &err));
+        uint32_t own[COUNT], sum[COUNT];
+        for (int i = 0; i < COUNT; i++)
+            own[i] = (uint32_t)((cycle + 1) * (rank + 1) + i);
+        copy(device, stream, piece, own, sizeof own);
         MUST(pto_exec_enqueue_on(exec, piece, piece + COUNT, stream, &err));
-        MUST(device->finish(stream, &err));
+        copy(device, stream, sum, piece + COUNT, sizeof sum);
+        for (int i = 0; i < COUNT; i++)
+            if (sum[i] != (uint32_t)((cycle + 1) * size * (size + 1) / 2 + size * i))
+                die("a registration is not the memory that was registered");
         MUST(pto_exec_rebind(exec, in, out, &err));
         MUST(pto_unregister(exec, number, &err));
         MUST(device->release(memory, &err));

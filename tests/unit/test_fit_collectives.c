@@ -380,6 +380,16 @@ static void nothing_to_fit_to_is_an_error(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* A search that does not move ends where it began. */
+static void assert_kept(const pto_fit_collectives_t *fit, const char *name, double value) {
+    for (int i = 0; i < fit->parameter_count; i++)
+        if (strcmp(fit->parameter[i].name, name) == 0) {
+            assert_within(fit->parameter[i].value, value, 1e-6);
+            return;
+        }
+    fail_msg("%s is left out", name);
+}
+
 /* A stop lasts, so this is last. */
 static void a_stopped_fit_keeps_what_it_found(void **state) {
     (void)state;
@@ -394,6 +404,9 @@ static void a_stopped_fit_keeps_what_it_found(void **state) {
     assert_true(fit.interrupted);
     assert_true(isfinite(fit.badness) && fit.badness > whole.badness);
     assert_non_null(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024));
+    assert_kept(&fit, "copies.h2h.on_socket.beta_s_per_byte", 1e-10);
+    assert_kept(&fit, "copies.pageable.alpha_s", 1.5e-5);
+    assert_kept(&fit, "network.contention", 0.5);
     assert_int_equal(pto_fit_model_error(fit.machine, &collectives, NULL, true, NULL, NULL),
                      PTO_ERR_INTERRUPTED);
     pto_machine_destroy(whole.machine);

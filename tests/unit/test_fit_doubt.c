@@ -149,6 +149,28 @@ static void a_size_that_its_line_misses_is_told(void **unused) {
     assert_string_equal(note_of_copies(16, 5, -1, 1), "");
 }
 
+/* The smallest of 16 sizes, whose line is below the grain, takes `odd` times as long as its line. */
+static bool is_told_below_the_grain(double odd) {
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = copy_row;
+    for (int i = 0; i < 16; i++) {
+        sample.bytes = 256 << i;
+        add_equal(&samples, sample, (i == 0 ? odd : 1) * (1e-8 + 1e-11 * (double)sample.bytes), 5);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    bool is_told = strstr(entry_named(&fit, "copies.h2d.on_socket")->note, "of 256 bytes") != NULL;
+    release(&fit, &samples);
+    return is_told;
+}
+
+/* A clock may show 20 ns instead of 13, but not 65. */
+static void times_below_the_grain_are_not_missed(void **unused) {
+    (void)unused;
+    assert_false(is_told_below_the_grain(1.6));
+    assert_false(is_told_below_the_grain(3.5));
+    assert_true(is_told_below_the_grain(5));
+}
+
 static void a_line_of_two_sizes_is_doubtful_and_of_three_is_not(void **unused) {
     (void)unused;
     assert_string_equal(note_of_copies(2, 5, -1, 1), "rests on 2 sizes");
@@ -348,6 +370,7 @@ int main(void) {
         cmocka_unit_test(jobs_are_compared_with_those_of_their_kind_alone),
         cmocka_unit_test(of_two_jobs_the_slower_is_left_out),
         cmocka_unit_test(a_size_that_its_line_misses_is_told),
+        cmocka_unit_test(times_below_the_grain_are_not_missed),
         cmocka_unit_test(a_line_of_two_sizes_is_doubtful_and_of_three_is_not),
         cmocka_unit_test(a_line_far_from_its_samples_tells_how_far),
         cmocka_unit_test(what_is_held_at_zero_is_named),

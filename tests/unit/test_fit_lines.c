@@ -345,6 +345,23 @@ static void breaks_among_many_sizes_are_exact(void **unused) {
     }
 }
 
+/* Also where the search sees only two sizes of a piece at either end: the first two, or the last and the
+ * third last. */
+static void a_short_piece_among_many_sizes_stays_short(void **unused) {
+    (void)unused;
+    enum { SIZES = 120 };
+    for (int shortest = 2; shortest <= 4; shortest++)
+        for (int at_end = 0; at_end < 2; at_end++) {
+            int first = at_end ? SIZES - (shortest + 1) : shortest;
+            begin();
+            for (int i = 0; i < SIZES; i++)
+                put(1, 100 * (i + 1), i < first ? 1e-5 + 1e-9 * i : 5e-4 + 3e-7 * i);
+            fit_breaks_t breaks = breaks_of(2);
+            assert_int_equal(breaks.count, 1);
+            assert_int_equal(breaks.below_bytes[0], 100 * (first + 1));
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_median_is_the_middle_or_between_two),
@@ -363,6 +380,7 @@ int main(void) {
         cmocka_unit_test(one_line_has_no_breaks_however_many_are_allowed),
         cmocka_unit_test(sizes_below_the_grain_make_no_piece),
         cmocka_unit_test(breaks_among_many_sizes_are_exact),
+        cmocka_unit_test(a_short_piece_among_many_sizes_stays_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,6 +187,33 @@ static void minima_of_a_limit_are_of_processes_that_share_a_message(void **unuse
     release(&fit, &samples);
 }
 
+/* Four processes take `ratio` times as long as one, of the same bytes each. */
+static pto_fit_kind_t kind_of_minima(double ratio) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(&samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    sample.procs = 4;
+    for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
+        sample.bytes = whole / sample.procs;
+        add_equal(&samples, sample, 2e-6 + ratio * 1e-10 * (double)sample.bytes, 2);
+    }
+    pto_fit_t fit = must_fit(&samples, &options);
+    pto_fit_kind_t kind = entry_named(&fit, "injection.cpu")->kind;
+    release(&fit, &samples);
+    return kind;
+}
+
+static void minima_that_hardly_reach_a_limit_have_none(void **unused) {
+    (void)unused;
+    assert_int_equal(kind_of_minima(1.15), PTO_FIT_ABSENT);
+    assert_int_equal(kind_of_minima(1.3), PTO_FIT_RATE);
+}
+
 /* --- the message rate ----------------------------------------------------------------------------------- */
 
 static const double node_s_per_byte = 2e-11;
@@ -385,6 +412,7 @@ int main(void) {
         cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
         cmocka_unit_test(minima_are_the_least_of_each_size),
         cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
+        cmocka_unit_test(minima_that_hardly_reach_a_limit_have_none),
         cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
         cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
         cmocka_unit_test(a_gap_needs_three_numbers_of_messages),

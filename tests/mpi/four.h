@@ -1,0 +1,96 @@
+/* Executors of four processes on the host device: their plans, their buffers and what is said of them. */
+#ifndef PTO_TEST_FOUR_H
+#define PTO_TEST_FOUR_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/exec.h"
+#include "portolan/strategy.h"
+
+enum { PROCESSES = 4, ELEMENTS = 96, BYTES = ELEMENTS * (int)sizeof(float) };
+
+static int rank, size, wrong;
+static const pto_device_t *host;
+
+static inline void expect(bool right, const char *what, const char *found) {
+    if (!right)
+        fprintf(stderr, "rank %d: %s; found: %s\n", rank, what, found);
+    wrong += !right;
+}
+
+_Noreturn static inline void die(const char *what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static const pto_layout_t one_node = {1, PROCESSES, 1, 1, PROCESSES, false};
+
+static inline pto_plan_t *plan_of_bytes(const char *strategy, pto_collective_t collective,
+                                        const char *algorithm, const pto_layout_t *layout, int64_t bytes) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t request = {
+        .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes};
+    if (pto_strategy_find(strategy, &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find(algorithm, collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        die(err.message);
+    return plan;
+}
+
+static inline pto_plan_t *plan_of(const char *strategy, pto_collective_t collective, const char *algorithm,
+                                  const pto_layout_t *layout) {
+    return plan_of_bytes(strategy, collective, algorithm, layout, BYTES);
+}
+
+static inline pto_plan_t *allreduce_by(const char *strategy) {
+    const char *algorithm = strncmp(strategy, "gas_", 4) == 0 ? "direct"
+                            : strcmp(strategy, "nccl") == 0   ? "nccl"
+                                                              : "ring";
+    return plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, algorithm, &one_node);
+}
+
+/* Each process has its own value in all elements. */
+static inline float *buffer_of(const pto_device_t *device, float value) {
+    void *memory = NULL;
+    if (device->allocate(BYTES, &memory, NULL) != PTO_OK)
+        die("no memory");
+    for (int i = 0; i < ELEMENTS; i++)
+        ((float *)memory)[i] = value;
+    return memory;
+}
+
+static inline bool holds(const float *buffer, float value) {
+    for (int i = 0; i < ELEMENTS; i++)
+        if (buffer[i] != value)
+            return false;
+    return true;
+}
+
+enum { RANK_SUM = PROCESSES * (PROCESSES - 1) / 2 };
+
+/* Of `base` plus the rank, over all processes. */
+static inline float sum_from(float base) { return PROCESSES * base + RANK_SUM; }
+
+static const pto_exec_options_t usual = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
+
+/* Every test begins with it. */
+static inline void begin(int *argc, char ***argv) {
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != PROCESSES || pto_device_find("host", &host, NULL) != PTO_OK)
+        die("needs 4 processes");
+}
+
+/* And ends with it: returns whether anything was wrong on any process. */
+static inline int end(void) {
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return wrong != 0;
+}
+
+#endif
