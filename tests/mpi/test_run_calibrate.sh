@@ -50,6 +50,12 @@ check "it ran without the library" ran alone
 check "and nothing is measured" [ "$(left)" = "" ]
 check "which is said" has "nothing is calibrated, as the program failed or was interrupted"
 
+unwaited() { # as by those that start programs and wait for none of them
+    quietly timeout 100 env --ignore-signal=CHLD "$portolan" run --machine "$mine" --calibrate 1 -- env -- sh -c 'exit 3'
+}
+check "so it does where ended processes are ignored" exits 3 unwaited
+check "and nothing is measured" has "nothing is calibrated"
+
 check "a program runs" runs
 check "without the library" ran alone
 check "which is said once" [ "$(grep -c 'there is no .*mine.yaml yet' "$work/stderr")" = 1 ]
