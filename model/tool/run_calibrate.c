@@ -23,14 +23,16 @@ enum { SIGNALED = 128, NOT_STARTED = 127 };
 
 static volatile sig_atomic_t child, received;
 
-/* The terminal sends its signals to the child as well. */
+/* The terminal sends its signals to the child as well. What SIGUSR1 and SIGUSR2 mean is known to the child
+ * alone, such as to write a checkpoint: neither ends it. */
 static void pass_on(int number) {
-    received = number;
+    if (number != SIGUSR1 && number != SIGUSR2)
+        received = number;
     if (child > 0 && number != SIGINT && number != SIGQUIT)
         kill((pid_t)child, number);
 }
 
-static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 enum { PASSED = sizeof passed / sizeof *passed };
 
 /* What signals did, for the child. */

@@ -104,6 +104,18 @@ check "at once" [ $(($(date +%s) - started_s)) -lt 60 ]
 check "and nothing is measured behind it" has "nothing is calibrated"
 check "none of its processes is left" [ -z "$(pgrep -f "$mine --calibrate 99")" ]
 
+# A signal that the program knows what to do with.
+told() {
+    "$portolan" run --machine "$mine" --calibrate 99 -- env -- \
+        sh -c 'trap "exit 7" USR1; echo started; while sleep 0.1; do :; done' >"$work/stdout" 2>"$work/stderr" &
+    local pid=$! tries=300
+    until has started "$work/stdout" || [ $((tries--)) = 0 ]; do sleep 0.1; done
+    kill -USR1 $pid
+    wait $pid
+}
+check "SIGUSR1 is the program's" exits 7 told
+check "which ends as it wants" has "nothing is calibrated, as the program failed"
+
 # The real one. Its samples may be too few for a fit, or too noisy.
 calibrates() {
     quietly timeout 200 "$portolan" run --machine "$mine" --calibrate 1 -- "${launcher[@]}" -- true
