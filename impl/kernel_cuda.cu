@@ -154,6 +154,7 @@ struct cuda_kernel {
     bool enqueued; /* runs were enqueued, which may be repeated by graphs: only the device knows numbers */
     run_graph graph;
     plain_launch plain;
+    cudaStream_t making; /* while the kernel is made: what fills its memory */
     cudaStream_t stream;
     unsigned polls;
 };
@@ -214,14 +215,14 @@ static pto_status_t put_far(cuda_kernel *kernel, cudaStream_t stream, bool *put,
 }
 
 /* The copy is complete when the counters are (make_counters). */
-static pto_status_t make_far(far_operands *far, pto_error_t *err) {
+static pto_status_t make_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
     const size_t bytes = far->count * sizeof(operand);
     void *tables = nullptr;
     pto_status_t status = CUDA_DO(cudaMalloc(&tables, FAR_TABLES * bytes), err);
     for (int i = 0; i < FAR_TABLES && status == PTO_OK; i++)
         far->table[i] = static_cast<operand *>(tables) + i * far->count;
     return status == PTO_OK ? CUDA_DO(cudaMemcpyAsync(far->table[FAR_CREATED], far->now, bytes,
-                                                      cudaMemcpyHostToDevice, cudaStreamLegacy),
+                                                      cudaMemcpyHostToDevice, stream),
                                       err)
                             : status;
 }
@@ -238,7 +239,7 @@ static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda
     for (int i = 0; i < count; i++)
         far->now[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
     far->is_later = false;
-    const pto_status_t status = is_first ? make_far(far, err) : PTO_OK;
+    const pto_status_t status = is_first ? make_far(far, kernel->making, err) : PTO_OK;
     kernel->all.more = far->table[FAR_CREATED];
     return status;
 }
@@ -312,7 +313,7 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
     return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
-/* The kernels run in streams that don't wait for the default one, so zeros must be there before the first. */
+/* The kernels run in streams that don't wait for this one, so zeros must be there before the first. */
 static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
     void *ended = nullptr, *through = nullptr;
     pto_status_t status = CUDA_DO(cudaHostAlloc(&ended, 2 * sizeof(uint64_t), cudaHostAllocMapped), err);
@@ -327,15 +328,15 @@ static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
         status = CUDA_DO(cudaMalloc(&through, sizeof(unsigned)), err);
     kernel->all.through = static_cast<unsigned *>(through);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaMemsetAsync(through, 0, sizeof(unsigned), cudaStreamLegacy), err);
+        status = CUDA_DO(cudaMemsetAsync(through, 0, sizeof(unsigned), kernel->making), err);
     void *states = nullptr;
     if (status == PTO_OK)
         status = CUDA_DO(cudaMalloc(&states, kernel->blocks * sizeof(block_state)), err);
     kernel->all.states = static_cast<block_state *>(states);
     if (status == PTO_OK)
         status =
-            CUDA_DO(cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), cudaStreamLegacy), err);
-    return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(cudaStreamLegacy), err) : status;
+            CUDA_DO(cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), kernel->making), err);
+    return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(kernel->making), err) : status;
 }
 
 static void cuda_kernel_destroy(void *kernel) {
@@ -418,6 +419,20 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
+/* Not the default stream: to use that one ends the capture of any stream that it waits for, which may be the
+ * program's. */
+static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
+    pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&kernel->making, cudaStreamNonBlocking), err);
+    if (status != PTO_OK)
+        return status;
+    status = translate_all(program, kernel, err);
+    if (status == PTO_OK)
+        status = make_counters(kernel, err);
+    (void)cudaStreamDestroy(kernel->making);
+    kernel->making = nullptr;
+    return status;
+}
+
 static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     cuda_kernel *made = static_cast<cuda_kernel *>(calloc(1, sizeof *made));
     if (made == nullptr)
@@ -426,9 +441,7 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
     made->patience_ms = patience_ms_of(program);
-    pto_status_t status = translate_all(program, made, err);
-    if (status == PTO_OK)
-        status = make_counters(made, err);
+    pto_status_t status = fill_memory(program, made, err);
     if (status == PTO_OK)
         status = look_at_code(made, err);
     if (status == PTO_OK)

@@ -85,6 +85,11 @@ static pto_status_t may_have_windows(const pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
+typedef struct {
+    void *at;
+    int64_t bytes; /* 0: it becomes no window */
+} window_memory_t;
+
 static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
     return exec->bound[buffer].memory ? pto_buffer_bytes(exec->plan, buffer, exec->job.logical) : 0;
 }
@@ -92,12 +97,13 @@ static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
 /* Whether all members have it, in one size: not a root's buffer, nor blocks that differ. */
 static bool is_alike(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
 
-/* Collective among the members: the buffers that all of them have alike. */
-static pto_status_t make_windows(const pto_exec_t *exec, pto_nccl_part_t *part, pto_error_t *err) {
+/* Collective among the members: the buffers that all of them have alike. All find the same error. */
+static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t *part,
+                                   window_memory_t memory[PTO_SIDES], pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, pto_plan_node(exec->plan, part->node)->call);
     const int buffer[PTO_SIDES] = {slices->in.buffer, slices->out.buffer};
-    char *const memory[PTO_SIDES] = {exec->bound[buffer[0]].memory, exec->bound[buffer[1]].memory};
-    int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = memory[0] == memory[1];
+    char *const at[PTO_SIDES] = {exec->bound[buffer[0]].memory, exec->bound[buffer[1]].memory};
+    int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = at[0] == at[1];
     int64_t least[] = {in, -in, out, -out, same, -same};
     pto_status_t status = pto_agree_least(part->comm, PTO_OK, least, 6, err);
     bool has_in = is_alike(least), has_out = is_alike(least + 2);
@@ -107,11 +113,22 @@ static pto_status_t make_windows(const pto_exec_t *exec, pto_nccl_part_t *part, 
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "no buffer is on all members and of one size, so none can be a symmetric window");
-    if (status == PTO_OK && has_in)
-        status = exec->device->nccl->window_create(part->group, memory[0], (size_t)in, &part->window[0], err);
-    if (status == PTO_OK && has_out && !(has_in && same))
-        status =
-            exec->device->nccl->window_create(part->group, memory[1], (size_t)out, &part->window[1], err);
+    memory[PTO_SIDE_IN] = (window_memory_t){at[0], has_in ? in : 0};
+    memory[PTO_SIDE_OUT] = (window_memory_t){at[1], has_out && !(has_in && same) ? out : 0};
+    return status;
+}
+
+/* Collective. */
+static pto_status_t make_windows(const pto_exec_t *exec, bool acts, pto_nccl_part_t *part, pto_error_t *err) {
+    window_memory_t memory[PTO_SIDES] = {{NULL, 0}, {NULL, 0}};
+    pto_status_t status = acts ? choose_windows(exec, part, memory, err) : PTO_OK;
+    status = pto_agree(exec->job.comm, status, err);
+    for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++) {
+        if (memory[side].bytes > 0)
+            status = exec->device->nccl->window_create(part->group, memory[side].at,
+                                                       (size_t)memory[side].bytes, &part->window[side], err);
+        status = pto_agree(exec->job.comm, status, err);
+    }
     return status;
 }
 
@@ -141,9 +158,9 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, pto_members_comm(exec, &member, &part->comm, err), err);
     if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
-    if (status == PTO_OK && member.acts && exec->options.nccl_windows)
-        status = make_windows(exec, part, err);
     status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK && exec->options.nccl_windows)
+        status = make_windows(exec, member.acts, part, err);
     if (status != PTO_OK &&
         part->group) { /* some members have no group, so destroying it in order would hang */
         exec->device->nccl->destroy(part->group, true);

@@ -116,13 +116,20 @@ typedef struct {
     pto_export_rule_t rule; /* from 0 bytes */
 } entry_t;
 
+/* Open MPI has no name with others, and a name is printed. */
+static bool is_printable(const char *name) {
+    while (*name >= ' ' && *name <= '~')
+        name++;
+    return *name == '\0';
+}
+
 static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
                                    const pto_export_collective_t *collective, pto_export_rule_t *made) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
     const char *name = json_string_value(value);
     const pto_export_algorithm_t *found = collective->algorithm;
     *made = (pto_export_rule_t){.from_bytes = 0};
-    if (!name && !(json_is_integer(value) && json_integer_value(value) >= 0))
+    if (name ? !is_printable(name) : !(json_is_integer(value) && json_integer_value(value) >= 0))
         return fault(reader, PTO_ERR_TYPE, "alg is not an algorithm's name or number");
     if (segment && !json_is_integer(segment))
         return fault(reader, PTO_ERR_TYPE, "seg_size is not a number of bytes");

@@ -23,56 +23,67 @@ enum { SIGNALED = 128, NOT_STARTED = 127 };
 
 static volatile sig_atomic_t child, received;
 
-/* The terminal sends its signals to the child as well. */
+/* The terminal sends its signals to the child as well. What SIGUSR1 and SIGUSR2 mean is known to the child
+ * alone, such as to write a checkpoint: neither ends it. */
 static void pass_on(int number) {
-    received = number;
+    if (number != SIGUSR1 && number != SIGUSR2)
+        received = number;
     if (child > 0 && number != SIGINT && number != SIGQUIT)
         kill((pid_t)child, number);
 }
 
-static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 enum { PASSED = sizeof passed / sizeof *passed };
 
-/* `before`: what they did, for the child. */
-static void catch_signals(struct sigaction before[PASSED]) {
+/* What signals did, for the child. */
+typedef struct {
+    struct sigaction passed[PASSED];
+    struct sigaction child; /* where it is ignored, waitpid finds no exit code */
+    sigset_t mask;
+} signals_t;
+
+static void catch_signals(signals_t *before) {
     struct sigaction action;
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before->mask); /* none is lost before the child is known */
     memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &action, &before->child);
     action.sa_handler = pass_on;
     for (int i = 0; i < PASSED; i++) {
-        sigaction(passed[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
+        sigaction(passed[i], NULL, &before->passed[i]);
+        if (before->passed[i].sa_handler != SIG_IGN)
             sigaction(passed[i], &action, NULL);
     }
 }
 
-static void restore_signals(const struct sigaction before[PASSED], const sigset_t *mask) {
+static void restore_signals(const signals_t *before) {
     for (int i = 0; i < PASSED; i++)
-        sigaction(passed[i], &before[i], NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+        sigaction(passed[i], &before->passed[i], NULL);
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* Run a command to its end. `*code`: its exit code, as a shell has it. */
 static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
-    struct sigaction before[PASSED];
-    sigset_t all, mask;
+    signals_t before;
     int state = 0;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask); /* none is lost before the child is known */
-    catch_signals(before);
+    catch_signals(&before);
     pid_t started = fork();
     if (started == 0) {
-        restore_signals(before, &mask);
+        restore_signals(&before);
         execvp(command[0], command);
         fprintf(stderr, "portolan: %s: %s\n", command[0], strerror(errno));
         _exit(NOT_STARTED);
     }
     int cause = errno;
     child = (sig_atomic_t)started;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigprocmask(SIG_SETMASK, &before.mask, NULL);
     while (started > 0 && waitpid(started, &state, 0) < 0 && errno == EINTR)
         continue;
     child = 0;
-    restore_signals(before, &mask);
+    restore_signals(&before);
     *code = WIFSIGNALED(state) ? SIGNALED + WTERMSIG(state) : WEXITSTATUS(state);
     return started > 0 ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "fork: %s", strerror(cause));
 }

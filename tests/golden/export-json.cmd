@@ -38,6 +38,7 @@ check "$(file allreduce '{"rules": []}')"
 check "$(file allreduce '{"rules": [{"msg_size_min": 9, "msg_size_max": 8, "alg": 3}]}')"
 check "$(file allreduce '{"rules": [{"msg_size_max": "all", "alg": 3}]}')"
 check "$(file allreduce '{"rules": [{"msg_size_max": 8}]}')"
+check "$(file allreduce '{"rules": [{"alg": "\u001b[2J"}]}')"
 check "$(file allreduce '7')"
 check "$(file allreduce '{"rules": [{"alg": 3}]}' 2)"
 check '{"rule_file_version": 3, "module": "han", "collectives": {}}'

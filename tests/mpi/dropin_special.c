@@ -212,21 +212,29 @@ void run_kinds(const char *kinds, bool first_only) {
     memory_free(MEMORY_GPU, on_gpu);
 }
 
+enum { CAPTURED_CALLS = 4, CAPTURED_COUNT = 1024 };
+
+/* Each call makes a plan: none before had as many elements. */
+static void sum_in_capture(int *on_gpu, int count, bool waited_for) {
+    int in[CAPTURED_COUNT], out[CAPTURED_COUNT];
+    for (int i = 0; i < count; i++)
+        in[i] = rank + i;
+    memory_copy(on_gpu, in, (size_t)count * sizeof *in);
+    expect(memory_capture_begin(waited_for), "no capture begins");
+    for (int i = 0; i < CAPTURED_CALLS; i++)
+        MPI_Allreduce(on_gpu, on_gpu + count, count - i, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(memory_capture_end(), "the capture is lost");
+    memory_copy(out, on_gpu + count, (size_t)count * sizeof *out);
+    for (int i = 0; i < count; i++)
+        expect(out[i] == size * (size - 1) / 2 + i * size, "a sum while a stream is captured");
+}
+
 void run_capture(void) {
-    enum { COUNT = 1024 };
-    int in[COUNT], out[COUNT], *on_gpu = memory_allocate(MEMORY_GPU, 2 * sizeof in);
+    int *on_gpu = memory_allocate(MEMORY_GPU, 2 * CAPTURED_COUNT * sizeof *on_gpu);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < COUNT; i++)
-        in[i] = rank + i;
-    memory_copy(on_gpu, in, sizeof in);
-    expect(memory_capture_begin(), "no capture begins");
-    for (int i = 0; i < 4; i++)
-        MPI_Allreduce(on_gpu, on_gpu + COUNT, COUNT - i, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    expect(memory_capture_end(), "the capture is lost");
-    memory_copy(out, on_gpu + COUNT, sizeof out);
-    for (int i = 0; i < COUNT; i++)
-        expect(out[i] == size * (size - 1) / 2 + i * size, "a sum while a stream is captured");
+    sum_in_capture(on_gpu, CAPTURED_COUNT, true);
+    sum_in_capture(on_gpu, CAPTURED_COUNT - CAPTURED_CALLS, false);
     memory_free(MEMORY_GPU, on_gpu);
 }
 

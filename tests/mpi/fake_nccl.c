@@ -4,6 +4,7 @@
  *
  * FAKE_NCCL=usage|fail|hang: ncclCommInitRank rejects the job, ncclAllReduce fails, or it never returns on
  * process 0. FAKE_NCCL=nowindow: there is no symmetric memory, so registering succeeds without a window.
+ * FAKE_NCCL=onegroup|onewindow: ncclCommInitRank, or registering, fails on process 1 alone.
  * FAKE_NCCL=windows: allreduce and allgather, and what is sent in a group, must lie in windows. Compiled with
  * WITHOUT_WINDOWS it is older than those. */
 #include <math.h>
@@ -146,6 +147,10 @@ int ncclCommInitRank(comm_t **comm, int ranks, id_t_ id, int rank) {
     MPI_Group_free(&group);
     free(members);
     made->rank = rank;
+    if (asked_to("onegroup") && rank == 1) {
+        free(made);
+        return SYSTEM_ERROR;
+    }
     *comm = made;
     return SUCCESS;
 }
@@ -169,7 +174,11 @@ int ncclCommDestroy(comm_t *comm) {
     return SUCCESS;
 }
 
+/* The windows go with it. */
 int ncclCommAbort(comm_t *comm) {
+    for (int i = 0; i < WINDOWS_MAX; i++)
+        if (windows[i].comm == comm)
+            windows[i].comm = NULL;
     free(comm);
     return SUCCESS;
 }
@@ -433,6 +442,8 @@ int ncclCommWindowRegister(comm_t *comm, void *memory, size_t bytes, window_t **
     MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, comm->mpi);
     if (most[0] != -most[1] || flags != COLL_SYMMETRIC || !is_ours(memory, bytes))
         return INVALID_ARGUMENT;
+    if (asked_to("onewindow") && comm->rank == 1)
+        return SYSTEM_ERROR;
     *window = NULL;
     for (int i = 0; i < WINDOWS_MAX && !*window && !asked_to("nowindow"); i++)
         if (!windows[i].comm) {

@@ -121,11 +121,10 @@ void memory_copy(void *to, const void *from, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-bool memory_capture_begin(void) {
-    const unsigned non_blocking = 1;
+bool memory_capture_begin(bool waited_for) {
+    const unsigned flags = waited_for ? 0 : 1; /* CU_STREAM_NON_BLOCKING */
     const int global = 0;
-    return has_cuda && cuda.stream_create(&captured, non_blocking) == 0 &&
-           cuda.capture_begin(captured, global) == 0;
+    return has_cuda && cuda.stream_create(&captured, flags) == 0 && cuda.capture_begin(captured, global) == 0;
 }
 
 bool memory_capture_end(void) {

@@ -23,8 +23,9 @@ void *memory_allocate(int space, size_t bytes);
 void *memory_allocate_pinned(size_t bytes);
 void memory_free(int space, void *memory);
 /* Begin to capture a stream of its own, during which CUDA refuses most calls of all threads, and end that;
- * with the driver only. False: the driver refuses, at the end because something has ended the capture. */
-bool memory_capture_begin(void);
+ * with the driver only. False: the driver refuses, at the end because something has ended the capture.
+ * `waited_for`: by the default stream, which then nothing may use either. */
+bool memory_capture_begin(bool waited_for);
 bool memory_capture_end(void);
 /* From and to any space. Ends the process if CUDA's driver fails. */
 void memory_copy(void *to, const void *from, size_t bytes);

@@ -51,7 +51,7 @@ check "with little memory" under 2 PORTOLAN_STRATEGY=three_step PORTOLAN_MEMORY=
 check "on two GPUs for all" under "$last" PORTOLAN_EMULATED_GPUS=2 PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed"
 check "in memory of a driver, whose contexts are each thread's own" takes $((calls / 4)) under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     PORTOLAN_STRATEGY=three_step "$program" threads "$calls" "$seed" cuda
-check "while the program captures a stream" takes 4 under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" "$program" capture 4 cuda
+check "while the program captures a stream" takes 8 under 2 LD_LIBRARY_PATH="$build/tests/fake_cuda" "$program" capture 4 cuda
 check "a thread without a context works in that of its memory" started 60 2 env LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     "$build/tests/test_contexts"
 check "a plan is given up where it proves slower than MPI" started 60 2 "$build/tests/test_trials"

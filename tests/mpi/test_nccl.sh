@@ -14,6 +14,12 @@ run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT [DEVICE]
     launch 600 -n 4 "$program" "${@:3}"
 }
 fake=$build/tests/fake
+# Within the watchdog's limit of 60 s for making an executor.
+fails_within() { # SECONDS COMMAND...
+    local limit=$1 began=$SECONDS
+    shift
+    ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
+}
 
 check "all collectives, types, operations and placings are right" run "$fake" "" cases
 check "with the library that was to be loaded" grep -q "right with NCCL 2.20.3" "$work/stdout"
@@ -32,6 +38,10 @@ check "an allreduce outside of windows is told from one inside" fails run "$fake
 check "as an error" has "ncclAllReduce: invalid argument"
 check "where NCCL makes no window, there is none" fails run "$fake" nowindow window
 check "and it says so" has "does not apply here: NCCL 2.20.3 makes no symmetric window of this memory on this machine"
+for what in group:CommInitRank window:CommWindowRegister; do
+    check "a ${what%:*} that one process cannot make is an error of all" fails_within 40 run "$fake" "one${what%:*}" window
+    check "with its reason" test "$(grep -c "MPI rank 1: nccl${what#*:}: unhandled system error" "$work/stderr")" = 4
+done
 check "memory of another kind is no window" fails run "$fake" "" foreign
 check "and NCCL says so" has "ncclCommWindowRegister: invalid argument"
 mkdir "$work/before"

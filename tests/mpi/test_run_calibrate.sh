@@ -50,6 +50,12 @@ check "it ran without the library" ran alone
 check "and nothing is measured" [ "$(left)" = "" ]
 check "which is said" has "nothing is calibrated, as the program failed or was interrupted"
 
+unwaited() { # as by those that start programs and wait for none of them
+    quietly timeout 100 env --ignore-signal=CHLD "$portolan" run --machine "$mine" --calibrate 1 -- env -- sh -c 'exit 3'
+}
+check "so it does where ended processes are ignored" exits 3 unwaited
+check "and nothing is measured" has "nothing is calibrated"
+
 check "a program runs" runs
 check "without the library" ran alone
 check "which is said once" [ "$(grep -c 'there is no .*mine.yaml yet' "$work/stderr")" = 1 ]
@@ -97,6 +103,18 @@ check "SIGTERM ends the program" exits 143 interrupt TERM started 'echo started;
 check "at once" [ $(($(date +%s) - started_s)) -lt 60 ]
 check "and nothing is measured behind it" has "nothing is calibrated"
 check "none of its processes is left" [ -z "$(pgrep -f "$mine --calibrate 99")" ]
+
+# A signal that the program knows what to do with.
+told() {
+    "$portolan" run --machine "$mine" --calibrate 99 -- env -- \
+        sh -c 'trap "exit 7" USR1; echo started; while sleep 0.1; do :; done' >"$work/stdout" 2>"$work/stderr" &
+    local pid=$! tries=300
+    until has started "$work/stdout" || [ $((tries--)) = 0 ]; do sleep 0.1; done
+    kill -USR1 $pid
+    wait $pid
+}
+check "SIGUSR1 is the program's" exits 7 told
+check "which ends as it wants" has "nothing is calibrated, as the program failed"
 
 # The real one. Its samples may be too few for a fit, or too noisy.
 calibrates() {
