@@ -369,6 +369,7 @@ void pto_exec_unbind(pto_exec_t *exec) {
     free(exec->reached.item);
     free(exec->reached_at);
     free(exec->places);
+    free(exec->told);
     free(exec->moved.item);
     free(exec->offers);
     /* A process must not free memory that another one still has open. */

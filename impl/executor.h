@@ -245,6 +245,7 @@ struct pto_exec {
     pto_shared_handle_t mailbox_handle;
     pto_user_side_t side[2];
     pto_peer_memory_t *places; /* room for a rebinding: where `reached` will be */
+    void *told;                /* the same: what all processes tell (rebind.c); NULL: they tell nothing */
     pto_vector_t moved;        /* the same: the buffers that move (rebind.c) */
     uint64_t meetings;         /* so far, through the mailboxes */
     bool mailboxes_own;

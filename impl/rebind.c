@@ -25,6 +25,13 @@ typedef struct {
     bool fresh; /* some allocation may not be open yet */
 } visit_t;
 
+/* exec->told: room for what all processes tell. It is made with the executor, as a process that had none
+ * later could not take part, and the others would wait for it. */
+typedef union {
+    visit_t visit;
+    pto_meeting_t meeting;
+} told_t;
+
 typedef struct {
     const char *from;
     int64_t bytes;
@@ -41,6 +48,14 @@ static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
     pto_role_t role = pto_plan_buffer(exec->plan, buffer)->role;
     *side = role == PTO_ROLE_IN ? PTO_SIDE_IN : PTO_SIDE_OUT;
     return role == PTO_ROLE_IN || role == PTO_ROLE_OUT;
+}
+
+/* All processes see the same in their plan. */
+static bool others_use_buffers(const pto_exec_t *exec) {
+    bool use = false;
+    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
+        use |= side_of(exec, b, &side) && exec->bound[b].shared >= 0;
+    return use;
 }
 
 /* --- the exchange --------------------------------------------------------------------------------------- */
@@ -77,7 +92,11 @@ pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err) {
     for (int side = 0; side < PTO_SIDES; side++)
         exec->side[side] = side_as_bound(exec, side);
     exec->places = calloc((size_t)exec->reached.count + 1, sizeof *exec->places);
-    return exec->places ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    const bool others = others_use_buffers(exec);
+    if (others)
+        exec->told = calloc((size_t)exec->job.size, sizeof(told_t));
+    return exec->places && (exec->told || !others) ? PTO_OK
+                                                   : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
 }
 
 bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
@@ -157,17 +176,9 @@ static pto_status_t note_offers(pto_exec_t *exec, const visit_t *visit, pto_erro
     return PTO_OK;
 }
 
-/* All processes see the same in their plan. */
-static bool others_use_buffers(const pto_exec_t *exec) {
-    bool use = false;
-    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
-        use |= side_of(exec, b, &side) && exec->bound[b].shared >= 0;
-    return use;
-}
-
-/* Collective. Nothing of the executor has changed where it fails. `visits`: room for all processes'. */
-static pto_status_t exchange_with(pto_exec_t *exec, const visit_t *mine, visit_t *visits,
-                                  pto_peer_memory_t *at, pto_error_t *err) {
+/* Collective. Nothing of the executor has changed where it fails. */
+static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_memory_t *at, pto_error_t *err) {
+    visit_t *visits = exec->told;
     pto_status_t status = PTO_MPI(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, visits, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
         err);
@@ -182,15 +193,6 @@ static pto_status_t exchange_with(pto_exec_t *exec, const visit_t *mine, visit_t
     if (status == PTO_OK && fresh)
         status = note_offers(exec, mine, err);
     return fresh ? pto_agree(exec->job.comm, status, err) : status;
-}
-
-static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_memory_t *at, pto_error_t *err) {
-    visit_t *visits = calloc((size_t)exec->job.size, sizeof *visits);
-    if (!visits)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    pto_status_t status = exchange_with(exec, mine, visits, at, err);
-    free(visits);
-    return status;
 }
 
 /* --- moving addresses ----------------------------------------------------------------------------------- */
@@ -361,9 +363,7 @@ static pto_meeting_t meeting_of(const pto_exec_t *exec, const visit_t *visit, co
 static pto_status_t meet(pto_exec_t *exec, const visit_t *visit, const void *const *user,
                          pto_peer_memory_t *at, bool *met, pto_error_t *err) {
     const pto_meeting_t mine = meeting_of(exec, visit, user);
-    pto_meeting_t *everyone = calloc((size_t)exec->job.size, sizeof *everyone);
-    if (!everyone)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_meeting_t *everyone = exec->told;
     pto_status_t status = pto_register_meet(exec, &mine, everyone, err);
     bool refused = false, unknown = false;
     for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
@@ -375,7 +375,6 @@ static pto_status_t meet(pto_exec_t *exec, const visit_t *visit, const void *con
         exec->together[side] = are_together(exec, everyone, side);
     for (int side = 0; side < PTO_SIDES && status == PTO_OK && *met; side++)
         status = reach_places(exec, side, everyone, NULL, at, err);
-    free(everyone);
     return status == PTO_OK && refused ? pto_agree(exec->job.comm, (pto_status_t)visit->status, err) : status;
 }
 

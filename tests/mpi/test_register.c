@@ -22,6 +22,13 @@ _Noreturn static void die(const char *what) {
 
 #define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
+static bool starved; /* the executor gets no memory */
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__wrap_calloc(size_t count, size_t bytes) { return starved ? NULL : __real_calloc(count, bytes); }
+
 /* An allreduce in which each process reads the others' input. */
 static pto_plan_t *made(int64_t count) {
     pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
@@ -228,6 +235,30 @@ static void check_accesses(const pto_device_t *device) {
     }
 }
 
+/* To tell the others where its buffers are, here where they were, a process needs no memory: they would wait
+ * for one that could not. They tell handles, or registered places. */
+static void check_starved(const pto_device_t *device, bool registered) {
+    enum { COUNT = 100 };
+    const size_t bytes = 2 * COUNT * sizeof(uint32_t);
+    pto_plan_t *plan = made(COUNT);
+    pto_exec_t *exec = NULL;
+    void *memory = NULL;
+    int number = -1;
+    MUST(device->allocate(bytes, &memory, &err));
+    uint32_t *in = memory, *out = in + COUNT;
+    MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &options, &exec, &err));
+    if (registered)
+        MUST(pto_register(exec, memory, bytes, &number, &err));
+    MUST(pto_exec_rebind(exec, in, out, &err));
+    starved = rank == size - 1;
+    MUST(pto_exec_rebind(exec, in, out, &err));
+    starved = false;
+    MUST(pto_exec_run(exec, &err));
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    MUST(device->release(memory, &err));
+}
+
 int main(int argc, char **argv) {
     const pto_device_t *device = NULL;
     MPI_Init(&argc, &argv);
@@ -237,6 +268,8 @@ int main(int argc, char **argv) {
     MUST(device->select(rank, &err));
     check_registrations(device);
     check_accesses(device);
+    check_starved(device, false);
+    check_starved(device, true);
     if (rank == 0)
         printf("test_register: right\n");
     MPI_Finalize();
