@@ -160,18 +160,23 @@ static int by_time(const void *one, const void *other) {
 /* What the routes gain, if the predictions are right. */
 static void print_gain(void) {
     double gained_s = 0, by_library_s = 0;
-    int64_t calls = 0;
+    int64_t calls = 0, unpriced = 0;
     for (int i = 0; i < row_count; i++) {
         const row_t *r = &row[i];
-        bool gains = r->taken && strcmp(r->way, "mpi") != 0 && r->predicted_s > 0 && r->library_s > 0;
+        bool is_other = r->taken && strcmp(r->way, "mpi") != 0;
+        bool gains = is_other && r->predicted_s > 0 && r->library_s > 0;
         gained_s += gains ? (double)r->calls * (r->library_s - r->predicted_s) : 0;
         by_library_s += gains ? (double)r->calls * r->library_s : 0;
         calls += gains ? r->calls : 0;
+        unpriced += is_other && !gains ? r->calls : 0;
     }
     if (calls > 0)
         fprintf(stderr, "# %lld calls by other routes than MPI's, predicted to save %.2f us of %.2f\n",
                 (long long)calls, 1e6 * gained_s, 1e6 * by_library_s);
-    else
+    if (unpriced > 0)
+        fprintf(stderr, "# %lld calls by other routes than MPI's, without a predicted time of MPI's\n",
+                (long long)unpriced);
+    if (calls + unpriced == 0)
         fputs("# no call by another route than MPI's\n", stderr);
 }
 

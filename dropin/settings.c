@@ -43,15 +43,22 @@ bool drop_is_set(const char *name) {
     return text && *text && strcmp(text, "0") != 0;
 }
 
-/* A number of 1 or more; process 0 says where it is none. */
-static int64_t number_of(const char *name, int64_t most, int64_t otherwise) {
+/* Process 0 reports a value that is not such a number. */
+static int64_t number_of(const char *name, int64_t least, int64_t most, int64_t otherwise) {
     const char *text = getenv(name);
     int64_t value = 0;
     if (!text || !*text)
         return otherwise;
+    if (strcmp(text, "0") == 0 && least == 0)
+        return 0;
     if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
         return value;
-    drop_say("%s=%.40s is ignored: it is not a whole number of 1 to %lld", name, text, (long long)most);
+    if (most == INT64_MAX)
+        drop_say("%s=%.40s is ignored: it is not a whole number of %lld or more, such as 512%s", name, text,
+                 (long long)least, least > 0 ? "MiB" : "");
+    else
+        drop_say("%s=%.40s is ignored: it is not a whole number from %lld to %lld", name, text,
+                 (long long)least, (long long)most);
     return otherwise;
 }
 
@@ -165,12 +172,10 @@ static pto_status_t allow_threads(pto_error_t *err) {
 static void read_numbers(void) {
     const char *misprice = getenv("PORTOLAN_MISPRICE");
     drop.misprices = misprice && strtoll(misprice, NULL, 10) == drop.rank;
-    drop.plans_max = (int)number_of("PORTOLAN_PLANS", INT_MAX, PLANS_DEFAULT);
-    drop.trials =
-        is_word("PORTOLAN_TRIALS", "0") ? 0 : (int)number_of("PORTOLAN_TRIALS", TRIALS_MAX, TRIALS_DEFAULT);
-    drop.repeats =
-        is_word("PORTOLAN_REPEATS", "0") ? 0 : number_of("PORTOLAN_REPEATS", INT64_MAX, REPEATS_TO_PAY);
-    drop.bytes_max = number_of("PORTOLAN_MEMORY", INT64_MAX, memory_default_bytes);
+    drop.plans_max = (int)number_of("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT);
+    drop.trials = (int)number_of("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT);
+    drop.repeats = number_of("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY);
+    drop.bytes_max = number_of("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes);
 }
 
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
@@ -268,6 +273,12 @@ static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
     return status;
 }
 
+static void say_error(const pto_error_t *err) {
+    char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
+    pto_error_format(err, text, sizeof text);
+    drop_say("%s", text);
+}
+
 void drop_begin(void) {
     bool has_gpu = false;
     pto_error_t err = {0};
@@ -288,11 +299,12 @@ void drop_begin(void) {
         status = allow_threads(&err);
     if (status == PTO_OK && !drop.any_gpu && !drop.takes_host)
         status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
-                               "no process has a GPU, so all collectives are left to MPI");
+                               "no process has a GPU, so all collectives are left to MPI "
+                               "(PORTOLAN_HOST=1: host buffers are taken where that pays)");
     if (status == PTO_OK)
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
-        drop_say("%s", err.message);
+        say_error(&err);
     drop.waits_for_calls =
         !drop.by_threads && !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
     if (status == PTO_OK)

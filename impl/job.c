@@ -102,7 +102,7 @@ static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_who_t *who, i
             return pto_error_set(
                 err, PTO_ERR_RANGE,
                 "the layout has %lld processes per node, but rank %d's node has %d; place them "
-                "by identity or table to emulate nodes",
+                "by identity or table to emulate nodes (portolan-validate --placement identity)",
                 (long long)per_node, i, who[i].processes);
         if (who[i].node != i)
             who[i].logical = who[who[i].node].logical + who[i].place_in_node;
@@ -230,8 +230,9 @@ pto_status_t pto_job_create(MPI_Comm comm, pto_comms_t *comms, pto_wait_t wait, 
 pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_error_t *err) {
     size_t size = (size_t)job->size;
     if (pto_layout_rank_count(layout) != job->size)
-        return pto_error_set(err, PTO_ERR_RANGE, "the layout has %lld processes, the job %d",
-                             (long long)pto_layout_rank_count(layout), job->size);
+        return pto_error_set(
+            err, PTO_ERR_RANGE, "the layout has %lld processes, the job %d: start as many (mpirun -n %lld)",
+            (long long)pto_layout_rank_count(layout), job->size, (long long)pto_layout_rank_count(layout));
     job->who = calloc(size, sizeof(pto_who_t));
     job->mpi_of = calloc(3 * size, sizeof *job->mpi_of);
     if (!job->who || !job->mpi_of)

@@ -20,7 +20,8 @@ int main(int argc, char **argv) {
         pto_predict_one(machine, &cell, &plan, NULL, &err) ||
         pto_exec_open(plan, MPI_COMM_WORLD, argc > 2 ? argv[2] : "host", PTO_OP_SUM, NULL, &exec, &err) ||
         pto_exec_put(exec, data, &err) || pto_exec_run(exec, &err) || pto_exec_get(exec, data, &err))
-        return fprintf(stderr, "%s\n", err.message), MPI_Abort(MPI_COMM_WORLD, 1);
+        return fprintf(stderr, "%s%s%s\n", err.file, *err.file ? ": " : "", err.message),
+               MPI_Abort(MPI_COMM_WORLD, 1);
     printf("rank %d: %g\n", rank, data[COUNT - 1]);
     pto_exec_destroy(exec), pto_plan_destroy(plan), pto_machine_destroy(machine);
     return MPI_Finalize();

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     pto_ask_t cell = {.collective = "allreduce", .bytes = 1 << 20, .nodes = 32};
     if (argc < 2 || pto_machine_open(argv[1], &machine, &err) ||
         pto_predict_one(machine, &cell, &plan, &price, &err))
-        return fprintf(stderr, "%s\n", err.message), 1;
+        return fprintf(stderr, "%s%s%s\n", err.file, *err.file ? ": " : "", err.message), 1;
     printf("%s: %.1f us\n", pto_plan_request(plan)->strategy->name, price.seconds * 1e6);
     pto_plan_destroy(plan), pto_machine_destroy(machine);
 }

@@ -1,10 +1,12 @@
 /* A strategy made outside of portolan: an alltoall of GPU data through pageable host memory, the collective
- * among the owners. It is registered, proved, priced, printed, and run as the built-in ones are. */
+ * among the owners. It is registered, proved, priced, simulated, printed, and run as the built-in ones are.
+ */
 #include <portolan/builder.h>
 #include <portolan/check.h>
 #include <portolan/exec.h>
 #include <portolan/pick.h>
 #include <portolan/print.h>
+#include <portolan/simulate.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,7 +58,9 @@ static const pto_strategy_t pageable = {.name = "pageable",
 
 static void must(pto_status_t status, const pto_error_t *err) {
     if (status != PTO_OK) {
-        fprintf(stderr, "%s: %s\n", pto_status_text(status), err->message);
+        char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
+        pto_error_format(err, text, sizeof text); /* with the file and line */
+        fprintf(stderr, "%s\n", text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
@@ -90,6 +94,7 @@ int main(int argc, char **argv) {
     pto_plan_t *plan;
     pto_price_t price;
     pto_check_report_t report;
+    pto_simulation_t simulation;
     pto_ask_t cell = {.collective = "alltoall",
                       .strategy = "pageable",
                       .datatype = "byte",
@@ -100,11 +105,12 @@ int main(int argc, char **argv) {
     must(argc < 2 ? PTO_ERR_IO : pto_machine_open(argv[1], &machine, &err), &err);
     must(pto_predict_one(machine, &cell, &plan, &price, &err), &err);
     must(pto_check(plan, &report, &err), &err);
+    must(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
     char *text;
     must(pto_print(plan, rank, false, &text, &err), &err);
     if (rank == 0)
-        printf("%sproved: %lld stages; price: %.2f us\n", text, (long long)report.stages,
-               price.seconds * 1e6);
+        printf("%sproved: %lld stages; price: %.2f us; simulated: %.2f us\n", text, (long long)report.stages,
+               price.seconds * 1e6, simulation.seconds * 1e6);
     free(text);
     run(plan, size, rank);
     pto_plan_destroy(plan);

@@ -19,7 +19,8 @@ int main(int argc, char **argv) {
         pto_predict_one(machine, &cell, &plan, NULL, &err) ||
         pto_exec_open(plan, MPI_COMM_WORLD, argv[2], PTO_OP_SUM, NULL, &exec, &err) ||
         device->stream_create(&stream, &err))
-        return fprintf(stderr, "%s\n", err.message), MPI_Abort(MPI_COMM_WORLD, 1);
+        return fprintf(stderr, "%s%s%s\n", err.file, *err.file ? ": " : "", err.message),
+               MPI_Abort(MPI_COMM_WORLD, 1);
     data[999] = 2;
     pto_move_t in = {(void *)pto_exec_in(exec), data, sizeof data, 1, sizeof data, sizeof data};
     pto_move_t out = {data, pto_exec_out(exec), sizeof data, 1, sizeof data, sizeof data};

@@ -332,9 +332,10 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
         code = PTO_EXIT_ERROR;
     }
     for (int i = 1; i < argc && code < 0; i++)
-        if (options_end || argv[i][0] != '-' || argv[i][1] == '\0')
+        if (options_end || argv[i][0] != '-' || argv[i][1] == '\0') {
             arguments->operand[arguments->operand_count++] = argv[i];
-        else if (strcmp(argv[i], "--") == 0)
+            options_end |= syntax->runs_command;
+        } else if (strcmp(argv[i], "--") == 0)
             options_end = true;
         else if (strcmp(argv[i], "-h") == 0)
             code = PTO_EXIT_OK;

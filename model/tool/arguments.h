@@ -3,6 +3,7 @@
 #ifndef PTO_ARGUMENTS_H
 #define PTO_ARGUMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ typedef struct {
     const pto_option_set_t *set;      /* ends with a row without options; --help is added to the first */
     const char *operand;              /* pattern of the files that it takes as operands, "*.yaml"; or NULL */
     const char *(*operand_at)(int i); /* the words that it takes as operands, as for options; or NULL */
+    bool runs_command;                /* the first operand ends the options: a command with its own */
 } pto_syntax_t;
 
 extern const pto_option_t pto_no_options[];

@@ -67,7 +67,7 @@ static pto_status_t apply_runs(void *target, const char *text, pto_error_t *err)
 
 static const pto_option_t options[] = {
     {"out", "FILE", "write the samples there; - is standard output", STORE(TEXT, out), .standard = "-"},
-    {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
+    {"force", NULL, "replace the file if it exists, after everything is measured", STORE(FLAG, force)},
     {"only", "NAME[,NAME]", "run these benchmarks, or all of these groups, only (--list shows them)",
      STORE(TEXT, only)},
     {"bytes", "FROM:TO", "sizes, by powers of two, of at most 1GiB (FROM:TO:FACTOR for fewer)",
@@ -85,13 +85,12 @@ static const pto_option_t options[] = {
     {"timeout", "SECONDS", "end the job where a process makes no progress for so long",
      STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
     {"runs", "HOW",
-     "of launches and NCCL's calls: waited for one by one, enqueued behind each other, or captured in a "
-     "graph "
-     "of up to 100; the latter two leave out what the host has to wait for",
+     "waited, enqueued or graph: wait for each kernel launch and call of NCCL, enqueue them one after "
+     "another, or capture up to 100 in a graph; the latter two leave out what the host has to wait for",
      .apply = apply_runs, .standard = "waited"},
-    {"machine", "NAME", "what to call the machine in the file (default: its processor and GPU)",
+    {"machine", "NAME", "what to call the machine in the file (default: its CPU and GPU)",
      STORE(TEXT, machine)},
-    {"progress", NULL, "draw the progress bar even where standard error is no terminal",
+    {"progress", NULL, "draw the progress bar even if standard error is not a terminal",
      STORE(FLAG, progress)},
     {"topology", NULL,
      "write the topology of this node instead, by hwloc and NVML; needs no mpirun (docs/formats.md)",

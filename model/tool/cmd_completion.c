@@ -12,8 +12,13 @@ static const char usage[] =
     "Prints a script with which a shell completes commands, options and their values, of portolan,\n"
     "portolan-calibrate and portolan-validate; or the OPTIONS section of a program's man page.\n"
     "\n"
-    "  source <(portolan completion bash)                                  in ~/.bashrc\n"
-    "  portolan completion zsh > ~/.zfunc/_portolan                        in a folder of $fpath\n";
+    "In ~/.bashrc:\n"
+    "\n"
+    "  source <(portolan completion bash)\n"
+    "\n"
+    "For zsh, into a folder of $fpath:\n"
+    "\n"
+    "  portolan completion zsh > ~/.zfunc/_portolan\n";
 
 /* A machine argument can be a file or a name. */
 static bool is_machine(const pto_option_t *option) {

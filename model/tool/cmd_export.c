@@ -193,8 +193,8 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     pto_status_t status = pto_text_read(pto_machine_path(machine), MACHINE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    pto_bytes_format(bytes->value[0], first, sizeof first);
-    pto_bytes_format(bytes->value[bytes->count - 1], last, sizeof last);
+    pto_size_text(bytes->value[0], first);
+    pto_size_text(bytes->value[bytes->count - 1], last);
     fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
             prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
             pto_file_name(pto_machine_path(machine)), checksum(text, size),
@@ -336,6 +336,21 @@ static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
+/* The reasons are in the file, which the user may not open. */
+static void note_lack_of_rules(const pto_export_t *export) {
+    bool may_have_rules = false;
+    for (int i = 0; i < export->table_count; i++) {
+        const pto_export_table_t *table = &export->table[i];
+        may_have_rules |= table->collective->algorithm->name != NULL;
+        for (int k = 0; k < table->rule_count; k++)
+            if (table->rule[k].algorithm)
+                return;
+    }
+    if (may_have_rules)
+        fputs("portolan: the file has no rule, so the library decides as without it; its comments say why\n",
+              stderr);
+}
+
 /* All tables are priced twice: for the rules, and for what these cannot express. */
 static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
     export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
@@ -344,6 +359,8 @@ static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
         status = pto_options_name_file(&export->options)
                      ? pto_options_write(&export->options, write_file, export, err)
                      : print_file(export, err);
+    if (status == PTO_OK && export->target->has_comments)
+        note_lack_of_rules(export);
     if (export->shown)
         pto_progress_end();
     return status;

@@ -29,7 +29,7 @@ static const char usage[] =
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/1:/8'\n"
     "\n"
-    "csv: one row per range, with the same columns always (docs/formats.md).\n";
+    "csv: one row per range, always with the same columns (docs/formats.md).\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};

@@ -33,16 +33,18 @@ static const char usage[] =
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
     "what the energy is spent on.\n"
     "\n"
-    "Two sweeps at once make a table with the cheapest at each place, two machines stand side by side:\n"
+    "Two sweeps at once make a table of the cheapest strategies. --compare shows the changed machine beside "
+    "the\n"
+    "original one:\n"
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --nodes 2:64\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --what-if "
     "'injection.*=/1:/8'\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/2' --compare\n"
     "\n"
-    "csv: one row per strategy and point, with the same columns always (docs/formats.md). What is unknown or "
-    "does\n"
-    "not apply is empty. With --explain one row per term.\n";
+    "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are "
+    "unknown\n"
+    "or do not apply are empty. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_predict_options},
@@ -52,7 +54,7 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
 static const pto_syntax_t syntax = {
     .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
-/* The same columns always; docs/formats.md. */
+/* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {
     pto_print_csv_heading(stdout, "seconds,low_s,high_s,chunks,joules,low_joules,high_joules,part,stage,"
                                   "parameter,count,value,line,flagged");

@@ -19,13 +19,15 @@ static const char usage[] =
     "\n"
     "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU\n"
     "buffers, and with PORTOLAN_HOST=1 on host buffers, takes the route that is predicted to be the\n"
-    "cheapest on the machine, or stays with MPI. The program is unchanged. docs/acting.md says what is\n"
-    "taken, and how to see it.\n"
+    "cheapest on the machine, or stays with MPI. The program is unchanged. The exit code is that of the\n"
+    "command.\n"
     "\n"
     "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n"
     "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 -- ./program\n"
     "\n"
-    "With --calibrate, a second -- is between launcher and program.\n";
+    "The second line measures the machine if mine.yaml does not exist; it needs another -- between launcher\n"
+    "and program. Environment variables set the rest (`man libportolan-mpi`). docs/acting.md says which\n"
+    "calls are taken.\n";
 
 typedef struct {
     const char *machine;
@@ -49,39 +51,55 @@ static pto_status_t apply_calibrate(void *target, const char *text, pto_error_t 
 }
 
 static const pto_option_t options[] = {
-    {"machine", "FILE|NAME", "machine file, or the name of one in the machines folders",
+    {"machine", "FILE|NAME",
+     "the machine file, or the name of one that `portolan list` shows (default: PORTOLAN_MACHINE)",
      STORE(TEXT, machine)},
     {"strategy", "NAME", "use this strategy alone, wherever it applies", STORE(TEXT, strategy),
      .word_at = pto_option_strategy_at},
-    {"summary", NULL, "at the end, print what was done with the calls", STORE(FLAG, summary)},
+    {"summary", NULL, "at the end, print each kind of call with its route, time and predicted times",
+     STORE(FLAG, summary)},
     {"report", "FILE", "write a line for each call of process 0; of every process if FILE contains %r",
      STORE(TEXT, report)},
     {"calibrate", "SECONDS",
-     "where the machine file does not exist, run the program without the library, then portolan-calibrate by "
-     "the same launcher, for at most so long a benchmark, and write the file for the next runs",
+     "if the machine file does not exist, run the program without the library, then portolan-calibrate by "
+     "the same launcher, for at most so long for each of its benchmarks, and write the file for the next "
+     "runs",
      .apply = apply_calibrate},
-    {"library", "FILE", "the drop-in of another MPI library than the one that was installed",
+    {"library", "FILE", "a libportolan-mpi.so built for another MPI library (default: the installed one)",
      STORE(TEXT, library)},
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {{"options", options}, {NULL, NULL}};
 static const pto_syntax_t syntax = {
-    .program = "portolan run", .usage = usage, .set = option_sets, .operand = "*"};
+    .program = "portolan run", .usage = usage, .set = option_sets, .operand = "*", .runs_command = true};
+
+/* The loader would only warn of a library that it does not find, and run the program without it. The
+ * processes may have other working folders. */
+static pto_status_t resolve_library(const char *name, char **path, pto_error_t *err) {
+    *path = realpath(name, NULL);
+    if (*path && access(*path, R_OK) == 0)
+        return PTO_OK;
+    pto_error_set(err, PTO_ERR_IO, "--library %s: %s", name, strerror(errno));
+    free(*path);
+    *path = NULL;
+    return PTO_ERR_IO;
+}
 
 /* Beside the program in the build folder, in lib beside bin where it is installed. */
-static pto_status_t find_library(char path[PTO_FOLDER_MAX], pto_error_t *err) {
+static pto_status_t find_library(char **path, pto_error_t *err) {
     static const char *const places[] = {"/libportolan-mpi.so", "/../lib/libportolan-mpi.so"};
+    char folder[PTO_FOLDER_MAX];
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        size_t used = pto_program_folder(path) ? strlen(path) : PTO_FOLDER_MAX;
+        size_t used = pto_program_folder(folder) ? strlen(folder) : PTO_FOLDER_MAX;
         if (used + strlen(places[i]) >= PTO_FOLDER_MAX)
             continue;
-        memcpy(path + used, places[i], strlen(places[i]) + 1);
-        if (access(path, R_OK) == 0)
+        memcpy(folder + used, places[i], strlen(places[i]) + 1);
+        if (resolve_library(folder, path, NULL) == PTO_OK)
             return PTO_OK;
     }
-    return pto_error_set(
-        err, PTO_ERR_NOT_FOUND,
-        "libportolan-mpi.so is neither beside this program nor in ../lib; --library names it");
+    pto_error_set(err, PTO_ERR_NOT_FOUND,
+                  "libportolan-mpi.so is neither beside this program nor in ../lib; --library names it");
+    return PTO_ERR_NOT_FOUND;
 }
 
 static pto_status_t set(const char *name, const char *value, pto_error_t *err) {
@@ -134,26 +152,33 @@ static pto_status_t set_environment(const run_t *run, const char *library, const
     return status == PTO_OK ? pass_on(err) : status;
 }
 
-/* The processes may have other working folders. */
+/* The whole path, as the processes may have other working folders. With a file that is wrong, they would
+ * leave all calls to MPI. */
 static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *err) {
     char *found = NULL;
+    pto_machine_t *machine = NULL;
+    pto_machine_find_by(pto_find_machine); /* for those that it inherits */
     pto_status_t status = pto_find_machine(name, NULL, &found, err);
-    if (status != PTO_OK)
-        return status;
-    *path = realpath(found, NULL);
+    if (status == PTO_OK)
+        status = pto_machine_open(found, &machine, err);
+    *path = status == PTO_OK ? realpath(found, NULL) : NULL;
+    if (status == PTO_OK && !*path)
+        status = pto_error_set(err, PTO_ERR_IO, "%s: %s", name, strerror(errno));
+    pto_machine_destroy(machine);
     free(found);
-    return *path ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "%s: %s", name, strerror(errno));
+    return status;
 }
 
 /* Only returns where it fails. */
 static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
-    char library[PTO_FOLDER_MAX];
-    char *machine = NULL;
-    pto_status_t status = run->library ? PTO_OK : find_library(library, err);
+    char *library = NULL, *machine = NULL;
+    pto_status_t status =
+        run->library ? resolve_library(run->library, &library, err) : find_library(&library, err);
     if (status == PTO_OK)
         status = find_whole_path(run->machine, &machine, err);
     if (status == PTO_OK)
-        status = set_environment(run, run->library ? run->library : library, machine, err);
+        status = set_environment(run, library, machine, err);
+    free(library);
     free(machine);
     if (status != PTO_OK)
         return status;
@@ -193,10 +218,13 @@ static int check_calibration(const run_t *run, char **command) {
         return -1;
     if (pto_run_separator(command) < 0)
         return pto_usage_error(&syntax,
-                               "--calibrate needs to know the launcher: ... -- mpirun -n 8 -- PROGRAM ...");
+                               "--calibrate needs a -- between launcher and program: -- mpirun -n 8 -- "
+                               "PROGRAM ...");
     if (lacks_machine(run->machine) && (length <= 5 || strcmp(run->machine + length - 5, ".yaml") != 0))
         return pto_usage_error(
-            &syntax, "--calibrate writes a file, such as --machine mine.yaml: '%s' is none", run->machine);
+            &syntax,
+            "--calibrate writes the machine file, whose name must end with .yaml (--machine %s.yaml)",
+            run->machine);
     return -1;
 }
 
@@ -225,7 +253,8 @@ static int run_program(const pto_arguments_t *arguments) {
     if (pto_arguments_apply(arguments, &run, &err) != PTO_OK || check_strategy(run.strategy, &err) != PTO_OK)
         return pto_usage_error(&syntax, "%s", err.message);
     if (!run.machine)
-        return pto_usage_error(&syntax, "--machine is missing");
+        return pto_usage_error(&syntax,
+                               "--machine is missing; `portolan list machines` shows those that are known");
     if (arguments->operand_count == 0)
         return pto_usage_error(&syntax, "no command: portolan run --machine NAME -- mpirun ... PROGRAM");
     char **command = calloc((size_t)arguments->operand_count + 1, sizeof *command);

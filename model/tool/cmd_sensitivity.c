@@ -23,7 +23,7 @@ static const char usage[] =
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024\n"
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --format csv\n"
     "\n"
-    "csv: one row per point and parameter, with the same columns always (docs/formats.md). The factor and "
+    "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and "
     "what\n"
     "follows from it are empty if none from 1/16 to 16 changes the pick.\n";
 

@@ -45,7 +45,7 @@ static const char usage[] =
     "    - {name: 400G instead of 200G, what_if: [\"injection.*=/2\"], cost: 1.5}\n"
     "    - {name: GPUs that start copies faster, what_if: [\"copies.*.alpha_s=/2\"]}\n"
     "\n"
-    "csv: one row per upgrade, with the same columns always (docs/formats.md). The first row, `as it is`, "
+    "csv: one row per upgrade, always with the same columns (docs/formats.md). The first row, `as it is`, "
     "is\n"
     "the machine without any; an upgrade that cannot be applied has only a reason.\n";
 

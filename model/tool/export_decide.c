@@ -7,6 +7,7 @@
 #include "export.h"
 #include "portolan/progress.h"
 #include "portolan/units.h"
+#include "table.h"
 
 /* One communicator and one size of what was asked for. It borrows everything. */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
@@ -281,10 +282,12 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
     if (status != PTO_OK || gain <= 1 + export->options.tolerance / 100)
         return status;
     char from[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX];
-    pto_bytes_format(range->from, from, sizeof from);
-    pto_bytes_format(predictions->point[range->point_first + range->point_count - 1], last, sizeof last);
-    fprintf(stream, "%s%s on %lld ranks, %s to %s: %s is up to %.2f times faster\n", prefix,
-            table->collective->name, (long long)table->ranks, from, last, winner->name, gain);
+    pto_size_text(range->from, from);
+    pto_size_text(predictions->point[range->point_first + range->point_count - 1], last);
+    bool is_range = strcmp(from, last) != 0;
+    fprintf(stream, "%s%s on %lld ranks, %s%s%s: %s is up to %.2f times faster\n", prefix,
+            table->collective->name, (long long)table->ranks, from, is_range ? " to " : "",
+            is_range ? last : "", winner->name, gain);
     return PTO_OK;
 }
 

@@ -84,8 +84,8 @@ static void write_guard(FILE *stream, int64_t ranks, const char *which) {
 
 static void write_table(FILE *stream, const pto_export_table_t *table) {
     fprintf(stream,
-            "%-12" PRId64 "# ranks: %" PRId64 " nodes\n%-12d# sizes: from, algorithm, fan-out, segment\n",
-            table->ranks, table->nodes, table->rule_count);
+            "%-12" PRId64 "# ranks: %" PRId64 " node%s\n%-12d# sizes: from, algorithm, fan-out, segment\n",
+            table->ranks, table->nodes, table->nodes > 1 ? "s" : "", table->rule_count);
     for (int i = 0; i < table->rule_count; i++) {
         const pto_export_rule_t *rule = &table->rule[i];
         int id = rule->algorithm ? rule->algorithm->id : 0;

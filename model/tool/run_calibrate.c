@@ -179,7 +179,10 @@ static pto_status_t fit(const pto_calibration_t *calibration, names_t *names, pt
     char *command[] = {names->tool, "fit",       names->samples, "--partial",
                        "--name",    names->name, "--out",        (char *)calibration->machine,
                        NULL};
-    return run_step(command, "portolan fit", err);
+    pto_status_t status = run_step(command, "portolan fit", err);
+    if (status != PTO_OK && !received && access(calibration->machine, F_OK) != 0)
+        return pto_error_set(err, status, "portolan fit failed; a larger --calibrate takes more samples");
+    return status;
 }
 
 static pto_status_t calibrate(const pto_calibration_t *calibration, pto_error_t *err) {

@@ -47,7 +47,7 @@ static const pto_option_t own_options[] = {
     {"device", "host|cuda", "where `gpu` buffers lie; host checks results, its times are not a GPU's",
      STORE(NAME, device), .standard = "host", .word_at = device_at},
     {"out", "FILE.csv", "write every time measured, for `portolan score`", STORE(TEXT, out_path)},
-    {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
+    {"force", NULL, "replace the file if it exists, after everything is measured", STORE(FLAG, force)},
     {"repeats", "N", "timed runs of each plan", STORE(INT, repeats), .most = 1000000, .standard = "30"},
     {"queued", "N",
      "time N runs queued back to back with one wait at the end, over N; for plans that are one kernel or one "
@@ -77,7 +77,9 @@ static const pto_option_t own_options[] = {
      STORE(FLAG, own_algorithms)},
     {"each-algorithm", NULL, "own_algorithm: run every algorithm, not only the cheapest",
      STORE(FLAG, each_algorithm)},
-    {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
+    {"placement", "nodes|identity",
+     "number processes by the nodes that they run on, or by MPI rank, so that one machine can stand for "
+     "several nodes",
      STORE(WORD, placement), .standard = "nodes", .word_at = placement_at},
     {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",
      STORE(WORD, wait), .standard = "yield", .word_at = wait_at},

@@ -21,6 +21,8 @@ try on_summit --machine summit-spectrm
 try portolan topology dgx1
 try portolan list strategy
 try portolan run --machine summit-spectrum --strategy nope -- true
+try portolan run --machine summit-spectrum --library "$dir/none.so" -- true
+try env -u PORTOLAN_MACHINE portolan run -- true
 # - is standard output, except where that has a table.
 new --out - | head -1; test ! -e - && echo "no file called -"
 portolan fit tests/fixtures/samples.csv --name mine --out - | grep ^machine:

@@ -104,8 +104,8 @@ check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots POR
     PORTOLAN_THREADS=1 "$program" random 50 "$seed"
 check "and process 0 says so once: a word" said "^portolan: PORTOLAN_ASSUME=hots is ignored: known are device and host$"
 check "another" said "^portolan: PORTOLAN_THREADS=1 is ignored: known is serial$"
-check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number of 1 to "
-check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored"
+check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number from 1 to "
+check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored: it is not a whole number of 1 or more, such as 512MiB$"
 check "others are taken without a word" under 2 PORTOLAN_ASSUME=device PORTOLAN_PLANS=8 PORTOLAN_MEMORY=1GiB \
     PORTOLAN_REPEATS=0 PORTOLAN_THREADS= "$program" random 50 "$seed"
 check "as they mean something" lacks "is ignored"
@@ -119,6 +119,11 @@ check "and the report has a line for each call" [ "$(tail -n +2 "$report" | wc -
 
 check "a program whose calls are all MPI's" under 2 PORTOLAN_STRATEGY=cuda_aware "$program" repeat 10 4096
 check "is told so" has "^# no call by another route than MPI.s"
+check "a program whose calls all take a named route" takes 10 under 2 PORTOLAN_STRATEGY=gsb "$program" repeat 10 4096
+check "is not told that there is none" has "^# 10 calls by other routes than MPI.s, without a predicted time of MPI.s"
+echo 'node: [' >"$work/wrong.yaml"
+check "with a machine file that is wrong MPI does all" takes_none under 2 PORTOLAN_MACHINE="$work/wrong.yaml" "$program" random 50 "$seed"
+check "and process 0 says where" [ "$(grep -c '^portolan: .*/wrong.yaml:[0-9]*:[0-9]*: ' "$work/stderr")" = 1 ]
 mpis_have_its_price() { awk -F, '$4 == "MPI_Allgather" && $11 == "mpi" { n++; bad = bad || $12 != $13 } END { exit !n || bad }' "$report"; }
 check "allgathers on trial" takes 5 under 2 PORTOLAN_ASSUME=device "$program" paired 8 1 2
 check "have MPI's price where MPI runs them" mpis_have_its_price
@@ -187,4 +192,10 @@ check "portolan run starts it" takes 10 runs_it
 check "with the summary" has "gas_allgather"
 check "a command that does not exist is an error" exits 1 quietly "$portolan" run --machine h200-x2 nothing
 check "and so is an unknown machine" exits 1 quietly "$portolan" run --machine nowhere true
+check "and so is a machine file that is wrong" exits 1 quietly "$portolan" run --machine "$work/wrong.yaml" true
+check "whose place is named" has "^$work/wrong.yaml:[0-9]*:[0-9]*: "
+check "options behind the command are its own" quietly "$portolan" run --machine h200-x2 printf '%s ' -n 2 --summary
+check "as they are" [ "$(cat "$work/stdout")" = "-n 2 --summary " ]
+check "a library's path is whole, and in front" quietly env LD_PRELOAD=libm.so.6 "$portolan" run --machine h200-x2 printenv LD_PRELOAD
+check "without dots" [ "$(cat "$work/stdout")" = "$(realpath "$library"):libm.so.6" ]
 finish

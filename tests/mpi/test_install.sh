@@ -95,7 +95,7 @@ example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/sum
 example allreduce portolan-exec "$MPICC" 3 ': 6$' 3
 example execute portolan-exec "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
 example stream portolan-exec "$MPICC" 3 '^6$' 3 "$machines/h200-x4.yaml" host
-example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us$\|copy to pageable memory$' 5 \
+example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us; simulated: [1-9][0-9.]* us$\|copy to pageable memory$' 5 \
     "$machines/h200-x4.yaml"
 cd "$tree"
 

@@ -130,9 +130,9 @@ check "and its samples are fitted" written_or_refused
 wrong() { # PATTERN ARGUMENTS...
     exits 2 quietly "$portolan" run "${@:2}" && has "$1"
 }
-check "a launcher that is not told apart" wrong "needs to know the launcher" --machine "$mine" --calibrate 1 -- "${launcher[@]}" true
-check "no launcher" wrong "needs to know the launcher" --machine "$mine" --calibrate 1 -- -- true
-check "no program" wrong "needs to know the launcher" --machine "$mine" --calibrate 1 -- "${launcher[@]}" --
-check "a name that is no file" wrong "writes a file" --machine nowhere --calibrate 1 -- "${launcher[@]}" -- true
+check "a launcher that is not told apart" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- "${launcher[@]}" true
+check "no launcher" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- -- true
+check "no program" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- "${launcher[@]}" --
+check "a name that is no file" wrong "whose name must end with .yaml" --machine nowhere --calibrate 1 -- "${launcher[@]}" -- true
 check "no seconds" wrong "not a positive number" --machine "$mine" --calibrate 0 -- "${launcher[@]}" -- true
 finish

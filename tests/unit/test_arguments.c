@@ -81,6 +81,22 @@ static void values_are_the_next_word_or_follow_an_equals_sign(void **state) {
     pto_arguments_fini(&arguments);
 }
 
+static void a_command_keeps_the_options_behind_it(void **state) {
+    pto_syntax_t runs = syntax;
+    pto_arguments_t arguments;
+    pto_error_t err = {0};
+    char *argv[] = {"program", "--flag", "mpirun", "-n", "2", "--", "--flag"};
+    (void)state;
+    assert_int_equal(pto_arguments_read(&runs, 7, argv, &arguments, &err), PTO_EXIT_USAGE);
+    runs.runs_command = true;
+    assert_int_equal(pto_arguments_read(&runs, 7, argv, &arguments, &err), -1);
+    assert_int_equal(arguments.given_count, 1);
+    assert_int_equal(arguments.operand_count, 5);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(arguments.operand[i], argv[i + 2]);
+    pto_arguments_fini(&arguments);
+}
+
 static void standard_values_come_before_what_is_given(void **state) {
     (void)state;
     pto_arguments_t arguments;
@@ -333,6 +349,7 @@ int main(void) {
         cmocka_unit_test(an_invalid_value_names_its_option),
         cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
         cmocka_unit_test(an_error_can_be_read_without_being_printed),
+        cmocka_unit_test(a_command_keeps_the_options_behind_it),
         cmocka_unit_test(the_text_of_an_option_is_the_last_given_or_the_standard_one),
         cmocka_unit_test(the_operations_are_the_executors),
         cmocka_unit_test(every_option_is_complete_and_unique_in_its_command),
