@@ -22,6 +22,7 @@ typedef struct {
 } command_t;
 
 #define SUMMIT "--machine summit-spectrum --bytes "
+#define GPUS_576 "--machine tests/fixtures/gpus-576.yaml --bytes 1MiB "
 #define SAMPLES "%s/data/summit-spectrum/"
 
 static const command_t commands[] = {
@@ -34,6 +35,10 @@ static const command_t commands[] = {
      "predict " SUMMIT "4:131072 --collective allreduce --nodes 174763", "64"},
     {"predict alltoallv, random, 768 GPUs", 0.05,
      "predict " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 --nodes 128", "4"},
+    {"predict allreduce, gas_split, 576 GPUs", 0.02,
+     "predict " GPUS_576 "--collective allreduce --strategy gas_split --nodes 1", "1"},
+    {"predict alltoall, node_aware, 576 GPUs", 0.02,
+     "predict " GPUS_576 "--collective alltoall --strategy node_aware --nodes 1", "1"},
     {"check alltoall of all plans, 64 nodes", 5, "check " SUMMIT "1KiB --collective alltoall --nodes 64",
      "2"},
     {"check alltoall of all plans, 256 nodes", 60, "check " SUMMIT "1KiB --collective alltoall --nodes 256",

@@ -7,6 +7,8 @@
  *     by place of a node    0          2               2             0      each process meets all of its
  * node rank by rank          2          2               2             0      tables: each pair of processes
  *
+ * By place, it is 1 in GPUs a node where they do the same (docs/decisions/0058).
+ *
  * An algorithm in rounds has a round more for each doubling, which is less than any power. */
 #include <math.h>
 #include <setjmp.h>
@@ -116,6 +118,57 @@ static void prices_grow_no_faster_than_their_order(void **state) {
         print_message("%s: %lld plans\n", by_names[by], (long long)compared[by]);
         assert_true(compared[by] > 100);
     }
+}
+
+/* The visits of a price in one node; `sockets`: how many it has. */
+static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_collective_t collective,
+                              int64_t gpus, int64_t sockets) {
+    pto_machine_t machine = completed(&summit);
+    pto_request_t request = request_for(collective, strategy, algorithm, 1, gpus, 1, 1 << 20);
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    request.layout.gpus_per_socket = gpus / sockets;
+    machine.peer[PTO_REACH_OFF_SOCKET] = (pto_postal_t){0};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_actors_of(plan), PTO_ACTORS_PLACES);
+    int64_t before = pto_price_visits;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return pto_price_visits - before;
+}
+
+/* Each GPU meets all others, but one of each kind is priced. */
+static void prices_grow_with_the_gpus_of_a_node_not_with_their_pairs(void **state) {
+    (void)state;
+    const struct {
+        const char *strategy;
+        const char *algorithm;
+        pto_collective_t collective;
+    } one_kind[] = {
+        {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE},
+        {"gas_split", "direct", PTO_COLLECTIVE_REDUCE},
+        {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
+        {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL},
+        {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
+        {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE},
+        {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL},
+        {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
+        {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL},
+        {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL},
+        {"node_aware", "ring", PTO_COLLECTIVE_ALLGATHER},
+    };
+    for (size_t i = 0; i < sizeof one_kind / sizeof *one_kind; i++)
+        for (int64_t sockets = 1; sockets <= 2; sockets++) {
+            const char *strategy = one_kind[i].strategy, *algorithm = one_kind[i].algorithm;
+            int64_t few = visits_in_node(strategy, algorithm, one_kind[i].collective, 72, sockets);
+            int64_t many = visits_in_node(strategy, algorithm, one_kind[i].collective, 576, sockets);
+            double order = log2((double)many / (double)few) / 3;
+            if (order > 1.1)
+                fail_msg("%s by %s, %lld sockets: %lld visits on 72 GPUs and %lld on 576, power %.2f",
+                         pto_collective_name(one_kind[i].collective), strategy, (long long)sockets,
+                         (long long)few, (long long)many, order);
+            assert_true(few > 0);
+        }
 }
 
 /* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
@@ -339,6 +392,7 @@ static void chunks_that_are_alike_are_charged_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
+        cmocka_unit_test(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs),
         cmocka_unit_test(local_actions_are_those_of_the_plans_size),
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),

@@ -150,6 +150,12 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
  * with the same peers (symmetry.c). If `ordered`, each rank also meets its peers in the same order. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
+/* Enumerate the actions of a step that have `rank` as a peer, which is then the current one: call it with
+ * `*next` 0 first, until it returns false. They come in the order of their ranks where members reach all
+ * others. */
+bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
+                            int64_t *next, pto_action_t *action);
+
 /* Whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 

@@ -143,6 +143,38 @@ bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer
            action->peer_rank == peer_rank;
 }
 
+/* The number of members to try in order to find those that reach one. Those at few distances are tried alone;
+ * `*by_distance` says so. */
+static int64_t count_tries(const pto_step_t *step, const pto_group_t *group, int64_t distances,
+                           bool *by_distance) {
+    const pto_peers_t *peers = &step->peers;
+    *by_distance = peers->kind == PTO_PEERS_SHIFT && peers->first.core == 0 && peers->stride.core == 0 &&
+                   peers->until.core == 0 && distances < group->size - 1;
+    return *by_distance ? distances : group->size;
+}
+
+bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
+                            int64_t *next, pto_action_t *action) {
+    const pto_peers_t *peers = &step->peers;
+    const pto_group_t *group = pto_group_at(plan, step->group);
+    int64_t me = pto_group_index(plan, group, rank);
+    if (me < 0 || peers->kind == PTO_PEERS_NONE)
+        return false;
+    bool by_distance;
+    int64_t core = rank % plan->request.layout.procs_per_gpu;
+    pto_action_t same_core = {.step = step, .rank = rank, .core = core, .k = k};
+    int64_t tries = count_tries(step, group, pto_step_peer_count(plan, &same_core), &by_distance);
+    int64_t first = pto_expr_at(&peers->first, k, core, 0), stride = pto_expr_at(&peers->stride, k, core, 0);
+    while (*next < tries) {
+        int64_t j = (*next)++;
+        int64_t other = by_distance ? pto_floor_mod(me - peers->sign * (first + j * stride), group->size) : j;
+        if (other != me && pto_step_acts(plan, step, pto_group_rank(plan, group, rank, other), k, action) &&
+            pto_step_reaches(plan, action, rank))
+            return true;
+    }
+    return false;
+}
+
 bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action) {
     if (action->step->peers.kind == PTO_PEERS_NONE)
         return (*next)++ == 0;

@@ -109,6 +109,7 @@ static bool find_classes(pto_pricing_t *pricing) {
             if (cut[core])
                 pricing->actor[count++].place.core = core;
             pricing->actor[count - 1].cores++;
+            pricing->actor[count - 1].gpus = pricing->plan->request.layout.gpus_per_node;
         }
     }
     free(cut);
@@ -129,7 +130,7 @@ static bool find_processes(pto_pricing_t *pricing) {
     int64_t count = pricing->gpu_count * layout->procs_per_gpu;
     pricing->actor = malloc((size_t)count * sizeof *pricing->actor);
     for (int64_t rank = 0; pricing->actor && rank < count; rank++)
-        pricing->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1};
+        pricing->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1, .gpus = 1};
     return pricing->actor != NULL;
 }
 

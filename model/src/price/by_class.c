@@ -227,8 +227,7 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actor[action->rank];
     unsigned color = pto_group_traits[pto_group_at(pricing->plan, step->group)->kind].color;
-    int64_t gpus = pricing->plan->request.layout.gpus_per_node / pricing->gpu_count;
-    int64_t gpu_groups = color & PTO_BY_GPU ? gpus : actor->place.gpu == 0;
+    int64_t gpu_groups = color & PTO_BY_GPU ? actor->gpus : actor->place.gpu == 0;
     int64_t core_groups = color & PTO_BY_CORE ? actor->cores : actor->place.core == step->core_first;
     return gpu_groups * core_groups;
 }
@@ -426,6 +425,12 @@ static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
     return actor;
 }
 
+static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender) {
+    if (pricing->logging)
+        pto_log_follow(pricing, actor, sender);
+    pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[sender]);
+}
+
 /* The actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
@@ -433,20 +438,19 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
     if (pricing->kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
-        first = 0;
-        last = pricing->actor_count - 1;
-    } else if (pricing->kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
+        for (int64_t i = 0; i < pricing->walked_count; i++)
+            follow_sender(pricing, action->rank, pricing->walked[i]);
+        return;
+    }
+    if (pricing->kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
         first = class_of(pricing, pto_expr_at(&step->peers.first, action->k, 0, 0));
         last = class_of(pricing, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
     } else if (pricing->kind == PTO_ACTORS_CLASSES && index & PTO_BY_CORE) {
         first = class_of(pricing, step->core_first);
         last = class_of(pricing, step->core_first + step->core_count - 1);
     }
-    for (int64_t sender = first; sender <= last; sender++) {
-        if (pricing->logging)
-            pto_log_follow(pricing, action->rank, sender);
-        pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[sender]);
-    }
+    for (int64_t sender = first; sender <= last; sender++)
+        follow_sender(pricing, action->rank, sender);
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {

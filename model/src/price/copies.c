@@ -58,6 +58,19 @@ static void count_one(const pto_plan_t *plan, const pto_action_t *action, pto_co
     engine[copy.target_gpu].in_bytes += copy.bytes;
 }
 
+void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu,
+                       pto_copies_t *engine) {
+    copy_t copy = copy_of(plan, action);
+    if (copy.kind == PTO_COPY_H2H)
+        return;
+    if (!copy.between_gpus && copy.gpu == gpu)
+        engine->bytes[copy.kind] += copy.bytes;
+    if (copy.between_gpus && copy.source_gpu == gpu)
+        engine->out_bytes += copy.bytes;
+    if (copy.between_gpus && copy.target_gpu == gpu)
+        engine->in_bytes += copy.bytes;
+}
+
 void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine) {
     if (pto_step_copy_kind(plan, action->step) == PTO_COPY_H2H) /* no engine carries it */
         return;
@@ -66,8 +79,8 @@ void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t
 }
 
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
-    int64_t out_bytes = to->engine[copy->source_gpu].out_bytes;
-    int64_t in_bytes = to->engine[copy->target_gpu].in_bytes;
+    int64_t out_bytes = pto_copying_engine(to, copy->source_gpu)->out_bytes;
+    int64_t in_bytes = pto_copying_engine(to, copy->target_gpu)->in_bytes;
     return pto_charge_peer_copy(to->charge, to->machine, copy->reach, to->behind, copy->bytes,
                                 out_bytes > in_bytes ? out_bytes : in_bytes, to->err);
 }
@@ -146,7 +159,7 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
 
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
     if (action->step->in_kernel)
-        return pto_kernel_copy_charge(to->plan, to->machine, action, to->engine, to->charge, to->err);
+        return pto_kernel_copy_charge(to, action);
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);) {
         pto_time_t before = to->charge->other;

@@ -21,11 +21,15 @@ void pto_copies_begin(pto_copies_t *engine);
  * numbered 0 in the layout and those that follow. */
 void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine);
 
+/* Count what one copy, with the action's peer, asks of one GPU, whose engine is `engine`. */
+void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu, pto_copies_t *engine);
+
 /* What copies are charged with and to. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
+    const int64_t *like;  /* per GPU: the one whose engine stands for its own; NULL: its own */
     pto_ledger_t *mine;   /* of the actor that copies */
     pto_charge_t *charge;
     pto_behind_t behind; /* of the next copy */
@@ -33,6 +37,11 @@ typedef struct {
     unsigned queued; /* resources whose queues its copies entered, a bit each: left at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;
+
+/* What a stage asks of a GPU. */
+static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, int64_t gpu) {
+    return &to->engine[to->like ? to->like[gpu] : gpu];
+}
 
 /* Whether a step is copies that the process puts into its stream, so that such a step right after it finds
  * them there. */
@@ -79,9 +88,7 @@ typedef struct {
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 
 /* Charge them, after they were counted. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost. */
-pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t *machine,
-                                    pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
-                                    pto_error_t *err);
+pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action);
 
 /* Charge the reduction of one action. */
 void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,

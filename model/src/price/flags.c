@@ -72,6 +72,18 @@ static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pt
         pto_pricing_follow(pricing, &raises->item[0].by->at, mine);
 }
 
+/* Raise the flag at the actors that are priced, for the actor and for all that it stands for. */
+static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action, pto_raised_at_t *by) {
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        pto_action_t other;
+        int64_t at = pricing->walked[i], next = 0;
+        while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
+            if (pto_actor_priced(pricing, other.rank) == action->rank)
+                add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
+        pto_price_visits += next;
+    }
+}
+
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_ledger_t *mine = &pricing->ledger[action->rank];
     if (!pto_actors_are_exact(pricing, action->step)) {
@@ -82,7 +94,9 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     if (!by)
         return;
     by->uses = 1; /* ours, until all peers have theirs */
-    for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
+    if (pricing->like)
+        raise_for_others(pricing, action, by);
+    for (int64_t next = 0; !pricing->like && pto_step_next(pricing->plan, &next, action);)
         add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
     release(by);
 }
@@ -151,8 +165,8 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
                 raise->by->repeat == pricing->repeats)
                 continue;
             raise->by->repeat = pricing->repeats;
-            if (!pto_ledger_shift(&raise->by->at, &pricing->ledger[raise->from],
-                                  &pricing->snapshot[raise->from], times))
+            int64_t from = pto_actor_priced(pricing, raise->from);
+            if (!pto_ledger_shift(&raise->by->at, &pricing->ledger[from], &pricing->snapshot[from], times))
                 pricing->out_of_memory = true;
         }
 }

@@ -107,28 +107,26 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) 
 }
 
 /* One's own link carries all of one's accesses, each other GPU's what all others want of it. */
-static int64_t busiest_link(const pto_plan_t *plan, pto_action_t *action, const pto_copies_t *engine,
-                            const pto_kernel_copy_t *copy) {
-    int64_t cores = plan->request.layout.procs_per_gpu, own = action->rank / cores;
+static int64_t busiest_link(const pto_copying_t *to, pto_action_t *action, const pto_kernel_copy_t *copy) {
+    int64_t cores = to->plan->request.layout.procs_per_gpu;
+    const pto_copies_t *own = pto_copying_engine(to, action->rank / cores);
     bool stores = copy->access.how == PTO_REMOTE_STORE;
-    int64_t busiest = stores ? engine[own].out_bytes : engine[own].in_bytes;
-    int64_t peers = pto_step_peer_count(plan, action);
+    int64_t busiest = stores ? own->out_bytes : own->in_bytes;
+    int64_t peers = pto_step_peer_count(to->plan, action);
     for (int64_t j = 0; j < peers; j++) {
-        if (!pto_step_peer(plan, j, action))
+        if (!pto_step_peer(to->plan, j, action))
             continue;
-        const pto_copies_t *other = &engine[action->peer_rank / cores];
+        const pto_copies_t *other = pto_copying_engine(to, action->peer_rank / cores);
         int64_t bytes = stores ? other->in_bytes : other->out_bytes;
         busiest = bytes > busiest ? bytes : busiest;
     }
     return busiest;
 }
 
-pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t *machine,
-                                    pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
-                                    pto_error_t *err) {
-    pto_kernel_copy_t copy = pto_kernel_copy(plan, action);
+pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action) {
+    pto_kernel_copy_t copy = pto_kernel_copy(to->plan, action);
     if (copy.access.most_bytes > 0)
-        copy.access.link_bytes = busiest_link(plan, action, engine, &copy);
-    pto_charge_kernel_bytes(charge, machine, copy.local_bytes);
-    return pto_charge_remote(charge, machine, copy.access, err);
+        copy.access.link_bytes = busiest_link(to, action, &copy);
+    pto_charge_kernel_bytes(to->charge, to->machine, copy.local_bytes);
+    return pto_charge_remote(to->charge, to->machine, copy.access, to->err);
 }

@@ -154,14 +154,9 @@ void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
             (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
-/* How many GPUs of its node an actor represents, beginning with its own. */
-static int64_t gpus_of(const pto_pricing_t *pricing, pto_rank_t place) {
-    return pricing->kind == PTO_ACTORS_CLASSES ? pricing->plan->request.layout.gpus_per_node - place.gpu : 1;
-}
-
 void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes) {
     pto_rank_t place = pricing->actor[action->rank].place;
-    int64_t gpus = pricing->loads.links.count > 0 ? gpus_of(pricing, place) : 0;
+    int64_t gpus = pricing->loads.links.count > 0 ? pricing->actor[action->rank].gpus : 0;
     for (int64_t i = 0; i < gpus; i++, place.gpu++) {
         pto_action_t other = *action;
         other.rank = pto_layout_number(&pricing->plan->request.layout, place);
@@ -181,8 +176,7 @@ static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *a
         pto_reduction_traffic(pricing->machine, step, pto_class_slice_bytes(plan, &step->source, action),
                               pto_class_slice_bytes(plan, &step->target, action));
     bytes *= pricing->actor[action->rank].cores;
-    int64_t gpus = gpus_of(pricing, place);
-    for (int64_t i = 0; i < gpus; i++, place.gpu++)
+    for (int64_t i = 0; i < pricing->actor[action->rank].gpus; i++, place.gpu++)
         add(&pricing->loads, PTO_LOAD_COPIES, 0,
             reduction_path(pricing, step, pto_layout_number(&plan->request.layout, place)), (double)bytes);
 }

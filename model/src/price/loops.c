@@ -122,7 +122,8 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     pto_occupied_repeat(pricing, times);
     if (pricing->in_lanes)
         pto_lanes_repeat_demand(pricing, times);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         pto_ledger_t *ledger = &pricing->ledger[actor];
         if (!pto_ledger_shift(ledger, ledger, &pricing->snapshot[actor], times))
             pricing->out_of_memory = true;
@@ -134,7 +135,8 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
 bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
     *gain = (pto_time_t){0};
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         pto_time_t own = pto_time_subtract(now[actor].time, before[actor].time);
         if (!pto_time_positive(own))
             continue;

@@ -296,11 +296,14 @@ pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     if (status != PTO_OK)
         return status;
     pto_occupied_nccl(pricing, node, charge.other.s);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         if (in_nccl(pricing, node, actor) &&
             (!last || pto_time_less(last->time, pricing->ledger[actor].time)))
             last = &pricing->ledger[actor];
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    }
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         pto_ledger_t *mine = &pricing->ledger[actor];
         pricing->behind[actor] = PTO_BEHIND_NOTHING;
         if (mine == last || !in_nccl(pricing, node, actor))

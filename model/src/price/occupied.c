@@ -71,10 +71,10 @@ void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out
 void pto_occupied_stage(pto_pricing_t *pricing) {
     for (int64_t node = 0; pricing->occupied_s && node < pricing->node_count; node++)
         add_nics(pricing, node, pto_outflow_seconds(&pricing->outflow[node], pricing->machine));
-    for (int64_t actor = 0; pricing->occupied_s && actor < pricing->actor_count; actor++)
+    for (int64_t i = 0; pricing->occupied_s && i < pricing->walked_count; i++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->loads.links.memory_s_per_byte; kind++)
-            add(pricing, actor, PTO_OCCUPIED_MEMORY,
-                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor).time.s);
+            add(pricing, pricing->walked[i], PTO_OCCUPIED_MEMORY,
+                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->walked[i]).time.s);
 }
 
 /* For how much of a call of NCCL's the NICs are busy is unknown; as in its extrapolation, for all of it. */
@@ -82,18 +82,19 @@ void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double se
     bool leaves_node = pricing->plan->request.layout.nodes > 1;
     for (int64_t i = 0; pricing->occupied_s && leaves_node && i < pricing->node_count; i++)
         add_nics(pricing, i, seconds);
-    for (int64_t actor = 0; pricing->occupied_s && !leaves_node && actor < pricing->actor_count; actor++)
-        if (pto_nccl_takes_core(node, pricing->actor[actor].place.core))
-            add(pricing, actor, PTO_OCCUPIED_GPU, seconds);
+    for (int64_t i = 0; pricing->occupied_s && !leaves_node && i < pricing->walked_count; i++)
+        if (pto_nccl_takes_core(node, pricing->actor[pricing->walked[i]].place.core))
+            add(pricing, pricing->walked[i], PTO_OCCUPIED_GPU, seconds);
 }
 
 void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation) {
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = 0;
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+    for (int64_t i = 0; i < pricing->walked_count; i++)
         for (int what = 0; what < PTO_OCCUPIED_NICS; what++)
             explanation->occupied_s[what] =
-                fmax(explanation->occupied_s[what], pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what]);
+                fmax(explanation->occupied_s[what],
+                     pricing->occupied_s[pricing->walked[i] * PTO_OCCUPIED_NICS + what]);
     for (int64_t node = 0; node < pricing->node_count; node++)
         explanation->occupied_s[PTO_OCCUPIED_NICS] =
             fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], pricing->occupied_s[nics_of(pricing, node)]);

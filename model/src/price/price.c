@@ -4,8 +4,8 @@
  * alike, priced once for all GPUs. A stage costs a class as much as its most expensive member;
  * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
  * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
- * (docs/decisions/0003). Where byte counts are a table, or every step is that of one member, every rank is an
- * actor of its own. */
+ * (docs/decisions/0003), and on GPUs that do the same (gpus.c). Where byte counts are a table, or every step
+ * is that of one member, every rank is an actor of its own. */
 #include "portolan/price.h"
 
 #include <math.h>
@@ -30,7 +30,10 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (pto_actors_are_exact(pricing, step)) {
-        pto_copies_count(pricing->plan, action, pricing->engine);
+        if (pricing->like)
+            pto_gpus_count_own_copies(pricing, action);
+        else
+            pto_copies_count(pricing->plan, action, pricing->engine);
         pto_links_count_copies(pricing, action);
         return;
     }
@@ -42,8 +45,8 @@ static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
 static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     for (int64_t node = 0; node < pricing->node_count; node++)
         pricing->outflow[node] = (pto_outflow_t){0};
-    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
-        pto_copies_begin(&pricing->engine[gpu]);
+    for (int64_t i = 0; i < pricing->walked_count; i += pricing->actors_per_gpu)
+        pto_copies_begin(engine_of(pricing, pricing->walked[i]));
     pricing->charged_count = 0;
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
@@ -52,9 +55,11 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
             pto_links_count_step(pricing, step, k);
-        for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        if (step->kind == PTO_STEP_COPY && pricing->like)
+            pto_gpus_count_copies_with_peers(pricing, step, k);
+        for (int64_t w = 0; w < pricing->walked_count; w++) {
             pto_action_t action;
-            if (!pto_actor_acts(pricing, step, actor, k, &action))
+            if (!pto_actor_acts(pricing, step, pricing->walked[w], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 count_sends(pricing, &action);
@@ -103,6 +108,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     pto_copying_t to = {.plan = plan,
                         .machine = pricing->machine,
                         .engine = pricing->engine,
+                        .like = pricing->like,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
                         .behind = pricing->behind[action->rank],
@@ -350,15 +356,15 @@ static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *s
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->order;
     bool matters = has_queued_copies(pricing, stage);
-    for (int64_t i = 0; i < pricing->actor_count; i++) {
-        int64_t at = i;
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t at = i, actor = pricing->walked[i];
         for (; at % pricing->actors_per_gpu > 0; at--) {
-            pto_time_t other = pricing->before[order[at - 1]].time, own = pricing->before[i].time;
+            pto_time_t other = pricing->before[order[at - 1]].time, own = pricing->before[actor].time;
             if (!(matters ? pto_time_less(own, other) : own.s < other.s))
                 break;
             order[at] = order[at - 1];
         }
-        order[at] = i;
+        order[at] = actor;
     }
 }
 
@@ -402,7 +408,8 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
     for (int64_t node = 0; node < pricing->loads.nodes; node++)
         longest[node] = (pto_time_t){0};
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        for (int64_t i = 0; i < pricing->walked_count; i++) {
+            int64_t actor = pricing->walked[i];
             pto_time_t taken = pto_time_subtract(pricing->ledger[actor].time, pricing->before[actor].time);
             int64_t node = pricing->actor[actor].place.node;
             if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
@@ -417,7 +424,8 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
 /* In lanes, a stage occupies its node's memory for all processes of the node, whether they act in it or not.
  */
 static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         pto_charge_t charge;
         pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
@@ -445,7 +453,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     pto_status_t status = PTO_OK;
     bool waits = has_waits(pricing, stage);
     for (int pass = 0; pass < (waits ? 2 : 1); pass++)
-        for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
+        for (int64_t i = 0; i < pricing->walked_count && status == PTO_OK; i++)
             if (!waits || acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
@@ -461,8 +469,8 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
 static bool exceeds_bound(const pto_pricing_t *pricing) {
     if (isinf(pricing->most_s))
         return false;
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (pricing->ledger[actor].time.s > pricing->most_s)
+    for (int64_t i = 0; i < pricing->walked_count; i++)
+        if (pricing->ledger[pricing->walked[i]].time.s > pricing->most_s)
             return true;
     return false;
 }

@@ -20,6 +20,7 @@ typedef enum {
 typedef struct {
     pto_rank_t place; /* of the first process that it represents */
     int64_t cores;    /* of one GPU that it represents */
+    int64_t gpus;     /* of one node that it represents, from that of `place` on */
 } pto_actor_t;
 
 /* What an actor has only one of, so that its lanes share it. */
@@ -116,6 +117,11 @@ typedef struct {
     int64_t actor_count;
     int64_t actors_per_gpu;
     pto_actor_t *actor;
+    int64_t walked_count;
+    int64_t
+        *walked;   /* the actors that are priced, in order: those of all GPUs that are not like one before */
+    int64_t *like; /* per GPU: the first one that does the same, whose actors stand for its own; NULL: none
+                      is like another */
     bool *takes_part;       /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
     int64_t *order;         /* the actors in the order in which they come to a stage */
     pto_ledger_t *lane;     /* per lane and actor */
@@ -172,6 +178,9 @@ extern _Thread_local int64_t pto_price_visits;
 
 /* For tests: charge every round of this thread's prices, instead of doing again what one did (logs.c). */
 extern _Thread_local bool pto_price_each_round;
+
+/* For tests: price the actors of every GPU of a node, also of those that do the same (gpus.c). */
+extern _Thread_local bool pto_price_each_gpu;
 
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
@@ -272,6 +281,26 @@ int64_t pto_raises_pending(const pto_pricing_t *pricing);
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 void pto_raises_fini(pto_pricing_t *pricing);
 
+/* --- gpus.c --------------------------------------------------------------------------------------------- */
+
+/* Find the GPUs of a node that do the same, so that one of them is priced for all, once the parts of actors
+ * are known. Returns false when out of memory. */
+bool pto_gpus_find(pto_pricing_t *pricing);
+
+/* The GPU, or the actor, that is priced for one. */
+static inline int64_t pto_gpu_priced(const pto_pricing_t *pricing, int64_t gpu) {
+    return pricing->like ? pricing->like[gpu] : gpu;
+}
+static inline int64_t pto_actor_priced(const pto_pricing_t *pricing, int64_t actor) {
+    int64_t cores = pricing->actors_per_gpu;
+    return pricing->like ? pricing->like[actor / cores] * cores + actor % cores : actor;
+}
+
+/* Where GPUs stand for others: what an actor's copies ask of its own GPU; what copies of other GPUs'
+ * processes to and from it ask of each that is priced. */
+void pto_gpus_count_own_copies(pto_pricing_t *pricing, pto_action_t *action);
+void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
+
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
 /* What the actors of a plan have to be. */
@@ -328,11 +357,13 @@ bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copy the current ledgers. */
 static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         if (!pricing->explain)
             copies[actor].time = pricing->ledger[actor].time;
         else if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], true))
             pricing->out_of_memory = true;
+    }
 }
 
 /* --- links.c ------------------------------------------------------------------------------------------- */

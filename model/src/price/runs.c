@@ -56,8 +56,9 @@ void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
     pto_charge_t charge;
     pto_charge_begin(&charge, first->name, pricing->explain ? &pricing->terms[0] : NULL);
     pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
         pto_action_t action;
+        int64_t actor = pricing->walked[i];
         if (!pto_actor_acts(pricing, launch, actor, 0, &action))
             continue;
         pto_occupied_step(pricing, &action, charge.other.s);

@@ -15,8 +15,8 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_occupied_allocate(pricing) ||
-        !pto_class_allocate(pricing))
+    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
+        !pto_occupied_allocate(pricing) || !pto_class_allocate(pricing))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -54,6 +54,8 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
     free(pricing->takes_part);
+    free(pricing->walked);
+    free(pricing->like);
     pto_class_release(pricing);
     free(pricing->order);
     free(pricing->lane);
@@ -74,7 +76,8 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
                                    pto_explanation_t *explanation) {
     const pto_ledger_t *slowest = pricing->ledger;
     pto_time_t last = slowest->time;
-    for (int64_t actor = 1; actor < pricing->actor_count; actor++) {
+    for (int64_t i = 1; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         if (pricing->ledger[actor].time.s > slowest->time.s)
             slowest = &pricing->ledger[actor];
         last = pto_time_max(last, pricing->ledger[actor].time);
