@@ -30,7 +30,7 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (pto_actors_are_exact(pricing, step)) {
-        pto_copies_count(pricing->plan, action, pricing->engine);
+        pto_copies_count(pricing->plan, pricing->machine, pricing->tables, action, pricing->engine);
         pto_links_count_copies(pricing, action);
         return;
     }
@@ -102,6 +102,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     const pto_plan_t *plan = pricing->plan;
     pto_copying_t to = {.plan = plan,
                         .machine = pricing->machine,
+                        .tables = pricing->tables,
                         .engine = pricing->engine,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
