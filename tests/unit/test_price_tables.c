@@ -1,4 +1,5 @@
 /* Stages of messages alone, of plans with a table of byte counts, cost what they cost message by message. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,10 @@
 #include "made_up.h"
 #include "plan_request.h"
 #include "portolan/price.h"
+#include "price/bounded.h"
+#include "price/table.h"
 #include "price/tape.h"
+#include "scenario/skew.h"
 
 static pto_machine_t summit;
 
@@ -39,17 +43,38 @@ static priced_t price_of(const pto_plan_t *plan, const pto_machine_t *machine, b
     return priced;
 }
 
+/* Messages in flight at once are summed class by class, in another order than one by one. */
+static void assert_close(double a, double b) {
+    if (fabs(a - b) > 1e-12 * fabs(b))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* The terms of the same stage and parameter: messages of two distances may have one cost. */
+static pto_term_t terms_like(const pto_explanation_t *explanation, const pto_term_t *term) {
+    pto_term_t sum = {.count = 0};
+    for (int i = 0; i < explanation->count; i++) {
+        const pto_term_t *other = &explanation->term[i];
+        if (strcmp(other->stage, term->stage) != 0 || other->param != term->param ||
+            strcmp(other->key, term->key) != 0)
+            continue;
+        sum.count += other->count;
+        sum.seconds += other->seconds;
+    }
+    return sum;
+}
+
 static void assert_same(const priced_t *a, const priced_t *b) {
-    assert_memory_equal(&a->price.seconds, &b->price.seconds, sizeof a->price.seconds);
-    assert_memory_equal(&a->price.low_s, &b->price.low_s, sizeof a->price.low_s);
+    assert_close(a->price.seconds, b->price.seconds);
+    assert_close(a->price.low_s, b->price.low_s);
     assert_int_equal(a->explanation.count, b->explanation.count);
     for (int i = 0; i < a->explanation.count; i++) {
-        const pto_term_t *one = &a->explanation.term[i], *other = &b->explanation.term[i];
-        assert_string_equal(one->stage, other->stage);
-        assert_ptr_equal(one->param, other->param);
-        assert_memory_equal(&one->count, &other->count, sizeof one->count);
-        assert_memory_equal(&one->seconds, &other->seconds, sizeof one->seconds);
+        const pto_term_t *term = &a->explanation.term[i];
+        pto_term_t one = terms_like(&a->explanation, term), other = terms_like(&b->explanation, term);
+        assert_close(one.count, other.count);
+        assert_close(one.seconds, other.seconds);
     }
+    for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
+        assert_close(a->explanation.occupied_s[what], b->explanation.occupied_s[what]);
 }
 
 /* Without an explanation, too: the sends are then taken once. */
@@ -58,68 +83,170 @@ static void compare(const pto_plan_t *plan, const pto_machine_t *machine) {
     pto_price_t alone;
     assert_same(&sums, &one_by_one);
     assert_int_equal(pto_price(plan, machine, &alone, NULL, NULL), PTO_OK);
-    assert_memory_equal(&alone.seconds, &sums.price.seconds, sizeof alone.seconds);
+    assert_close(alone.seconds, sums.price.seconds);
     pto_explanation_fini(&sums.explanation);
     pto_explanation_fini(&one_by_one.explanation);
 }
 
-static void compare_strategies(const pto_machine_t *machine, const pto_counts_t *counts,
-                               const pto_layout_t *layout, pto_split_t split, int64_t bytes, int *compared) {
+/* A walk ends early only where the price exceeds its bound. */
+static void compare_bounded(const pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_price_t price, bounded;
+    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_bounded(plan, machine, price.seconds, &bounded, NULL, NULL), PTO_OK);
+    assert_memory_equal(&bounded.seconds, &price.seconds, sizeof price.seconds);
+    assert_int_equal(pto_price_bounded(plan, machine, price.seconds * (1 - 1e-9), &bounded, NULL, NULL),
+                     PTO_OK);
+    assert_true(price.seconds == 0 || isinf(bounded.seconds));
+}
+
+typedef struct {
+    const pto_machine_t *machine;
+    const pto_counts_t *counts;
+    const pto_mapping_t *mapping;
+    pto_layout_t layout;
+    pto_split_t split;
+    bool by_library;
+    int64_t bytes;
+} case_t;
+
+/* Returns how many plans were compared. */
+static int compare_strategies(const case_t *of) {
+    int compared = 0;
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++) {
-            pto_request_t request = {.layout = *layout,
+            pto_request_t request = {.layout = of->layout,
                                      .collective = PTO_COLLECTIVE_ALLTOALLV,
-                                     .split = split,
+                                     .split = of->split,
                                      .datatype = PTO_DATATYPE_BYTE,
-                                     .bytes = bytes,
-                                     .counts = counts,
+                                     .bytes = of->bytes,
+                                     .counts = of->counts,
+                                     .mapping = of->mapping,
                                      .strategy = pto_strategy_at(s),
                                      .algorithm = pto_algorithm_at(a),
-                                     .by_library = true};
+                                     .by_library = of->by_library};
             pto_plan_t *plan = NULL;
             if (!(request.strategy->collectives & 1u << request.collective) ||
                 !(request.algorithm->collectives & 1u << request.collective) ||
                 pto_plan_create(&request, &plan, NULL) != PTO_OK)
                 continue;
             pto_price_t price;
-            if (pto_price(plan, machine, &price, NULL, NULL) == PTO_OK) {
-                compare(plan, machine);
-                ++*compared;
+            if (pto_price(plan, of->machine, &price, NULL, NULL) == PTO_OK) {
+                compare(plan, of->machine);
+                compare_bounded(plan, of->machine);
+                compared++;
             }
             pto_plan_destroy(plan);
         }
+    return compared;
+}
+
+static const pto_layout_t layouts[] = {
+    {.nodes = 4, .gpus_per_node = 3, .owners_per_gpu = 1, .procs_per_gpu = 4, .gpus_per_socket = 2},
+    {.nodes = 3, .gpus_per_node = 2, .owners_per_gpu = 2, .procs_per_gpu = 3, .gpus_per_socket = 1},
+    {.nodes = 2, .gpus_per_node = 6, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 3},
+    {.nodes = 3, .gpus_per_node = 2, .owners_per_gpu = 2, .procs_per_gpu = 2, .gpus_per_socket = 2},
+    {.nodes = 1, .gpus_per_node = 12, .owners_per_gpu = 1, .procs_per_gpu = 2, .gpus_per_socket = 6},
+    {.nodes = 12, .gpus_per_node = 1, .owners_per_gpu = 1, .procs_per_gpu = 5, .gpus_per_socket = 1}};
+
+enum { LAYOUTS = sizeof layouts / sizeof *layouts, OWNERS = 12 };
+
+/* By shares and by destinations, by us and by the library. */
+static int compare_ways(case_t of) {
+    int compared = 0;
+    for (int i = 0; i < 4; i++) {
+        of.split = i % 2 ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES;
+        of.by_library = i / 2;
+        compared += compare_strategies(&of);
+    }
+    return compared;
+}
+
+/* Entries of no bytes, of a few and of many. */
+static void fill_matrix(int64_t *matrix, uint64_t seed) {
+    for (int i = 0; i < OWNERS * OWNERS; i++) {
+        uint64_t hash = pto_mix(seed + (uint64_t)i);
+        matrix[i] = hash % 5 == 0 ? 0 : hash % 5 == 1 ? (int64_t)(hash >> 40) % 300 : (int64_t)(hash >> 44);
+    }
+}
+
+static int compare_tables(const pto_machine_t *machine) {
+    int64_t matrix[OWNERS * OWNERS], process[OWNERS];
+    const pto_counts_t counts[] = {{.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1},
+                                   {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 3},
+                                   {.kind = PTO_COUNTS_MATRIX, .order = OWNERS, .matrix = matrix}};
+    const int64_t sizes_bytes[] = {1, 3000, 300000};
+    const pto_mapping_t mapping = {.count = OWNERS, .process = process};
+    int compared = 0;
+    fill_matrix(matrix, 7);
+    for (int i = 0; i < OWNERS; i++)
+        process[i] = 5 * i % OWNERS;
+    for (int i = 0; i < 18 * LAYOUTS; i++)
+        compared += compare_ways((case_t){.machine = machine,
+                                          .counts = &counts[i % 6 < 3 ? i % 3 : 2 - i % 3],
+                                          .mapping = i % 6 < 3 ? NULL : &mapping,
+                                          .bytes = sizes_bytes[i / 6 % 3],
+                                          .layout = layouts[i / 18]});
+    print_message("%d plans compared\n", compared);
+    return compared;
 }
 
 static void sums_of_messages_are_those_of_messages_one_by_one(void **state) {
     (void)state;
-    int64_t matrix[144];
-    for (int i = 0; i < 144; i++)
-        matrix[i] = i % 5 ? 1000 * i % 70001 : 0;
-    const pto_counts_t counts[] = {{.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1},
-                                   {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 3},
-                                   {.kind = PTO_COUNTS_MATRIX, .order = 12, .matrix = matrix}};
-    const pto_layout_t layouts[] = {
-        {.nodes = 4, .gpus_per_node = 3, .owners_per_gpu = 1, .procs_per_gpu = 4, .gpus_per_socket = 2},
-        {.nodes = 3, .gpus_per_node = 2, .owners_per_gpu = 2, .procs_per_gpu = 3, .gpus_per_socket = 1},
-        {.nodes = 2, .gpus_per_node = 6, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 3},
-        {.nodes = 5, .gpus_per_node = 1, .owners_per_gpu = 1, .procs_per_gpu = 3, .gpus_per_socket = 1}};
-    const int64_t sizes_bytes[] = {1, 3000, 300000};
     pto_machine_t machine = completed(&summit);
-    int compared = 0;
-    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
-            for (size_t b = 0; b < sizeof sizes_bytes / sizeof *sizes_bytes; b++)
-                for (int split = 0; split < 2; split++)
-                    compare_strategies(&machine, &counts[c], &layouts[l],
-                                       split ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES, sizes_bytes[b],
-                                       &compared);
-    print_message("%d plans compared\n", compared);
-    assert_true(compared > 300);
+    assert_true(compare_tables(&machine) > 3000);
+}
+
+/* Messages behind the first one cost less, and their cost has limits of its own. */
+static void gaps_begin_behind_the_first_message(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    pto_cost_row_t row[PTO_SPACE_COUNT][2];
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_postal_t *like = &machine.messages[space][PTO_LEVEL_OFF_NODE].row[0].postal;
+        row[space][0] = (pto_cost_row_t){.below_bytes = 900, .postal = *like};
+        row[space][1] = (pto_cost_row_t){.below_bytes = INT64_MAX, .postal = *like};
+        row[space][0].postal.alpha_s.value /= 3;
+        row[space][1].postal.alpha_s.value /= 2;
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            machine.gap[space][level] = (pto_cost_table_t){.count = 2, .row = row[space]};
+    }
+    assert_true(compare_tables(&machine) > 3000);
+}
+
+static void limits_of_nodes_hold_for_sums(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        machine.injection_s_per_message[space] = (pto_param_t){.value = 2e-7, .line = 1};
+    machine.contention = (pto_param_t){.value = 0.7, .line = 1};
+    assert_true(compare_tables(&machine) > 3000);
+}
+
+static void messages_with_a_latency_are_summed(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        machine.latency_s[space] = (pto_param_t){.value = 8e-7, .line = 1};
+    assert_true(compare_tables(&machine) > 3000);
+}
+
+/* Sums that are kept from one price to the next are those of the request. */
+static void kept_sums_are_found_anew_for_other_tables(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    pto_tables_t *kept = pto_tables_keep();
+    assert_non_null(kept);
+    assert_true(compare_tables(&machine) > 3000);
+    pto_tables_keep_end(kept);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_messages_are_those_of_messages_one_by_one),
+        cmocka_unit_test(gaps_begin_behind_the_first_message),
+        cmocka_unit_test(limits_of_nodes_hold_for_sums),
+        cmocka_unit_test(messages_with_a_latency_are_summed),
+        cmocka_unit_test(kept_sums_are_found_anew_for_other_tables),
     };
     return cmocka_run_group_tests_name("prices of tables", tests, read_machine, free_machine);
 }

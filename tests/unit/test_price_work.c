@@ -22,6 +22,7 @@
 #include "plan_request.h"
 #include "portolan/price.h"
 #include "portolan/setup.h"
+#include "price/bounded.h"
 #include "price/pricing.h"
 
 static pto_machine_t summit;
@@ -333,7 +334,11 @@ static void compare_memory(const pto_plan_t *plan, bool first) {
     double gpu_bound, host_bound;
     int64_t gpu_bytes, host_bytes;
     pto_plan_memory_bound(plan, &gpu_bound, &host_bound);
+    int64_t summed_gpu_bytes, summed_host_bytes;
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    pto_tables_memory(plan, &summit, &summed_gpu_bytes, &summed_host_bytes);
+    assert_int_equal(summed_gpu_bytes, gpu_bytes);
+    assert_int_equal(summed_host_bytes, host_bytes);
     if (gpu_bound < (double)gpu_bytes || host_bound < (double)host_bytes)
         fail_msg("%s by %s with %lld bytes needs %lld and %lld bytes, more than %g and %g",
                  plan->request.strategy->name, plan->request.algorithm->name, (long long)plan->request.bytes,
@@ -389,6 +394,71 @@ static void chunks_that_are_alike_are_charged_once(void **state) {
         }
 }
 
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+static const char *const routes[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
+enum { ROUTES = sizeof routes / sizeof *routes };
+
+static const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+
+/* With an explanation, unless a price above a bound is worth none. Returns the visits. */
+static int64_t visit_table(const char *route, const char *algorithm, int64_t nodes, double most_s,
+                           pto_price_t *price) {
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, route, algorithm, nodes, 6, 6, 1024);
+    pto_explanation_t explanation = {0};
+    pto_plan_t *plan = NULL;
+    bool explain = isinf(most_s);
+    request.counts = &skewed;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_price_visits;
+    assert_int_equal(pto_price_bounded(plan, &summit, most_s, price, explain ? &explanation : NULL, NULL),
+                     PTO_OK);
+    int64_t visits = pto_price_visits - before;
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    return visits;
+}
+
+static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
+    (void)state;
+    int64_t owners = 8 * 6, before = pto_blocks_summed;
+    pto_price_t price;
+    pto_tables_t *kept = pto_tables_keep();
+    assert_non_null(kept);
+    for (int i = 0; i < 2 * ROUTES; i++) /* each twice */
+        visit_table(routes[i / 2], "linear", 8, INFINITY, &price);
+    assert_int_equal(pto_blocks_summed - before, 2 * owners * owners);
+    pto_tables_keep_end(kept);
+    visit_table("dup_devptr", "linear", 8, INFINITY, &price);
+    assert_int_equal(pto_blocks_summed - before, 4 * owners * owners);
+}
+
+/* The entries are in the sums. */
+static void an_exchange_at_once_is_priced_process_by_process(void **state) {
+    (void)state;
+    pto_price_t price;
+    for (int i = 0; i < ROUTES; i++) {
+        int64_t few = visit_table(routes[i], "linear", 16, INFINITY, &price);
+        int64_t many = visit_table(routes[i], "linear", 64, INFINITY, &price);
+        if (many > 4 * few + few / 8)
+            fail_msg("%s: %lld visits on 16 nodes, %lld on 64", routes[i], (long long)few, (long long)many);
+    }
+}
+
+static void one_process_tells_that_rounds_cost_too_much(void **state) {
+    (void)state;
+    for (int i = 0; i < ROUTES; i++) {
+        pto_price_t price, bounded;
+        int64_t rounds = 16 * 6 - 1, ranks = 16 * 6 * 6;
+        int64_t all = visit_table(routes[i], "pairwise", 16, INFINITY, &price);
+        assert_true(all >= rounds * 16 * 6);
+        int64_t few = visit_table(routes[i], "pairwise", 16, price.seconds / 2, &bounded);
+        assert_true(isinf(bounded.seconds));
+        if (few > rounds + 40 * ranks || few > all / 2)
+            fail_msg("%s: %lld visits of %lld", routes[i], (long long)few, (long long)all);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
@@ -397,6 +467,9 @@ int main(void) {
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(chunks_that_are_alike_are_charged_once),
+        cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
+        cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
+        cmocka_unit_test(one_process_tells_that_rounds_cost_too_much),
         cmocka_unit_test(a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked),
     };
     return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);

@@ -12,6 +12,7 @@
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "price/bounded.h"
+#include "price/table.h"
 #include "price/traffic.h"
 #include "scenario/check.h"
 
@@ -71,7 +72,7 @@ static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *ma
     if (is_within(&machine->gpu_memory_bytes, gpu_bound) &&
         is_within(&machine->host_memory_bytes, host_bound))
         return PTO_OK;
-    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    pto_tables_memory(plan, machine, &gpu_bytes, &host_bytes);
     const char *name = plan->request.strategy->name;
     if (pto_param_known(&machine->gpu_memory_bytes) && (double)gpu_bytes > machine->gpu_memory_bytes.value)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -512,6 +513,18 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
     return PTO_OK;
 }
 
+/* The algorithm that won at the point before, or else by the strategy before; NULL: unknown. */
+static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, int64_t point, int strategy) {
+    const pto_prediction_t *own = &made->prediction[point * made->strategy_count + strategy];
+    if (point > 0)
+        return own[-made->strategy_count].algorithm;
+    while (strategy > 0 && !own->algorithm) {
+        own--;
+        strategy--;
+    }
+    return own->algorithm;
+}
+
 /* Where prices are stopped, the points before are the sweep, or what is priced of the first. `work`: of
  * each cell, for progress; NULL: none is shown. */
 static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int64_t *work,
@@ -532,8 +545,7 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int
                 continue;
             }
             pto_status_t status = predict_one(made->scenario, made->machine, point, made->strategy[i],
-                                              point > 0 ? prediction[-made->strategy_count].algorithm : NULL,
-                                              explain, prediction, err);
+                                              likely_algorithm(made, point, i), explain, prediction, err);
             if (status != PTO_OK)
                 return status;
             any = any || prediction->applicable;
@@ -571,7 +583,9 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
     if (status == PTO_OK) {
         bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
         pto_traffic_cache_t *kept = pto_traffic_keep();
+        pto_tables_t *kept_tables = pto_tables_keep();
         status = predict_all(&made, explain, shown ? each : NULL, err);
+        pto_tables_keep_end(kept_tables);
         pto_traffic_keep_end(kept);
         if (shown)
             pto_progress_end();

@@ -9,9 +9,12 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "price/pricing.h"
 
-/* Messages that share no links take a quarter of the time. */
-enum { APART_A_UNIT = 4 };
+/* Messages of tables that share no links take a quarter of the time, and where their latency is not known
+ * apart, a sixteenth: rounds of all pairs by the loops of pairs.c with their terms, others by sums over the
+ * table in less. */
+enum { APART_A_UNIT = 4, SUMMED_A_UNIT = 16 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
 
@@ -21,8 +24,11 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return REFUSED;
     int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : REFUSED;
-    if (work > 0 && pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
-        work = work / APART_A_UNIT + (work % APART_A_UNIT > 0);
+    int64_t a_unit = 1;
+    if (pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
+        a_unit = pto_latency_known(machine) ? APART_A_UNIT : SUMMED_A_UNIT;
+    if (work > 0)
+        work = work / a_unit + (work % a_unit > 0);
     pto_plan_destroy(plan);
     return work;
 }

@@ -188,6 +188,13 @@ int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
+/* pto_buffer_bytes, or another way to find the same. */
+typedef int64_t (*pto_bytes_of_buffer_t)(void *context, const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* pto_plan_memory, where the bytes of buffers are found so. */
+void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context,
+                        int64_t *gpu_bytes, int64_t *host_bytes);
+
 /* What the plan's buffers cannot exceed on a GPU, and in a node's memory: pto_plan_memory without a look at
  * the ranks. */
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes);
@@ -231,6 +238,9 @@ typedef struct {
     bool is_skewed;         /* rows and columns of a table that is random */
     pto_skew_t skew;
 } pto_held_t;
+
+/* Whether each block is what one owner sends to another. */
+bool pto_blocks_are_of_pairs(pto_blocks_t blocks);
 
 /* Whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);

@@ -153,14 +153,15 @@ enum { SIZES_KEPT = 16 };
 
 /* Add one rank's needs to both sums. A table's row takes a walk, so it is summed once for the user's buffer
  * and its mirrors. */
-static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
+static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context, int64_t rank,
+                      int64_t *device, int64_t *host) {
     int64_t bytes[SIZES_KEPT];
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, b);
         int alike = 0;
         while (alike < b && alike < SIZES_KEPT && !same_size(pto_buffer_at(plan, alike), buffer))
             alike++;
-        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : pto_buffer_bytes(plan, b, rank);
+        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : bytes_of(context, plan, b, rank);
         if (b < SIZES_KEPT)
             bytes[b] = needs;
         if (!pto_buffer_stands_in(plan, b))
@@ -185,7 +186,8 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
 }
 
 /* With tables every GPU may differ; otherwise the first one represents all. */
-void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
+void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context,
+                        int64_t *gpu_bytes, int64_t *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
     bool alike = !pto_plan_has_tables(plan);
     int64_t nodes = alike ? 1 : layout->nodes;
@@ -198,7 +200,7 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
             int64_t device = 0;
             for (int64_t core = 0; core < layout->procs_per_gpu; core++) {
                 int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
-                add_needs(plan, rank, &device, &host);
+                add_needs(plan, bytes_of, context, rank, &device, &host);
             }
             if (device > *gpu_bytes)
                 *gpu_bytes = device;
@@ -208,4 +210,13 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
         if (host > *host_bytes)
             *host_bytes = host;
     }
+}
+
+static int64_t block_by_block(void *context, const pto_plan_t *plan, int buffer, int64_t rank) {
+    (void)context;
+    return pto_buffer_bytes(plan, buffer, rank);
+}
+
+void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
+    pto_plan_memory_by(plan, block_by_block, NULL, gpu_bytes, host_bytes);
 }

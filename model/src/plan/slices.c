@@ -45,12 +45,16 @@ int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k) {
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
+bool pto_blocks_are_of_pairs(pto_blocks_t blocks) {
+    return blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN || blocks == PTO_BLOCKS_RAIL ||
+           blocks == PTO_BLOCKS_NODE_ROW || blocks == PTO_BLOCKS_NODE_COLUMN;
+}
+
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew) {
     const pto_request_t *request = &plan->request;
-    bool of_pairs = buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_COLUMN;
-    if (!of_pairs || !request->counts || request->counts->kind != PTO_COUNTS_SKEW ||
-        pto_role_is_host(buffer->role) || !pto_collective_is_by_pair(request->collective) ||
-        (request->mapping && request->mapping->count > 0))
+    if (!pto_blocks_are_of_pairs(buffer->blocks) || !request->counts ||
+        request->counts->kind != PTO_COUNTS_SKEW || pto_role_is_host(buffer->role) ||
+        !pto_collective_is_by_pair(request->collective) || (request->mapping && request->mapping->count > 0))
         return false;
     *skew = pto_skew_of(request->counts, request->bytes);
     return true;
@@ -86,6 +90,11 @@ static int64_t deal_distance(const pto_held_t *holder, int64_t block) {
     return pto_floor_mod(holder->buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, holder->members);
 }
 
+static int64_t pair_bytes(const pto_held_t *holder, int64_t source, int64_t destination) {
+    return holder->is_skewed ? pto_skew_bytes(&holder->skew, source, destination)
+                             : pto_request_bytes(&holder->plan->request, source, destination);
+}
+
 /* Blocks between the processes of the holder's node and those of others, numbered by node and place. */
 static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
@@ -94,11 +103,11 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
     if (blocks == PTO_BLOCKS_RAIL)
-        return pto_request_bytes(request, home + block % members, block / members * members + place);
+        return pair_bytes(holder, home + block % members, block / members * members + place);
     int64_t i = block / members % members, j = block % members;
     int64_t other = block / (members * members) * members;
     bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
+    return pair_bytes(holder, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
 /* Of an allgatherv: the block of a member of the buffer's group, which may stand for its whole node. */

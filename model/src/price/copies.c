@@ -28,12 +28,21 @@ pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action) {
     return level <= PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
 }
 
-static copy_t copy_of(const pto_plan_t *plan, const pto_action_t *action) {
+/* pto_copy_bytes, by the sums of a table where there is one. */
+static int64_t copy_bytes(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                          const pto_action_t *action) {
+    if (!tables || pto_copy_joins_user_buffers(plan, action->step))
+        return pto_copy_bytes(plan, action);
+    return pto_tables_slice_bytes(tables, plan, machine, &action->step->source, action);
+}
+
+static copy_t copy_of(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                      const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
     copy_t copy = {.kind = pto_step_copy_kind(plan, step),
                    .reach = pto_copy_reach(plan, action),
-                   .bytes = pto_copy_bytes(plan, action),
+                   .bytes = copy_bytes(plan, machine, tables, action),
                    .gpu = action->rank / cores,
                    .source_gpu = pto_slice_holder(plan, &step->source, action) / cores,
                    .target_gpu = pto_slice_holder(plan, &step->target, action) / cores};
@@ -48,8 +57,9 @@ void pto_copies_begin(pto_copies_t *engine) {
     engine->out_bytes = 0;
 }
 
-static void count_one(const pto_plan_t *plan, const pto_action_t *action, pto_copies_t *engine) {
-    copy_t copy = copy_of(plan, action);
+static void count_one(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                      const pto_action_t *action, pto_copies_t *engine) {
+    copy_t copy = copy_of(plan, machine, tables, action);
     if (!copy.between_gpus) {
         engine[copy.gpu].bytes[copy.kind] += copy.bytes;
         return;
@@ -60,7 +70,7 @@ static void count_one(const pto_plan_t *plan, const pto_action_t *action, pto_co
 
 void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu,
                        pto_copies_t *engine) {
-    copy_t copy = copy_of(plan, action);
+    copy_t copy = copy_of(plan, NULL, NULL, action); /* GPUs that do the same have no table */
     if (copy.kind == PTO_COPY_H2H)
         return;
     if (!copy.between_gpus && copy.gpu == gpu)
@@ -71,11 +81,12 @@ void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64
         engine->in_bytes += copy.bytes;
 }
 
-void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine) {
+void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                      pto_action_t *action, pto_copies_t *engine) {
     if (pto_step_copy_kind(plan, action->step) == PTO_COPY_H2H) /* no engine carries it */
         return;
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        count_one(plan, action, engine);
+        count_one(plan, machine, tables, action, engine);
 }
 
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
@@ -137,7 +148,7 @@ static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t 
 }
 
 static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
-    copy_t copy = copy_of(to->plan, action);
+    copy_t copy = copy_of(to->plan, to->machine, to->tables, action);
     if (copy.between_gpus)
         return charge_between(to, &copy);
     pto_status_t status = check_shared(to->machine, action->step, copy.kind, to->err);
@@ -148,7 +159,7 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
                               pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, action);) {
-        copy_t copy = copy_of(plan, action);
+        copy_t copy = copy_of(plan, machine, NULL, action);
         if (!copy.between_gpus)
             status = check_shared(machine, action->step, copy.kind, err);
         else if (copy.bytes > 0)

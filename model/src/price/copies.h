@@ -4,6 +4,7 @@
 #define PTO_PRICE_COPIES_H
 
 #include "price/ledger.h"
+#include "price/table.h"
 
 /* One GPU's share of a stage, and its queues of shared copies over all stages. Copies between two GPUs are in
  * `in_bytes` of the one and `out_bytes` of the other, all other copies in `bytes` of their kind. */
@@ -18,8 +19,9 @@ typedef struct {
 void pto_copies_begin(pto_copies_t *engine);
 
 /* Count the copies of one rank's step, for each of its peers where it has any. `engine` is of the GPU
- * numbered 0 in the layout and those that follow. */
-void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine);
+ * numbered 0 in the layout and those that follow. `tables`: NULL where there are none. */
+void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                      pto_action_t *action, pto_copies_t *engine);
 
 /* Count what one copy, with the action's peer, asks of one GPU, whose engine is `engine`. */
 void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu, pto_copies_t *engine);
@@ -28,6 +30,7 @@ void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
+    pto_tables_t *tables; /* NULL: there are none */
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
     const int64_t *like;  /* per GPU: the one whose engine stands for its own; NULL: its own */
     pto_ledger_t *mine;   /* of the actor that copies */

@@ -9,13 +9,14 @@ static bool is_between_processes(const pto_pricing_t *pricing, const pto_step_t 
            pto_actors_are_exact(pricing, step);
 }
 
+/* The processes of the first node: those of others are refused by the walk, if only they make such a copy. */
 static pto_status_t check_stage(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
         pto_action_t action;
-        for (int64_t actor = 0;
-             status == PTO_OK && is_between_processes(pricing, step) && actor < pricing->actor_count; actor++)
+        int64_t actors = is_between_processes(pricing, step) ? pricing->actor_count / pricing->node_count : 0;
+        for (int64_t actor = 0; status == PTO_OK && actor < actors; actor++)
             if (pto_actor_acts(pricing, step, actor, k, &action))
                 status = pto_copies_check(pricing->plan, pricing->machine, &action, pricing->err);
     }
@@ -45,7 +46,7 @@ pto_status_t pto_pricing_check_costs(const pto_pricing_t *pricing) {
     bool lacks_any = !pto_postal_known(&machine->peer[PTO_REACH_ON_SOCKET]) ||
                      !pto_postal_known(&machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]) ||
                      !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]);
-    if (pricing->kind != PTO_ACTORS_PLACES || !lacks_any)
+    if (pricing->kind == PTO_ACTORS_CLASSES || !lacks_any)
         return PTO_OK;
     return check_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
 }

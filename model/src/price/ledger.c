@@ -399,8 +399,8 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each) {
     pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
-    pto_outflow_add_from(outflow, space, step->peers.kind, pto_step_is_in_one_order(plan, step),
-                         pto_plan_request(plan)->layout.nodes, messages, bytes_each);
+    pto_outflow_add_sum(outflow, space, step->peers.kind, pto_step_is_in_one_order(plan, step),
+                        pto_plan_request(plan)->layout.nodes, messages, messages * bytes_each);
 }
 
 /* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
@@ -461,8 +461,21 @@ static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_spac
                          (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
+void pto_charge_enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
+                             bool by_rate) {
+    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+        pto_space_t space = (pto_space_t)i;
+        enter_limit(charge, &machine->injection_s_per_byte[space], space,
+                    outflow->bytes[space] + outflow->waited[space]);
+        if (by_rate)
+            enter_limit(charge, &machine->injection_s_per_message[space], space, outflow->messages[space]);
+        enter_limit(charge, &machine->contention, space,
+                    outflow->contended[space] * machine->injection_s_per_byte[space].value);
+    }
+}
+
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
-static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
+static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
                          bound_t bound) {
     pto_ledger_t *terms = charge->terms;
     int kept = 0;
@@ -470,15 +483,7 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, pto
         if (!is_replaced(&terms->entry[i], bound))
             terms->entry[kept++] = terms->entry[i];
     terms->entry_count = kept;
-    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
-        pto_space_t space = (pto_space_t)i;
-        enter_limit(charge, &machine->injection_s_per_byte[space], space,
-                    outflow->bytes[space] + outflow->waited[space]);
-        if (bound == BOUND_RATE)
-            enter_limit(charge, &machine->injection_s_per_message[space], space, outflow->messages[space]);
-        enter_limit(charge, &machine->contention, space,
-                    outflow->contended[space] * machine->injection_s_per_byte[space].value);
-    }
+    pto_charge_enter_limits(charge, machine, outflow, bound == BOUND_RATE);
 }
 
 pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,

@@ -62,16 +62,15 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known.
- */
-static inline void pto_outflow_add_from(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
-                                        bool in_one_order, int64_t nodes, double messages,
-                                        double bytes_each) {
+/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known,
+ * of messages that have `bytes` in total. */
+static inline void pto_outflow_add_sum(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
+                                       bool in_one_order, int64_t nodes, double messages, double bytes) {
     outflow->limits_known = false;
     outflow->messages[space] += messages;
-    outflow->bytes[space] += messages * bytes_each;
+    outflow->bytes[space] += bytes;
     if (nodes > 2 && peers != PTO_PEERS_XOR) {
-        double contended = messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+        double contended = bytes * (double)(nodes - 2) / (double)(nodes - 1);
         outflow->contended[space] += contended;
         outflow->waited[space] += in_one_order ? contended : 0;
     }
@@ -269,6 +268,10 @@ static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_m
     return pto_charge_has_messages(charge) ? pto_charge_time_with_messages(charge, machine, outflow)
                                            : charge->other;
 }
+
+/* Enter a node's limits for what it sends; `by_rate`: those of its messages, too. */
+void pto_charge_enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
+                             bool by_rate);
 
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow);

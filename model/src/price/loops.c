@@ -1,4 +1,5 @@
 /* Loops in the price: rounds that cost the same are priced once. */
+#include "price/messages.h"
 #include "price/pricing.h"
 
 /* Rounds of a shift by c + l * k, in which it takes every message off the node. */
@@ -216,6 +217,8 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
 }
 
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
+    if (pto_pairs_price(pricing, index))
+        return PTO_OK;
     pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
     pto_alike_t outer = pto_alike_begin(pricing, index);
     pto_status_t status = price_loop(pricing, index, repeat);

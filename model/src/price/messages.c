@@ -42,6 +42,13 @@ bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage
     return pto_plan_request(pricing->plan)->collective != PTO_COLLECTIVE_HALO;
 }
 
+bool pto_messages_all_cost(const pto_messages_t *messages) {
+    bool all = true;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        all = all && messages->cost[level]->count > 0;
+    return all;
+}
+
 /* --- the bytes of a message ------------------------------------------------------------------------------
  */
 
@@ -108,6 +115,8 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
         messages.group->fold == 0 && messages.buffer->group == messages.group->kind &&
         (blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN) &&
         !pto_role_is_host(messages.buffer->role) && messages.buffer->block_count >= messages.group->size;
+    messages.of_lines = !messages.of_pairs && !pto_slice_is_peers_block(messages.slice) &&
+                        pto_slice_is_of_lines(plan, messages.slice);
     messages.is_skewed = messages.of_pairs && pto_buffer_is_skewed(plan, messages.buffer, &messages.skew);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         bool falls_back =
@@ -120,7 +129,7 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
     return messages;
 }
 
-static int64_t pair_bytes(const pto_messages_t *messages, const pto_action_t *action) {
+int64_t pto_messages_pair_bytes(const pto_messages_t *messages, const pto_action_t *action) {
     const pto_buffer_t *buffer = messages->buffer;
     bool row = buffer->blocks == PTO_BLOCKS_ROW;
     if (!pto_messages_have(messages, action->me, action->peer, action->core))
@@ -132,35 +141,23 @@ static int64_t pair_bytes(const pto_messages_t *messages, const pto_action_t *ac
                              : whole;
 }
 
-/* `held`: the buffer of the action's process, unless the bytes are of pairs. */
-static int64_t bytes_of(const pto_messages_t *messages, const pto_action_t *action, pto_held_t *held) {
+/* `held`: the buffer of the action's process, unless the bytes are of pairs or lines. */
+static int64_t bytes_of(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                        const pto_action_t *action, pto_held_t *held) {
     if (messages->of_pairs)
-        return pair_bytes(messages, action);
+        return pto_messages_pair_bytes(messages, action);
+    if (messages->of_lines)
+        return pto_tables_slice_bytes(pricing->tables, pricing->plan, pricing->machine, messages->slice,
+                                      action);
     return pto_held_slice_bytes(messages->slice, action, held);
 }
 
 /* --- what they cost --------------------------------------------------------------------------------------
  */
 
-/* Messages of one step and one cost, for the explanation. */
-typedef struct {
-    const pto_cost_table_t *cost;
-    const pto_postal_t *postal;
-    bool off_node;
-    double starts;
-    double bytes;
-} alike_t;
-
-enum { ALIKE_MAX = 32 };
-
-typedef struct {
-    alike_t item[ALIKE_MAX];
-    int count;
-} explained_t;
-
-static void enter_all(const pto_messages_t *messages, explained_t *explained, pto_charge_t *charge) {
+void pto_messages_enter(const pto_messages_t *messages, pto_explained_t *explained, pto_charge_t *charge) {
     for (int i = 0; i < explained->count; i++) {
-        const alike_t *alike = &explained->item[i];
+        const pto_alike_messages_t *alike = &explained->item[i];
         pto_charge_enter_postal(
             charge,
             (pto_entry_t){.place = alike->cost, .space = messages->space, .off_node = alike->off_node},
@@ -169,14 +166,14 @@ static void enter_all(const pto_messages_t *messages, explained_t *explained, pt
     explained->count = 0;
 }
 
-static void explain(const pto_messages_t *messages, alike_t one, explained_t *explained,
+static void explain(const pto_messages_t *messages, pto_alike_messages_t one, pto_explained_t *explained,
                     pto_charge_t *charge) {
     int i = 0;
     while (i < explained->count &&
            (explained->item[i].postal != one.postal || explained->item[i].cost != one.cost))
         i++;
-    if (i == ALIKE_MAX) {
-        enter_all(messages, explained, charge);
+    if (i == PTO_EXPLAINED_MAX) {
+        pto_messages_enter(messages, explained, charge);
         i = 0;
     }
     if (i == explained->count) {
@@ -187,22 +184,22 @@ static void explain(const pto_messages_t *messages, alike_t one, explained_t *ex
     explained->item[i].bytes += one.bytes;
 }
 
-/* pto_charge_messages for one message, of a distance that the machine has a cost for. */
-static void charge_message(const pto_messages_t *messages, pto_level_t level, int64_t bytes,
-                           pto_charge_t *charge, explained_t *explained) {
+void pto_messages_charge(const pto_messages_t *messages, pto_level_t level, int64_t each_bytes, pto_sum_t sum,
+                         pto_charge_t *charge, pto_explained_t *explained) {
     const pto_cost_table_t *gap = charge->moved[level] ? messages->gap[level] : NULL;
     const pto_cost_table_t *cost = gap ? gap : messages->cost[level];
-    const pto_postal_t *postal = pto_messages_postal(cost, bytes);
+    const pto_postal_t *postal = pto_messages_postal(cost, each_bytes);
+    double count = (double)sum.messages, bytes = (double)sum.bytes;
     if (charge->terms) {
         cost = gap ? gap : messages->place[level];
-        explain(messages, (alike_t){cost, postal, level == PTO_LEVEL_OFF_NODE, 1, (double)bytes}, explained,
-                charge);
+        explain(messages, (pto_alike_messages_t){cost, postal, level == PTO_LEVEL_OFF_NODE, count, bytes},
+                explained, charge);
     }
-    double alpha = postal->alpha_s.value, beta = (double)bytes * postal->beta_s_per_byte.value;
+    double alpha = count * postal->alpha_s.value, beta = bytes * postal->beta_s_per_byte.value;
     charge->moved[level] = true;
     charge->alpha.s += alpha;
     if (level == PTO_LEVEL_OFF_NODE) {
-        charge->off_node_count++;
+        charge->off_node_count += sum.messages;
         charge->off_node_alpha.s += alpha;
         charge->off_node.s += beta;
     } else {
@@ -213,7 +210,8 @@ static void charge_message(const pto_messages_t *messages, pto_level_t level, in
 /* --- one process ---------------------------------------------------------------------------------------- */
 
 /* pto_step_peer for the kinds of peers that this file takes. */
-static bool to_peer(const pto_messages_t *messages, int64_t value, int64_t first_rank, pto_action_t *action) {
+bool pto_messages_to_peer(const pto_messages_t *messages, int64_t value, int64_t first_rank,
+                          pto_action_t *action) {
     const pto_peers_t *peers = &messages->step->peers;
     action->ordinal = value;
     if (peers->kind == PTO_PEERS_SHIFT)
@@ -234,19 +232,19 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const pto_messages_t 
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_step_t *step = messages->step;
     pto_rank_t place = pricing->actor[action->rank].place;
-    explained_t explained;
-    pto_held_t held; /* not read where the bytes are of pairs */
+    pto_explained_t explained;
+    pto_held_t held; /* not read where the bytes are of pairs or lines */
     explained.count = 0;
-    if (!messages->of_pairs)
+    if (!messages->of_pairs && !messages->of_lines)
         held = pto_held_by(pricing->plan, messages->slice->buffer,
                            pto_slice_holder(pricing->plan, messages->slice, action));
     int64_t count = messages->peer_count, value = messages->peer_first;
     pto_price_visits += 1 + count;
     int64_t first_rank = action->rank - action->me * messages->per_index;
     for (int64_t j = 0; j < count; j++, value += messages->peer_stride) {
-        if (!to_peer(messages, value, first_rank, action))
+        if (!pto_messages_to_peer(messages, value, first_rank, action))
             continue;
-        int64_t bytes = bytes_of(messages, action, &held);
+        int64_t bytes = bytes_of(pricing, messages, action, &held);
         if (bytes == 0 && !step->send_empty)
             continue;
         const pto_rank_t *other = &pricing->actor[action->peer_rank].place;
@@ -255,16 +253,16 @@ static pto_status_t charge_process(pto_pricing_t *pricing, const pto_messages_t 
         if (messages->cost[level]->count == 0)
             return pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1,
                                        pricing->err); /* refused */
-        charge_message(messages, level, bytes, charge, &explained);
+        pto_messages_charge(messages, level, bytes, (pto_sum_t){1, bytes}, charge, &explained);
         const pto_ledger_t *peer = &pricing->before[action->peer_rank];
         if (last && (!*last || peer->time.s > (*last)->time.s))
             *last = peer;
         if (outflow && level == PTO_LEVEL_OFF_NODE)
-            pto_outflow_add_from(outflow, messages->space, step->peers.kind, messages->in_one_order,
-                                 layout->nodes, 1, (double)bytes);
+            pto_outflow_add_sum(outflow, messages->space, step->peers.kind, messages->in_one_order,
+                                layout->nodes, 1, (double)bytes);
     }
     if (charge->terms)
-        enter_all(messages, &explained, charge);
+        pto_messages_enter(messages, &explained, charge);
     return PTO_OK;
 }
 
@@ -284,8 +282,9 @@ typedef struct {
     int64_t core_first; /* the cores that act */
     int64_t core_until;
     const char *name;
-    int64_t per_node; /* processes */
-    ends_t *ends;     /* of each process of the current node */
+    int64_t per_node;     /* processes */
+    ends_t *ends;         /* of each process of the current node */
+    pto_latest_t *latest; /* of each core */
 } stage_t;
 
 /* pto_step_acts for a process whose place is known. */
@@ -304,22 +303,50 @@ static bool acts(const pto_pricing_t *pricing, const pto_messages_t *messages, i
     return me >= 0;
 }
 
+/* Whether a process's part in a step is of this kind, and what it is. */
+static bool takes_part(const pto_pricing_t *pricing, const stage_t *stage, int step, int64_t actor,
+                       pto_step_kind_t kind, pto_action_t *action) {
+    pto_messages_t *messages = &stage->messages[step];
+    if (messages->step->kind != kind)
+        return false;
+    if (messages->by_core)
+        find_members(messages, stage->k, pricing->actor[actor].place.core);
+    if (messages->by_core && messages->sums)
+        messages->part = pricing->actor[actor].place.core;
+    return acts(pricing, messages, actor, stage->k, action);
+}
+
+/* Whether the latest of all whose messages are charged by sums is known without a look at each. */
+static bool find_latest(const pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
+                        const pto_ledger_t **last) {
+    bool found = false;
+    for (int i = 0; i < stage->step_count && !found; i++) {
+        pto_action_t action;
+        if (takes_part(pricing, stage, i, actor, PTO_STEP_RECV, &action) && stage->messages[i].sums)
+            found = pto_messages_find_latest(pricing, &stage->messages[i], &action, stage->latest, last);
+    }
+    return found;
+}
+
 /* Charge the sends, or the receives, of one process, and find the latest that it receives from. */
 static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
                                  pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow,
                                  const pto_ledger_t **last) {
     pto_status_t status = PTO_OK;
+    bool found = last && find_latest(pricing, stage, actor, last);
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         pto_messages_t *messages = &stage->messages[i];
         pto_action_t action;
-        if (messages->step->kind != kind)
-            continue;
-        if (messages->by_core)
-            find_members(messages, stage->k, pricing->actor[actor].place.core);
-        if (!acts(pricing, messages, actor, stage->k, &action))
+        if (!takes_part(pricing, stage, i, actor, kind, &action))
             continue;
         pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        status = charge_process(pricing, messages, &action, charge, outflow, last);
+        if (!messages->sums) {
+            status = charge_process(pricing, messages, &action, charge, outflow, last);
+            continue;
+        }
+        pto_messages_charge_sums(pricing, messages, &action, charge, outflow);
+        if (last && !found)
+            pto_messages_see_latest(pricing, messages, &action, last);
     }
     return status;
 }
@@ -384,8 +411,6 @@ static pto_status_t price_node(pto_pricing_t *pricing, const stage_t *stage, int
 }
 
 pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_stage, int64_t k) {
-    if (pto_pairs_price(pricing, plan_stage, k))
-        return PTO_OK;
     pto_messages_t *messages = malloc((size_t)plan_stage->step_count * sizeof *messages);
     stage_t stage = {.messages = messages,
                      .step_count = plan_stage->step_count,
@@ -396,11 +421,13 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
     pto_status_t status = PTO_OK;
     pto_pricing_remember(pricing, pricing->before);
     stage.ends = malloc((size_t)stage.per_node * sizeof *stage.ends);
-    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.ends;
+    stage.latest = calloc((size_t)pricing->actors_per_gpu, sizeof *stage.latest);
+    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.ends || !stage.latest;
     for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
         messages[i] = pto_messages_of(pricing, step, k);
+        pto_messages_find_sums(pricing, &messages[i]);
         stage.space = i == 0 ? messages[i].space : stage.space;
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
@@ -411,5 +438,6 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
         pto_occupied_stage(pricing);
     free(messages);
     free(stage.ends);
+    free(stage.latest);
     return status;
 }

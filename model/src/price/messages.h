@@ -4,6 +4,7 @@
 #define PTO_PRICE_MESSAGES_H
 
 #include "price/pricing.h"
+#include "price/table.h"
 #include "scenario/skew.h"
 
 /* One step of a stage of messages alone. */
@@ -21,11 +22,14 @@ typedef struct {
     int64_t peer_first, peer_stride, peer_count;
     int64_t dealt_to; /* the one core whose blocks the peers of this round have; -1: any may */
     bool of_pairs;    /* the bytes are a pair's in the table, or a share of them */
+    bool of_lines;    /* they are those of a row or column, or of a part of it */
     bool is_skewed;   /* that table is random */
     pto_skew_t skew;
     const pto_cost_table_t *cost[PTO_LEVEL_COUNT];
     const pto_cost_table_t *gap[PTO_LEVEL_COUNT];   /* NULL: none */
     const pto_cost_table_t *place[PTO_LEVEL_COUNT]; /* what explanations name instead of the cost */
+    const pto_table_sums_t *sums;                   /* at_once.c; NULL: the messages are charged one by one */
+    int64_t part; /* of the sums' lines, all of whose messages are this step's; -1: all are */
 } pto_messages_t;
 
 pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
@@ -57,8 +61,75 @@ static inline bool pto_messages_have(const pto_messages_t *messages, int64_t me,
     return (int64_t)((uint32_t)distance % (uint32_t)buffer->cyclic_count) == core;
 }
 
-/* Price a stage of messages between all pairs, where no explanation is wanted. False: it is another stage,
- * and nothing has been done. */
-bool pto_pairs_price(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
+/* Whether the machine has a cost for messages of any distance. */
+bool pto_messages_all_cost(const pto_messages_t *messages);
+
+/* The bytes of one message of pairs. */
+int64_t pto_messages_pair_bytes(const pto_messages_t *messages, const pto_action_t *action);
+
+/* Set the peer of an action by its value in the step's set of peers; false: it is the process itself.
+ * `first_rank`: of member 0. */
+bool pto_messages_to_peer(const pto_messages_t *messages, int64_t value, int64_t first_rank,
+                          pto_action_t *action);
+
+/* --- what messages cost ----------------------------------------------------------------------------------
+ */
+
+/* Messages of one step and one cost, for the explanation. */
+typedef struct {
+    const pto_cost_table_t *cost;
+    const pto_postal_t *postal;
+    bool off_node;
+    double starts;
+    double bytes;
+} pto_alike_messages_t;
+
+enum { PTO_EXPLAINED_MAX = 32 };
+
+typedef struct {
+    pto_alike_messages_t item[PTO_EXPLAINED_MAX];
+    int count;
+} pto_explained_t;
+
+/* pto_charge_messages for `sum`, messages that cost what one of `each_bytes` does: the rows of costs differ
+ * in their bytes alone. The machine has a cost for their distance. */
+void pto_messages_charge(const pto_messages_t *messages, pto_level_t level, int64_t each_bytes, pto_sum_t sum,
+                         pto_charge_t *charge, pto_explained_t *explained);
+
+/* Enter what is charged so far into the terms, and begin anew. */
+void pto_messages_enter(const pto_messages_t *messages, pto_explained_t *explained, pto_charge_t *charge);
+
+/* --- at_once.c -------------------------------------------------------------------------------------------
+ */
+
+/* Set `messages->sums`, if all of a process's messages can be charged by sums over the table. */
+void pto_messages_find_sums(pto_pricing_t *pricing, pto_messages_t *messages);
+
+/* Charge them. `outflow`: NULL, or what the node sends, to which they are added. */
+void pto_messages_charge_sums(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                              const pto_action_t *action, pto_charge_t *charge, pto_outflow_t *outflow);
+
+/* Of the members of a group, the one that was last to end the stages before. */
+typedef struct {
+    bool known;
+    bool alone; /* no other one was as late */
+    int64_t rank;
+} pto_latest_t;
+
+/* Whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who is
+ * later than the process itself. `latest`: of each core. */
+bool pto_messages_find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                              const pto_action_t *action, pto_latest_t *latest, const pto_ledger_t **last);
+
+/* Look at all that it receives from. */
+void pto_messages_see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                             const pto_action_t *action, const pto_ledger_t **last);
+
+/* --- pairs.c ---------------------------------------------------------------------------------------------
+ */
+
+/* Price a loop whose rounds are exchanges of all pairs, until the price exceeds its bound. False: it is
+ * another loop, and nothing has been done. */
+bool pto_pairs_price(pto_pricing_t *pricing, int loop);
 
 #endif

@@ -11,32 +11,42 @@
 
 const char pto_nccl_stage[] = "NCCL";
 
-/* The largest number of bytes that any owner sends or receives, per destination. */
-static double busiest_bytes(const pto_request_t *request) {
-    int64_t owners = pto_layout_owner_count(&request->layout), most_bytes = 0;
-    for (int64_t i = 0; i < owners; i++) {
-        int64_t out_bytes = 0, in_bytes = 0;
-        for (int64_t j = 0; j < owners; j++) {
-            out_bytes += pto_request_bytes(request, i, j);
-            in_bytes += pto_request_bytes(request, j, i);
-        }
-        if (out_bytes > most_bytes)
-            most_bytes = out_bytes;
-        if (in_bytes > most_bytes)
-            most_bytes = in_bytes;
+static int64_t busiest_line(const pto_table_sums_t *sums) {
+    int64_t most_bytes = 0;
+    for (int64_t line = 0; line < sums->lines; line++) {
+        int64_t bytes = 0;
+        for (int64_t part = 0; part < sums->parts.count; part++)
+            bytes += pto_table_bytes(sums, line, part);
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
     }
-    return (double)most_bytes / (double)owners;
+    return most_bytes;
+}
+
+/* The largest number of bytes that any owner sends or receives, per destination. False: out of memory. */
+static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine, double *bytes) {
+    pto_parts_t parts = {PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
+    pto_tables_t *tables = pto_tables_get();
+    const pto_table_sums_t *rows = tables ? pto_tables_sum(tables, request, machine, parts, true) : NULL;
+    const pto_table_sums_t *columns = rows ? pto_tables_sum(tables, request, machine, parts, false) : NULL;
+    if (columns) {
+        int64_t out_bytes = busiest_line(rows), in_bytes = busiest_line(columns);
+        *bytes = (double)(out_bytes > in_bytes ? out_bytes : in_bytes) /
+                 (double)pto_layout_owner_count(&request->layout);
+    }
+    pto_tables_release(tables);
+    return columns != NULL;
 }
 
 /* From one GPU to the next, in chunks. */
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
-static double call_bytes(const pto_plan_t *plan) {
+/* False: out of memory. */
+static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, double *bytes) {
     const pto_request_t *request = &plan->request;
-    if (!pto_plan_has_tables(plan))
-        return (double)request->bytes;
-    return pto_collective_is_by_owner(request->collective) ? pto_request_mean_bytes(request)
-                                                           : busiest_bytes(request);
+    if (pto_plan_has_tables(plan) && !pto_collective_is_by_owner(request->collective))
+        return busiest_bytes(request, machine, bytes);
+    *bytes = pto_plan_has_tables(plan) ? pto_request_mean_bytes(request) : (double)request->bytes;
+    return true;
 }
 
 /* Which numbers of GPUs were measured, as far as there is room. */
@@ -267,7 +277,11 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
     if (kind == PTO_NCCL_COUNT)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no %s",
                              pto_collective_name(node->collective));
-    double bytes = call_bytes(plan);
+    double bytes;
+    if (machine->nccl[kind].count == 0)
+        return refuse(machine, kind, job.gpus, job.nodes, err);
+    if (!call_bytes(plan, machine, &bytes))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sums over a table");
     pto_nccl_route_t route = {.base = job};
     const pto_cost_row_t *row = pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes);
     if (row)

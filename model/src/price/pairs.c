@@ -1,191 +1,318 @@
-/* Exchanges of tables without an explanation: pairwise, linear. What messages.c does for each process in each
- * round is here a few sums, in the same order, so that the prices have the same bits (test_price_tables). */
+/* Rounds of exchanges of tables: pairwise. In a round each process sends one message
+ * and receives one. What messages.c does for it is here a few loops over all processes, with the same
+ * operations on the same numbers; only what a node's bytes have in common with those of others is found from
+ * their sum. */
+#include <math.h>
 #include <stdlib.h>
 
-#include "price/messages.h"
+#include "price/pairs.h"
 
-/* What a process's messages of one kind cost. */
-typedef struct {
-    double alpha_s;
-    double off_node_alpha_s; /* of these, the off-node messages' */
-    double on_node_s;
-    double off_node_s;
-    bool moved[PTO_LEVEL_COUNT];
-} sums_t;
-
-typedef struct {
-    pto_pricing_t *pricing;
-    const pto_request_t *request;
-    pto_messages_t out;
-    pto_messages_t in;
-    int64_t per_node; /* processes */
-    sums_t *sent;     /* by each process of the current node */
-} pairs_t;
-
-/* --- whether a stage is one ----------------------------------------------------------------------------- */
-
-static bool all_cost(const pto_messages_t *messages) {
-    bool all = true;
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        all = all && messages->cost[level]->count > 0;
-    return all;
-}
+/* --- whether a loop is one ------------------------------------------------------------------------------ */
 
 static bool is_of_all(const pto_messages_t *messages) {
-    return messages->of_pairs && !messages->by_core && messages->per_index > 0 && messages->who_first <= 0 &&
-           messages->who_stride == 1 && messages->who_until >= messages->group->size && all_cost(messages);
+    return messages->of_pairs && !messages->by_core && messages->peer_count == 1 && messages->per_index > 0 &&
+           messages->who_first <= 0 && messages->who_stride == 1 &&
+           messages->who_until >= messages->group->size && messages->step->send_empty &&
+           messages->step->peers.kind == PTO_PEERS_SHIFT && pto_messages_all_cost(messages);
 }
 
-static bool begin(pairs_t *pairs, const pto_stage_t *stage, int64_t k) {
+static bool same_expr(const pto_expr_t *a, const pto_expr_t *b) {
+    return a->constant == b->constant && a->loop == b->loop && a->power == b->power &&
+           a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
+}
+
+/* Whether what one member sends is what another one receives. */
+static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
+    const pto_step_t *send = out->step, *receive = in->step;
+    return send->kind == PTO_STEP_SEND && receive->kind == PTO_STEP_RECV && send->group == receive->group &&
+           send->core_first == receive->core_first && send->core_count == receive->core_count &&
+           send->peers.sign == 1 && receive->peers.sign == -1 &&
+           same_expr(&send->peers.first, &receive->peers.first) && out->space == in->space &&
+           out->buffer->blocks == PTO_BLOCKS_ROW && in->buffer->blocks == PTO_BLOCKS_COLUMN;
+}
+
+static bool same_parts(const pto_parts_t *a, const pto_parts_t *b) {
+    return a->kind == b->kind && a->count == b->count && a->granularity_bytes == b->granularity_bytes;
+}
+
+static bool begin(pto_pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
-    if (pricing->explain || pto_latency_known(pricing->machine) || stage->step_count != 2)
+    const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
+    if (pto_latency_known(pricing->machine) || node->span != 1 || node->from >= node->to ||
+        body->kind != PTO_NODE_STAGE)
         return false;
-    const pto_step_t *one = pto_plan_step(pricing->plan, stage->step_first), *other = one + 1;
-    const pto_step_t *send = one->kind == PTO_STEP_SEND ? one : other, *receive = send == one ? other : one;
-    if (send->kind != PTO_STEP_SEND || receive->kind != PTO_STEP_RECV || send->group != receive->group ||
-        send->core_first != receive->core_first || send->core_count != receive->core_count)
+    const pto_stage_t *stage = pto_stage_at(pricing->plan, body->stage);
+    if (stage->step_count != 2 || !pto_messages_are_all(pricing, stage))
         return false;
-    pairs->out = pto_messages_of(pricing, send, k);
-    pairs->in = pto_messages_of(pricing, receive, k);
-    return is_of_all(&pairs->out) && is_of_all(&pairs->in) && pairs->out.is_skewed == pairs->in.is_skewed;
+    pairs->stage = stage;
+    pairs->out = pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first), node->from);
+    pto_messages_t in =
+        pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first + 1), node->from);
+    pto_parts_t in_parts;
+    pairs->size = pairs->out.group->size;
+    pairs->per_node = pairs->out.group->members_per_node;
+    pairs->first_core = pairs->out.step->core_first;
+    bool by_core = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
+    pairs->groups = by_core ? 1 : pairs->out.step->core_count;
+    pairs->dealt = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
+    const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
+    const pto_expr_t *distance = &pairs->out.step->peers.first;
+    return pto_expr_at(distance, node->from, 0, 0) > 0 &&
+           pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
+           is_of_all(&pairs->out) && is_of_all(&in) && are_ends(&pairs->out, &in) &&
+           pairs->size == pto_layout_owner_count(layout) &&
+           pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
+           (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
+           pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
+           pto_buffer_parts(pricing->plan, in.buffer, &in_parts) && same_parts(&pairs->parts, &in_parts);
 }
 
-/* The part of a random table's hash that a source determines, of each. */
-static bool hash_sources(pairs_t *pairs) {
-    pto_pricing_t *pricing = pairs->pricing;
-    int64_t size = pto_layout_owner_count(&pairs->request->layout); /* no group of them has more */
-    if (!pairs->out.is_skewed || pricing->source_hash)
-        return true;
-    pricing->source_hash = malloc((size_t)size * sizeof *pricing->source_hash);
-    for (int64_t i = 0; pricing->source_hash && i < size; i++)
-        pricing->source_hash[i] = pto_skew_source(&pairs->out.skew, i);
-    return pricing->source_hash;
+/* False: out of memory. */
+static bool allocate(pto_pairs_t *pairs) {
+    size_t n = (size_t)pairs->size, groups = (size_t)pairs->groups;
+    pairs->bytes = malloc(2 * n * sizeof *pairs->bytes);
+    pairs->alpha_s = malloc((3 + 4 * groups) * n * sizeof *pairs->alpha_s);
+    pairs->empty = calloc(groups, sizeof *pairs->empty);
+    pairs->sent = malloc((size_t)pairs->pricing->node_count * sizeof *pairs->sent);
+    if (!pto_table_init(pto_plan_request(pairs->pricing->plan), &pairs->table) || !pairs->bytes ||
+        !pairs->alpha_s || !pairs->empty || !pairs->sent)
+        return false;
+    pairs->own_bytes = pairs->bytes + n;
+    pairs->bytes_s = pairs->alpha_s + groups * n;
+    pairs->time_s = pairs->bytes_s + groups * n;
+    pairs->next_s = pairs->time_s + groups * n;
+    pairs->node_bytes_s = pairs->next_s + groups * n;
+    pairs->node_rate_s = pairs->node_bytes_s + n;
+    pairs->empty_s = pairs->node_rate_s + n;
+    return true;
 }
 
-/* --- one process ---------------------------------------------------------------------------------------- */
-
-static int64_t bytes_of(const pairs_t *pairs, const pto_messages_t *messages, int64_t me, int64_t peer,
-                        int64_t core) {
-    const pto_buffer_t *buffer = messages->buffer;
-    bool row = buffer->blocks == PTO_BLOCKS_ROW;
-    if (!pto_messages_have(messages, me, peer, core))
-        return 0;
-    int64_t from = row ? me : peer, to = row ? peer : me;
-    int64_t whole = messages->is_skewed
-                        ? pto_skew_bytes_from(&messages->skew, pairs->pricing->source_hash[from], to)
-                        : pto_request_bytes(pairs->request, from, to);
-    return buffer->split > 1 ? pto_share_bytes(whole, buffer->granularity_bytes, buffer->split, core) : whole;
+static void release(pto_pairs_t *pairs) {
+    pto_table_fini(&pairs->table);
+    pto_pairs_terms_release(pairs);
+    free(pairs->empty);
+    free(pairs->sent);
+    free(pairs->bytes);
+    free(pairs->alpha_s);
 }
 
-static void add_message(sums_t *sums, const pto_messages_t *messages, pto_level_t level, int64_t bytes) {
-    const pto_cost_table_t *gap = sums->moved[level] ? messages->gap[level] : NULL;
-    const pto_postal_t *postal = pto_messages_postal(gap ? gap : messages->cost[level], bytes);
-    double alpha = postal->alpha_s.value, beta = (double)bytes * postal->beta_s_per_byte.value;
-    sums->moved[level] = true;
-    sums->alpha_s += alpha;
-    if (level == PTO_LEVEL_OFF_NODE) {
-        sums->off_node_alpha_s += alpha;
-        sums->off_node_s += beta;
-    } else {
-        sums->on_node_s += beta;
-    }
+/* --- a round's messages --------------------------------------------------------------------------------- */
+
+pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t distance) {
+    int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
+    if (sender / pairs->per_node != receiver / pairs->per_node)
+        return PTO_LEVEL_OFF_NODE;
+    const pto_actor_t *actor = pairs->pricing->actor + pairs->first_core;
+    int64_t per_index = pairs->out.per_index;
+    return pto_layout_level(&pto_plan_request(pairs->pricing->plan)->layout, actor[sender * per_index].place,
+                            actor[receiver * per_index].place);
 }
 
-static int64_t peer_of(const pto_messages_t *messages, int64_t me, int64_t value) {
-    const pto_peers_t *peers = &messages->step->peers;
-    if (peers->kind == PTO_PEERS_SHIFT)
-        return pto_messages_wrap(me + peers->sign * value, messages->group->size);
-    return peers->kind == PTO_PEERS_XOR ? me ^ value : value;
+/* Whether all messages leave their nodes. */
+static bool is_far(const pto_pairs_t *pairs, int64_t distance) {
+    return distance >= pairs->per_node && distance <= pairs->size - pairs->per_node;
 }
 
-/* Sum the messages of a process at its own end. Those it sends are added to what its node sends; of those it
- * receives, `*latest_s` becomes the time of the latest sender. */
-static void sum_messages(pairs_t *pairs, const pto_messages_t *messages, int64_t actor, int64_t me,
-                         sums_t *sums, pto_outflow_t *outflow, double *latest_s) {
-    pto_pricing_t *pricing = pairs->pricing;
-    const pto_layout_t *layout = &pairs->request->layout;
-    pto_rank_t place = pricing->actor[actor].place;
-    int64_t first_rank = actor - me * messages->per_index, value = messages->peer_first;
-    pto_price_visits += 1 + messages->peer_count;
-    for (int64_t j = 0; j < messages->peer_count; j++, value += messages->peer_stride) {
-        int64_t peer = peer_of(messages, me, value), rank = first_rank + peer * messages->per_index;
-        int64_t bytes = peer == me ? 0 : bytes_of(pairs, messages, me, peer, place.core);
-        if (peer == me || (bytes == 0 && !messages->step->send_empty))
-            continue;
-        const pto_rank_t *other = &pricing->actor[rank].place;
-        pto_level_t level =
-            other->node != place.node ? PTO_LEVEL_OFF_NODE : pto_layout_level(layout, place, *other);
-        add_message(sums, messages, level, bytes);
-        if (latest_s && pricing->before[rank].time.s > *latest_s)
-            *latest_s = pricing->before[rank].time.s;
-        if (outflow && level == PTO_LEVEL_OFF_NODE)
-            pto_outflow_add_from(outflow, messages->space, messages->step->peers.kind, messages->in_one_order,
-                                 layout->nodes, 1, (double)bytes);
-    }
+const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
+    int64_t core = pairs->first_core + group;
+    if (pairs->parts.kind == PTO_PARTS_DEALT)
+        return pairs->dealt && distance % pairs->parts.count != core ? NULL : pairs->bytes;
+    for (int64_t i = 0; i < pairs->size; i++)
+        pairs->own_bytes[i] =
+            pto_share_bytes(pairs->bytes[i], pairs->parts.granularity_bytes, pairs->parts.count, core);
+    return pairs->own_bytes;
 }
 
-/* pto_charge_time of these sums. */
-static double seconds_of(const pairs_t *pairs, const sums_t *sums, pto_outflow_t *outflow) {
-    double off_node_s = sums->off_node_alpha_s + sums->off_node_s;
-    if (sums->moved[PTO_LEVEL_OFF_NODE]) {
-        pto_outflow_find_limits(outflow, pairs->pricing->machine);
-        double bytes_s = outflow->bytes_limit.s, rate_s = outflow->rate_limit.s;
-        off_node_s = sums->off_node_alpha_s + (bytes_s > sums->off_node_s ? bytes_s : sums->off_node_s);
-        off_node_s = rate_s > off_node_s ? rate_s : off_node_s;
-    }
-    return ((sums->alpha_s - sums->off_node_alpha_s) + sums->on_node_s) + off_node_s;
-}
-
-/* --- the stage ------------------------------------------------------------------------------------------ */
-
-static void send(pairs_t *pairs, int64_t actor, int64_t me, pto_outflow_t *outflow) {
-    sums_t *sent = &pairs->sent[actor % pairs->per_node];
-    *sent = (sums_t){0};
-    pairs->pricing->behind[actor] = PTO_BEHIND_NOTHING;
-    sum_messages(pairs, &pairs->out, actor, me, sent, outflow, NULL);
-}
-
-static void receive(pairs_t *pairs, int64_t actor, int64_t me, pto_outflow_t *outflow) {
-    double *own_s = &pairs->pricing->ledger[actor].time.s, latest_s = *own_s;
-    sums_t received = {0};
-    sum_messages(pairs, &pairs->in, actor, me, &received, NULL, &latest_s);
-    double out_s = seconds_of(pairs, &pairs->sent[actor % pairs->per_node], outflow);
-    double in_s = seconds_of(pairs, &received, outflow);
-    *own_s = latest_s + (in_s > out_s ? in_s : out_s);
-}
-
-static void each_process(pairs_t *pairs, int64_t node,
-                         void (*act)(pairs_t *, int64_t, int64_t, pto_outflow_t *)) {
-    const pto_step_t *step = pairs->out.step;
-    int64_t first = node * pairs->per_node, until = first + pairs->per_node;
-    for (int64_t gpu = first; gpu < until; gpu += pairs->pricing->actors_per_gpu)
-        for (int64_t core = step->core_first; core < step->core_first + step->core_count; core++) {
-            int64_t me = pto_group_index_at(&pairs->request->layout, pairs->out.group,
-                                            pairs->pricing->actor[gpu + core].place);
-            if (me >= 0)
-                act(pairs, gpu + core, me, &pairs->pricing->outflow[node]);
+/* What the messages of a group cost but for limits, and what nodes send off themselves, added to `sent`. */
+static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance, pto_sum_t *sent) {
+    const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
+    double *alpha_s = pairs->alpha_s + group * pairs->size, *bytes_s = pairs->bytes_s + group * pairs->size;
+    bool far = is_far(pairs, distance);
+    pairs->empty[group] = far && !bytes;
+    for (int64_t node = 0; pairs->empty[group] && node < pairs->pricing->node_count; node++)
+        sent[node].messages += pairs->per_node;
+    if (pairs->empty[group])
+        return;
+    for (int64_t i = 0, node = 0; node < pairs->pricing->node_count; node++)
+        for (; i < (node + 1) * pairs->per_node; i++) {
+            pto_level_t level = far ? PTO_LEVEL_OFF_NODE : pto_pairs_level(pairs, i, distance);
+            int64_t own = bytes ? bytes[i] : 0;
+            const pto_postal_t *postal = pto_messages_postal(pairs->out.cost[level], own);
+            alpha_s[i] = postal->alpha_s.value;
+            bytes_s[i] = (double)own * postal->beta_s_per_byte.value;
+            sent[node].messages += level == PTO_LEVEL_OFF_NODE;
+            sent[node].bytes += level == PTO_LEVEL_OFF_NODE ? own : 0;
         }
 }
 
-bool pto_pairs_price(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    pairs_t pairs = {.pricing = pricing,
-                     .request = pto_plan_request(pricing->plan),
-                     .per_node = pricing->actor_count / pricing->node_count};
-    if (!begin(&pairs, stage, k))
+/* --- how far they come ---------------------------------------------------------------------------------- */
+
+/* The limits of each node, from what it sends. */
+static void find_limits(const pto_pairs_t *pairs, const pto_sum_t *sent) {
+    double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
+    for (int64_t i = 0, node = 0; node < pairs->pricing->node_count; node++) {
+        pto_outflow_t outflow = {.limits_known = false};
+        pto_outflow_add_sum(&outflow, pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
+                            pairs->pricing->node_count, (double)sent[node].messages,
+                            (double)sent[node].bytes);
+        pto_outflow_find_limits(&outflow, pairs->pricing->machine);
+        double empty_s = pto_off_node_s(alpha_s, 0, outflow.bytes_limit.s, outflow.rate_limit.s);
+        for (; i < (node + 1) * pairs->per_node; i++) {
+            pairs->node_bytes_s[i] = outflow.bytes_limit.s;
+            pairs->node_rate_s[i] = outflow.rate_limit.s;
+            pairs->empty_s[i] = empty_s;
+        }
+    }
+}
+
+/* Members [from, to), which receive from `back` members before them, or from as many after them if it is
+ * negative. */
+static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64_t to, int64_t back) {
+    int64_t first = group * pairs->size;
+    const double *restrict alpha_s = pairs->alpha_s + first, *restrict bytes_s = pairs->bytes_s + first;
+    const double *restrict node_bytes_s = pairs->node_bytes_s, *restrict node_rate_s = pairs->node_rate_s;
+    const double *restrict time_s = pairs->time_s + first, *restrict empty_s = pairs->empty_s;
+    double *restrict next_s = pairs->next_s + first;
+    for (int64_t i = from; i < to && pairs->empty[group]; i++)
+        next_s[i] = pto_larger(time_s[i], time_s[i - back]) + empty_s[i];
+    for (int64_t i = from; i < to && !pairs->empty[group]; i++) {
+        double out_s = pto_off_node_s(alpha_s[i], bytes_s[i], node_bytes_s[i], node_rate_s[i]);
+        double in_s = pto_off_node_s(alpha_s[i - back], bytes_s[i - back], node_bytes_s[i], node_rate_s[i]);
+        next_s[i] = pto_larger(time_s[i], time_s[i - back]) + pto_larger(out_s, in_s);
+    }
+}
+
+/* The same where some messages stay on their nodes. */
+static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
+    const double *alpha_s = pairs->alpha_s + group * pairs->size;
+    const double *bytes_s = pairs->bytes_s + group * pairs->size;
+    const double *time_s = pairs->time_s + group * pairs->size;
+    for (int64_t i = 0; i < pairs->size; i++) {
+        int64_t sender = pto_messages_wrap(i - distance, pairs->size), end[] = {i, sender};
+        double most_s = 0;
+        for (int e = 0; e < 2; e++) {
+            int64_t from = end[e];
+            bool off_node = pto_pairs_level(pairs, from, distance) == PTO_LEVEL_OFF_NODE;
+            double own_s = off_node ? pto_off_node_s(alpha_s[from], bytes_s[from], pairs->node_bytes_s[i],
+                                                     pairs->node_rate_s[i])
+                                    : alpha_s[from] + bytes_s[from];
+            most_s = pto_larger(most_s, own_s);
+        }
+        pairs->next_s[group * pairs->size + i] = pto_larger(time_s[i], time_s[sender]) + most_s;
+    }
+}
+
+static void price_round(pto_pairs_t *pairs, int64_t distance) {
+    pto_table_read_distance(&pairs->table, distance, pairs->bytes);
+    pto_price_visits += pairs->groups * pairs->size;
+    for (int64_t node = 0; node < pairs->pricing->node_count; node++)
+        pairs->sent[node] = (pto_sum_t){0, 0};
+    for (int64_t group = 0; group < pairs->groups; group++)
+        find_costs(pairs, group, distance, pairs->sent);
+    find_limits(pairs, pairs->sent);
+    for (int64_t group = 0; group < pairs->groups; group++) {
+        if (is_far(pairs, distance)) {
+            advance(pairs, group, 0, distance, distance - pairs->size);
+            advance(pairs, group, distance, pairs->size, distance);
+        } else {
+            advance_near(pairs, group, distance);
+        }
+    }
+    if (pairs->terms)
+        pto_pairs_terms_count(pairs, distance);
+    double *behind_s = pairs->time_s;
+    pairs->time_s = pairs->next_s;
+    pairs->next_s = behind_s;
+}
+
+/* --- a bound ---------------------------------------------------------------------------------------------
+ */
+
+static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
+    int64_t core = pairs->first_core + group;
+    bool dealt = pairs->parts.kind == PTO_PARTS_DEALT;
+    if (dealt && pairs->dealt && distance % pairs->parts.count != core)
+        return 0;
+    int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
+    int64_t bytes = pto_table_entry(&pairs->table, sender, receiver);
+    return dealt ? bytes : pto_share_bytes(bytes, pairs->parts.granularity_bytes, pairs->parts.count, core);
+}
+
+/* What the message of a sender costs alone. */
+static double alone_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
+    int64_t bytes = own_bytes(pairs, group, sender, distance);
+    const pto_postal_t *postal =
+        pto_messages_postal(pairs->out.cost[pto_pairs_level(pairs, sender, distance)], bytes);
+    return postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value;
+}
+
+/* No process is behind its rounds before it would be without waits and limits, as every operation on times
+ * grows with its operands. So one process may tell that the price exceeds its bound, for each of whose rounds
+ * all processes would be looked at. */
+static bool is_hopeless(const pto_pairs_t *pairs, const pto_node_t *loop, int64_t group, int64_t member) {
+    double *time_s = &pairs->time_s[group * pairs->size + member], least_s = *time_s;
+    for (int64_t k = loop->from; k < loop->to; k++) {
+        int64_t distance = pto_expr_at(&pairs->out.step->peers.first, k, 0, 0);
+        int64_t sender = pto_messages_wrap(member - distance, pairs->size);
+        least_s +=
+            pto_larger(alone_s(pairs, group, member, distance), alone_s(pairs, group, sender, distance));
+    }
+    pto_price_visits += loop->to - loop->from;
+    if (least_s > pairs->pricing->most_s)
+        *time_s = least_s;
+    return least_s > pairs->pricing->most_s;
+}
+
+/* Of the one that comes last: [group][member]. */
+static int64_t latest_of(const pto_pairs_t *pairs) {
+    int64_t latest = 0;
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
+        latest = pairs->time_s[i] > pairs->time_s[latest] ? i : latest;
+    return latest;
+}
+
+static bool one_is_hopeless(const pto_pairs_t *pairs, const pto_node_t *loop) {
+    int64_t latest = latest_of(pairs);
+    return !isinf(pairs->pricing->most_s) &&
+           is_hopeless(pairs, loop, latest / pairs->size, latest % pairs->size);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------- */
+
+/* Between the ledgers and the times here. */
+static void each_time(const pto_pairs_t *pairs, bool take) {
+    for (int64_t group = 0; group < pairs->groups; group++)
+        for (int64_t i = 0; i < pairs->size; i++) {
+            int64_t actor = pairs->first_core + group + i * pairs->out.per_index;
+            double *here_s = &pairs->time_s[group * pairs->size + i];
+            double *there_s = &pairs->pricing->ledger[actor].time.s;
+            *(take ? here_s : there_s) = *(take ? there_s : here_s);
+            pairs->pricing->behind[actor] = PTO_BEHIND_NOTHING;
+        }
+}
+
+/* How often the bound is looked at. */
+enum { ROUNDS_A_LOOK = 16 };
+
+bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
+    pto_pairs_t pairs = {.pricing = pricing};
+    const pto_node_t *node = pto_node_at(pricing->plan, loop);
+    if (!begin(&pairs, loop))
         return false;
-    pairs.sent = calloc((size_t)pairs.per_node, sizeof *pairs.sent);
-    if (!pairs.sent || !hash_sources(&pairs)) {
+    if (!allocate(&pairs) || (pricing->explain && !pto_pairs_terms_begin(&pairs))) {
         pricing->out_of_memory = true;
-        free(pairs.sent);
+        release(&pairs);
         return true;
     }
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->before[actor].time = pricing->ledger[actor].time;
-    for (int64_t node = 0; node < pricing->node_count; node++) {
-        pricing->outflow[node] = (pto_outflow_t){0};
-        each_process(&pairs, node, send);
-        each_process(&pairs, node, receive);
+    each_time(&pairs, true);
+    bool exceeded = one_is_hopeless(&pairs, node);
+    for (int64_t k = node->from; k < node->to && !exceeded; k++) {
+        price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
+        exceeded = (k - node->from) % ROUNDS_A_LOOK == 0 && pairs.time_s[latest_of(&pairs)] > pricing->most_s;
     }
-    free(pairs.sent);
+    if (pairs.terms)
+        pto_pairs_terms_end(&pairs);
+    each_time(&pairs, false);
+    release(&pairs);
     return true;
 }

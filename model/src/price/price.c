@@ -33,7 +33,7 @@ static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
         if (pricing->like)
             pto_gpus_count_own_copies(pricing, action);
         else
-            pto_copies_count(pricing->plan, action, pricing->engine);
+            pto_copies_count(pricing->plan, pricing->machine, pricing->tables, action, pricing->engine);
         pto_links_count_copies(pricing, action);
         return;
     }
@@ -107,6 +107,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     const pto_plan_t *plan = pricing->plan;
     pto_copying_t to = {.plan = plan,
                         .machine = pricing->machine,
+                        .tables = pricing->tables,
                         .engine = pricing->engine,
                         .like = pricing->like,
                         .mine = &pricing->ledger[action->rank],

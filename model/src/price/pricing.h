@@ -8,6 +8,7 @@
 #include "price/copies.h"
 #include "price/paths.h"
 #include "price/runs.h"
+#include "price/table.h"
 #include "price/traffic.h"
 
 /* What an actor represents. */
@@ -146,7 +147,6 @@ typedef struct {
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
     size_t ask_count;        /* of both */
     bool *asks;              /* per resource and actor: the current stage does */
-    uint64_t *source_hash;   /* of a random table, by source (pairs.c); NULL: not needed so far */
     pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
                              one of the chunk before without a gap */
     pto_alike_t alike;    /* of the current loop */
@@ -160,6 +160,7 @@ typedef struct {
     pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
     pto_traffic_cache_t *traffic;
+    pto_tables_t *tables;                   /* NULL: there is no table */
     pto_moving_t *moving;                   /* [step][core], where actors are not exact */
     pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
     int charged_count;

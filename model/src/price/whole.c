@@ -18,6 +18,8 @@ static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing) || !pto_class_allocate(pricing))
         return false;
+    if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_tables_get()))
+        return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
     pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
@@ -57,12 +59,12 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->walked);
     free(pricing->like);
     pto_class_release(pricing);
+    pto_tables_release(pricing->tables);
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);
     pto_lanes_release(pricing);
     free(pricing->behind);
-    free(pricing->source_hash);
     free(pricing->engine);
     free(pricing->outflow);
     free(pricing->occupied_s);

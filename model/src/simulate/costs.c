@@ -91,8 +91,8 @@ static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messa
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge.moved[PTO_LEVEL_OFF_NODE] = true;
-    pto_outflow_add_from(&outflow, pto_plan_buffer(sim->plan, step->source.buffer)->space, step->peers.kind,
-                         false, pto_plan_request(sim->plan)->layout.nodes, messages, bytes_each);
+    pto_outflow_add_sum(&outflow, pto_plan_buffer(sim->plan, step->source.buffer)->space, step->peers.kind,
+                        false, pto_plan_request(sim->plan)->layout.nodes, messages, messages * bytes_each);
     return pto_charge_time(&charge, sim->machine, &outflow).s;
 }
 

@@ -1,0 +1,183 @@
+/* What the rounds of pairs.c cost by term: each process has a number for every row of a cost that its longest
+ * path may have paid, and takes over those of the process that it has waited for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "price/pairs.h"
+
+/* What limits of nodes replaced, behind the numbers of messages and bytes of each row. */
+typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
+
+struct pto_pairs_terms {
+    int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all */
+    int rows;
+    size_t width; /* numbers of each process */
+    double *all_numbers;
+    int64_t *all_origins;
+    double *number;  /* [group][member][width] */
+    double *next;    /* the same behind the round */
+    int64_t *origin; /* [group][member]: the member that the path began with */
+    int64_t *next_origin;
+    pto_outflow_t *outflow; /* of each node in the round */
+};
+
+bool pto_pairs_terms_begin(pto_pairs_t *pairs) {
+    pto_pairs_terms_t *terms = calloc(1, sizeof *terms);
+    size_t members = (size_t)(pairs->groups * pairs->size);
+    pairs->terms = terms;
+    if (!terms)
+        return false;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        terms->first_row[level] = terms->rows;
+        terms->rows += pairs->out.cost[level]->count;
+    }
+    terms->width = 2 * (size_t)terms->rows + LIMITED_COUNT;
+    terms->number = terms->all_numbers = calloc(2 * members * terms->width, sizeof *terms->number);
+    terms->origin = terms->all_origins = malloc(2 * members * sizeof *terms->origin);
+    terms->outflow = malloc((size_t)pairs->pricing->node_count * sizeof *terms->outflow);
+    if (!terms->number || !terms->origin || !terms->outflow)
+        return false;
+    terms->next = terms->number + members * terms->width;
+    terms->next_origin = terms->origin + members;
+    for (size_t i = 0; i < members; i++)
+        terms->origin[i] = (int64_t)i % pairs->size;
+    pto_pricing_remember(pairs->pricing, pairs->pricing->before);
+    return true;
+}
+
+void pto_pairs_terms_release(pto_pairs_t *pairs) {
+    if (!pairs->terms)
+        return;
+    free(pairs->terms->all_numbers);
+    free(pairs->terms->all_origins);
+    free(pairs->terms->outflow);
+    free(pairs->terms);
+    pairs->terms = NULL;
+}
+
+/* --- a round -------------------------------------------------------------------------------------------- */
+
+/* One message, as seen from one of its ends. */
+typedef struct {
+    pto_level_t level;
+    int row;
+    int64_t bytes;
+    double alpha_s;
+    double bytes_s;
+    double time_s;
+} end_t;
+
+/* `member`: whose node's limits hold. */
+static end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, int64_t sender, int64_t distance,
+                    int64_t member) {
+    end_t end = {.level = pto_pairs_level(pairs, sender, distance), .bytes = bytes ? bytes[sender] : 0};
+    const pto_cost_table_t *cost = pairs->out.cost[end.level];
+    const pto_postal_t *postal = pto_messages_postal(cost, end.bytes);
+    while (&cost->row[end.row].postal != postal)
+        end.row++;
+    end.alpha_s = postal->alpha_s.value;
+    end.bytes_s = (double)end.bytes * postal->beta_s_per_byte.value;
+    end.time_s = end.level == PTO_LEVEL_OFF_NODE
+                     ? pto_off_node_s(end.alpha_s, end.bytes_s, pairs->node_bytes_s[member],
+                                      pairs->node_rate_s[member])
+                     : end.alpha_s + end.bytes_s;
+    return end;
+}
+
+/* pto_charge_settle. */
+static void count_end(const pto_pairs_t *pairs, const end_t *end, int64_t member, double *number) {
+    const pto_pairs_terms_t *terms = pairs->terms;
+    const pto_outflow_t *outflow = &terms->outflow[member / pairs->per_node];
+    double *own = number + 2 * (terms->first_row[end->level] + end->row);
+    double *limited = number + 2 * terms->rows, node_bytes_s = pairs->node_bytes_s[member];
+    bool off_node = end->level == PTO_LEVEL_OFF_NODE;
+    bool by_bytes = off_node && end->bytes_s < node_bytes_s;
+    bool by_rate =
+        off_node && pairs->node_rate_s[member] > end->alpha_s + pto_larger(end->bytes_s, node_bytes_s);
+    own[0] += by_rate ? 0 : 1;
+    own[1] += by_bytes || by_rate ? 0 : (double)end->bytes;
+    if (!by_bytes && !by_rate)
+        return;
+    limited[LIMITED_BYTES] += outflow->bytes[pairs->out.space];
+    limited[LIMITED_WAITED] += outflow->waited[pairs->out.space];
+    limited[LIMITED_CONTENDED] += outflow->contended[pairs->out.space];
+    limited[LIMITED_MESSAGES] += by_rate ? outflow->messages[pairs->out.space] : 0;
+}
+
+static void count_member(const pto_pairs_t *pairs, const int64_t *bytes, int64_t group, int64_t member,
+                         int64_t distance) {
+    const pto_pairs_terms_t *terms = pairs->terms;
+    int64_t sender = pto_messages_wrap(member - distance, pairs->size), first = group * pairs->size;
+    const double *time_s = pairs->time_s + first;
+    int64_t followed = time_s[sender] > time_s[member] ? sender : member;
+    size_t own = (size_t)(first + member), from = (size_t)(first + followed);
+    double *number = terms->next + own * terms->width;
+    memcpy(number, terms->number + from * terms->width, terms->width * sizeof *number);
+    terms->next_origin[own] = terms->origin[from];
+    end_t out = end_of(pairs, bytes, member, distance, member);
+    end_t in = end_of(pairs, bytes, sender, distance, member);
+    count_end(pairs, in.time_s > out.time_s ? &in : &out, member, number);
+    int64_t actor = pairs->first_core + group + member * pairs->out.per_index;
+    pto_time_t sent = {.s = out.time_s}, received = {.s = in.time_s};
+    pto_occupied_messages(pairs->pricing, actor, sent, received);
+}
+
+void pto_pairs_terms_count(pto_pairs_t *pairs, int64_t distance) {
+    pto_pairs_terms_t *terms = pairs->terms;
+    for (int64_t node = 0; node < pairs->pricing->node_count; node++) {
+        terms->outflow[node] = (pto_outflow_t){.limits_known = false};
+        pto_outflow_add_sum(&terms->outflow[node], pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
+                            pairs->pricing->node_count, (double)pairs->sent[node].messages,
+                            (double)pairs->sent[node].bytes);
+        pairs->pricing->outflow[node] = terms->outflow[node];
+    }
+    for (int64_t group = 0; group < pairs->groups; group++) {
+        const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
+        for (int64_t member = 0; member < pairs->size; member++)
+            count_member(pairs, bytes, group, member, distance);
+    }
+    pto_occupied_stage(pairs->pricing);
+    double *number = terms->number;
+    int64_t *origin = terms->origin;
+    terms->number = terms->next;
+    terms->next = number;
+    terms->origin = terms->next_origin;
+    terms->next_origin = origin;
+}
+
+/* --- the ledgers ---------------------------------------------------------------------------------------- */
+
+static void enter(const pto_pairs_t *pairs, const double *number, pto_charge_t *charge) {
+    const pto_pairs_terms_t *terms = pairs->terms;
+    const double *limited = number + 2 * terms->rows;
+    pto_outflow_t outflow = {.limits_known = false};
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        for (int row = 0; row < pairs->out.cost[level]->count; row++) {
+            const double *own = number + 2 * (terms->first_row[level] + row);
+            pto_entry_t entry = {.place = pairs->out.place[level],
+                                 .space = pairs->out.space,
+                                 .off_node = level == PTO_LEVEL_OFF_NODE};
+            pto_charge_enter_postal(charge, entry, &pairs->out.cost[level]->row[row].postal, own[0], own[1]);
+        }
+    outflow.bytes[pairs->out.space] = limited[LIMITED_BYTES];
+    outflow.waited[pairs->out.space] = limited[LIMITED_WAITED];
+    outflow.contended[pairs->out.space] = limited[LIMITED_CONTENDED];
+    outflow.messages[pairs->out.space] = limited[LIMITED_MESSAGES];
+    pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
+}
+
+void pto_pairs_terms_end(pto_pairs_t *pairs) {
+    pto_pricing_t *pricing = pairs->pricing;
+    const char *stage = pairs->stage->name;
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
+        int64_t core = pairs->first_core + i / pairs->size;
+        pto_ledger_t *ledger = &pricing->ledger[core + i % pairs->size * pairs->out.per_index];
+        pto_charge_t charge;
+        pto_charge_begin(&charge, stage, &pricing->terms[0]);
+        enter(pairs, pairs->terms->number + (size_t)i * pairs->terms->width, &charge);
+        if (!pto_ledger_copy(ledger, &pricing->before[core + pairs->terms->origin[i] * pairs->out.per_index],
+                             true) ||
+            !pto_ledger_add_terms(ledger, &charge))
+            pricing->out_of_memory = true;
+    }
+}

@@ -1,0 +1,431 @@
+/* Sums over the rows and columns of a table of byte counts, each entry looked at once for either. */
+#include "price/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "machine/machine_internal.h"
+
+/* --- the table ------------------------------------------------------------------------------------------ */
+
+static bool has_random_pairs(const pto_request_t *request) {
+    return request->counts->kind == PTO_COUNTS_SKEW && !(request->mapping && request->mapping->count > 0);
+}
+
+bool pto_table_init(const pto_request_t *request, pto_table_t *table) {
+    const pto_layout_t *layout = &request->layout;
+    *table = (pto_table_t){.request = request,
+                           .owners = pto_layout_owner_count(layout),
+                           .owners_per_node = layout->gpus_per_node * layout->owners_per_gpu,
+                           .is_skewed = has_random_pairs(request)};
+    if (!table->is_skewed)
+        return true;
+    table->skew = pto_skew_of(request->counts, request->bytes);
+    table->source_hash = malloc((size_t)table->owners * sizeof *table->source_hash);
+    for (int64_t i = 0; table->source_hash && i < table->owners; i++)
+        table->source_hash[i] = pto_skew_source(&table->skew, i);
+    return table->source_hash != NULL;
+}
+
+void pto_table_fini(pto_table_t *table) {
+    free(table->source_hash);
+    table->source_hash = NULL;
+}
+
+/* The entries of a row or column, by how many owners further their messages go. */
+static void read_line(const pto_table_t *table, int64_t line, bool by_row, int64_t *bytes) {
+    int64_t n = table->owners, until_end = by_row ? n - line : line + 1;
+    for (int64_t d = 0; d < until_end; d++)
+        bytes[d] = by_row ? pto_table_entry(table, line, line + d) : pto_table_entry(table, line - d, line);
+    for (int64_t d = until_end; d < n; d++)
+        bytes[d] =
+            by_row ? pto_table_entry(table, line, line + d - n) : pto_table_entry(table, line - d + n, line);
+}
+
+void pto_table_read_distance(const pto_table_t *table, int64_t distance, int64_t *bytes) {
+    int64_t n = table->owners;
+    pto_blocks_summed += n;
+    for (int64_t i = 0; i < n - distance; i++)
+        bytes[i] = pto_table_entry(table, i, i + distance);
+    for (int64_t i = n - distance; i < n; i++)
+        bytes[i] = pto_table_entry(table, i, i + distance - n);
+}
+
+/* --- classes of messages -------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b) {
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return (one > other) - (one < other);
+}
+
+static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
+    for (int i = 0; i < cost->count - 1; i++)
+        limit[count++] = cost->row[i].below_bytes;
+    return count;
+}
+
+/* Limits that no entry is below, or that none reaches, separate nothing. */
+static int drop_unreached(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (limit[i] > most_bytes || (kept > 0 && limit[i] == limit[kept - 1]))
+            continue;
+        if (limit[i] <= least_bytes)
+            kept = 0;
+        limit[kept++] = limit[i];
+    }
+    return kept;
+}
+
+/* False: out of memory. */
+static bool find_classes(const pto_table_t *table, const pto_machine_t *machine, bool in_shares,
+                         pto_classes_t *classes) {
+    int room = 2;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        room += machine->messages[space][PTO_LEVEL_OFF_NODE].count +
+                machine->gap[space][PTO_LEVEL_OFF_NODE].count;
+    int64_t *limit = malloc((size_t)room * sizeof *limit);
+    if (!limit)
+        return false;
+    limit[0] = 0;
+    limit[1] = 1;
+    int count = 2;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        count = add_limits(&machine->messages[space][PTO_LEVEL_OFF_NODE], count, limit);
+        count = add_limits(&machine->gap[space][PTO_LEVEL_OFF_NODE], count, limit);
+    }
+    qsort(limit, (size_t)count, sizeof *limit, compare);
+    bool bounded = table->is_skewed && !in_shares;
+    int64_t least_bytes = bounded ? table->skew.least_bytes : 0;
+    int64_t most_bytes = bounded ? least_bytes + (int64_t)(table->skew.width - 1) : INT64_MAX;
+    *classes = (pto_classes_t){drop_unreached(least_bytes, most_bytes, limit, count), limit};
+    return true;
+}
+
+/* Every `stride`-th of the first `until` entries, by class. */
+static void sum_entries(const pto_classes_t *classes, const int64_t *bytes, int64_t from, int64_t stride,
+                        int64_t until, pto_sum_t *sum) {
+    for (int c = 0; c < classes->count; c++) {
+        int64_t least = c > 0 ? classes->from_bytes[c] : 0, messages = 0, total = 0;
+        for (int64_t d = from; d < until; d += stride) {
+            messages += bytes[d] >= least;
+            total += bytes[d] >= least ? bytes[d] : 0;
+        }
+        sum[c] = (pto_sum_t){messages, total};
+        if (c > 0) {
+            sum[c - 1].messages -= messages;
+            sum[c - 1].bytes -= total;
+        }
+    }
+}
+
+static int class_of(const pto_classes_t *classes, int64_t bytes) {
+    int c = classes->count - 1;
+    while (c > 0 && bytes < classes->from_bytes[c])
+        c--;
+    return c;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_table_t *table;
+    bool by_row;
+    int64_t *entry; /* of the current line */
+    int64_t *share; /* of each of them */
+    pto_table_sums_t *sums;
+} summing_t;
+
+/* The entries that part p has, if they lie in `bytes`: all of a share's. */
+static void sum_part(const summing_t *summing, int64_t line, int64_t part, const int64_t *bytes) {
+    const pto_table_t *table = summing->table;
+    pto_table_sums_t *sums = summing->sums;
+    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    pto_sum_t *sum = sums->off_node + (line * sums->parts.count + part) * sums->classes.count;
+    sum_entries(&sums->classes, bytes, dealt ? part : 0, dealt ? sums->parts.count : 1, table->owners, sum);
+    int64_t total = 0;
+    for (int c = 0; c < sums->classes.count; c++)
+        total += sum[c].bytes;
+    sums->bytes[line * sums->parts.count + part] = total;
+    int64_t home = line / table->owners_per_node * table->owners_per_node;
+    for (int64_t other = home; other < home + table->owners_per_node; other++) {
+        int64_t ahead = summing->by_row ? other - line : line - other;
+        int64_t d = ahead < 0 ? ahead + table->owners : ahead;
+        if (dealt && d % sums->parts.count != part)
+            continue;
+        pto_sum_t *on_node = &sum[class_of(&sums->classes, bytes[d])];
+        on_node->messages--;
+        on_node->bytes -= bytes[d];
+    }
+}
+
+static void sum_line(const summing_t *summing, int64_t line) {
+    const pto_parts_t *parts = &summing->sums->parts;
+    int64_t n = summing->table->owners;
+    read_line(summing->table, line, summing->by_row, summing->entry);
+    pto_blocks_summed += n;
+    for (int64_t part = 0; part < parts->count; part++) {
+        for (int64_t d = 0; d < n && parts->kind == PTO_PARTS_SHARES; d++)
+            summing->share[d] =
+                pto_share_bytes(summing->entry[d], parts->granularity_bytes, parts->count, part);
+        sum_part(summing, line, part, parts->kind == PTO_PARTS_SHARES ? summing->share : summing->entry);
+    }
+}
+
+/* --- what is kept --------------------------------------------------------------------------------------- */
+
+/* Everything that sums depend on. */
+typedef struct {
+    const pto_machine_t *machine;
+    const pto_counts_t *counts;
+    const pto_mapping_t *mapping;
+    int64_t bytes;
+    pto_layout_t layout;
+    pto_parts_t parts;
+} key_t;
+
+typedef struct {
+    bool known;
+    key_t key;
+    pto_table_sums_t sums;
+} kept_sums_t;
+
+struct pto_tables {
+    kept_sums_t kept[2][2]; /* [kind of parts][by row] */
+};
+
+static _Thread_local pto_tables_t *kept_tables;
+
+static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
+    return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
+           a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu;
+}
+
+static bool same_key(const key_t *a, const key_t *b) {
+    return a->machine == b->machine && a->counts == b->counts && a->mapping == b->mapping &&
+           a->bytes == b->bytes && same_layout(&a->layout, &b->layout) && a->parts.count == b->parts.count &&
+           a->parts.granularity_bytes == b->parts.granularity_bytes;
+}
+
+static void forget(kept_sums_t *kept) {
+    free(kept->sums.classes.from_bytes);
+    free(kept->sums.off_node);
+    free(kept->sums.bytes);
+    *kept = (kept_sums_t){.known = false};
+}
+
+/* False: out of memory. */
+static bool sum_table(const key_t *key, const pto_request_t *request, bool by_row, pto_table_sums_t *sums) {
+    pto_table_t table;
+    bool in_shares = key->parts.kind == PTO_PARTS_SHARES;
+    bool ready =
+        pto_table_init(request, &table) && find_classes(&table, key->machine, in_shares, &sums->classes);
+    summing_t summing = {.table = &table, .by_row = by_row, .sums = sums};
+    size_t all_parts = (size_t)(table.owners * key->parts.count);
+    sums->lines = table.owners;
+    sums->parts = key->parts;
+    if (ready) {
+        assert(all_parts > 0 && sums->classes.count > 0);
+        summing.entry = calloc((in_shares ? 2 : 1) * (size_t)table.owners, sizeof *summing.entry);
+        summing.share = summing.entry ? summing.entry + (in_shares ? table.owners : 0) : NULL;
+        sums->off_node = malloc(all_parts * (size_t)sums->classes.count * sizeof *sums->off_node);
+        sums->bytes = malloc(all_parts * sizeof *sums->bytes);
+        ready = summing.entry && sums->off_node && sums->bytes;
+    }
+    for (int64_t line = 0; ready && line < table.owners; line++)
+        sum_line(&summing, line);
+    free(summing.entry);
+    pto_table_fini(&table);
+    return ready;
+}
+
+const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
+                                       const pto_machine_t *machine, pto_parts_t parts, bool by_row) {
+    kept_sums_t *kept = &tables->kept[parts.kind][by_row];
+    key_t key = {.machine = machine,
+                 .counts = request->counts,
+                 .mapping = request->mapping,
+                 .bytes = request->bytes,
+                 .layout = request->layout,
+                 .parts = parts};
+    if (kept->known && same_key(&kept->key, &key))
+        return &kept->sums;
+    forget(kept);
+    if (!sum_table(&key, request, by_row, &kept->sums)) {
+        forget(kept);
+        return NULL;
+    }
+    kept->known = true;
+    kept->key = key;
+    return &kept->sums;
+}
+
+static void destroy(pto_tables_t *tables) {
+    for (int i = 0; tables && i < 4; i++)
+        forget(&tables->kept[i / 2][i % 2]);
+    free(tables);
+}
+
+pto_tables_t *pto_tables_keep(void) {
+    if (kept_tables)
+        return NULL;
+    kept_tables = calloc(1, sizeof *kept_tables);
+    return kept_tables;
+}
+
+void pto_tables_keep_end(pto_tables_t *kept) {
+    if (kept)
+        kept_tables = NULL;
+    destroy(kept);
+}
+
+pto_tables_t *pto_tables_get(void) { return kept_tables ? kept_tables : calloc(1, sizeof *kept_tables); }
+
+void pto_tables_release(pto_tables_t *tables) {
+    if (tables != kept_tables)
+        destroy(tables);
+}
+
+/* --- slices --------------------------------------------------------------------------------------------- */
+
+bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
+    const pto_request_t *request = &plan->request;
+    int64_t owners = pto_layout_owner_count(&request->layout), procs = request->layout.procs_per_gpu;
+    bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
+    pto_cyclic_t in_step = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD;
+    bool dealt = buffer->cyclic != PTO_CYCLIC_NONE, in_shares = buffer->split > 1;
+    if (!(row || column) || !pto_plan_has_tables(plan) || !pto_collective_is_by_pair(request->collective) ||
+        pto_role_is_host(buffer->role) || buffer->chunks > 0 || buffer->block_count != owners ||
+        pto_group_shape(&request->layout, buffer->group).size != owners)
+        return false;
+    if (dealt && (in_shares || buffer->cyclic != in_step || buffer->cyclic_count != procs))
+        return false;
+    *parts = in_shares ? (pto_parts_t){PTO_PARTS_SHARES, buffer->split, buffer->granularity_bytes}
+                       : (pto_parts_t){PTO_PARTS_DEALT, procs, 0};
+    return true;
+}
+
+static bool is_zero(const pto_expr_t *expr) { return expr->constant == 0 && pto_expr_is_constant(expr); }
+
+/* Whether a slice selects blocks one by one, from its anchor on. */
+static bool is_of_whole_blocks(const pto_slice_t *slice) {
+    return slice->parts == 0 && slice->chunks <= 1 && slice->bundle <= 1 && slice->fold == 0 &&
+           slice->reverse_bits == 0 && slice->repeat <= 1 && slice->cells == PTO_CELLS_NONE &&
+           slice->anchor_step <= 1 && is_zero(&slice->offset) && is_zero(&slice->align);
+}
+
+bool pto_slice_is_of_lines(const pto_plan_t *plan, const pto_slice_t *slice) {
+    pto_parts_t parts;
+    return is_of_whole_blocks(slice) && pto_buffer_parts(plan, pto_plan_buffer(plan, slice->buffer), &parts);
+}
+
+enum { ALL_PARTS = -1, NO_PART = -2 };
+
+static int64_t bytes_of_part(const pto_table_sums_t *sums, int64_t line, int64_t part) {
+    int64_t bytes = part == ALL_PARTS ? 0 : pto_table_bytes(sums, line, part);
+    for (int64_t p = 0; p < sums->parts.count && part == ALL_PARTS; p++)
+        bytes += pto_table_bytes(sums, line, p);
+    return bytes;
+}
+
+/* Whether each holder has a part of its line alone. */
+static bool has_one_part(const pto_buffer_t *buffer) {
+    return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
+}
+
+/* The part of a line that a slice is, and what the parts are. */
+static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
+                       int64_t core, pto_parts_t *parts) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
+    int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
+    bool all = run == until - first && run == buffer->block_count;
+    bool dealt = run == 1 && stride == parts->count && parts->kind == PTO_PARTS_DEALT && first >= 0 &&
+                 first < stride && until == buffer->block_count && slice->anchor == PTO_ANCHOR_HOLDER &&
+                 slice->reversed == (buffer->blocks == PTO_BLOCKS_COLUMN);
+    bool own = has_one_part(buffer);
+    if (slice->share != PTO_SHARE_ALL) {
+        *parts = (pto_parts_t){PTO_PARTS_SHARES, slice->share_count, buffer->granularity_bytes};
+        return !all || own || slice->share_count < 1 ? NO_PART
+               : slice->share == PTO_SHARE_MINE      ? action->core
+                                                     : action->peer_rank % plan->request.layout.procs_per_gpu;
+    }
+    if (own)
+        return all || (dealt && first == core) ? core : NO_PART;
+    return all ? ALL_PARTS : dealt ? first : NO_PART;
+}
+
+int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_machine_t *machine,
+                               const pto_slice_t *slice, const pto_action_t *action) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    pto_parts_t parts;
+    if (!is_of_whole_blocks(slice) || !pto_buffer_parts(plan, buffer, &parts))
+        return pto_slice_bytes(plan, slice, action);
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_group_t group = {.kind = buffer->group};
+    pto_rank_t holder = pto_layout_rank(layout, pto_slice_holder(plan, slice, action));
+    int64_t line = pto_group_index_at(layout, &group, holder);
+    int64_t part = part_of(plan, slice, action, holder.core, &parts);
+    const pto_table_sums_t *sums = NULL;
+    if (line >= 0 && part != NO_PART && part < parts.count)
+        sums = pto_tables_sum(tables, &plan->request, machine, parts, buffer->blocks == PTO_BLOCKS_ROW);
+    if (!sums)
+        return pto_slice_bytes(plan, slice, action);
+    return bytes_of_part(sums, line, part);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    pto_tables_t *tables;
+    const pto_machine_t *machine;
+} known_t;
+
+/* Of all rows, or all columns, of a node's owners. */
+static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
+    int64_t members = layout->gpus_per_node * layout->owners_per_gpu, bytes = 0;
+    for (int64_t line = node * members; line < (node + 1) * members; line++)
+        bytes += bytes_of_part(sums, line, ALL_PARTS);
+    return bytes;
+}
+
+/* Whether a buffer has all rows or all columns of a node, and how they are summed. */
+static bool is_of_node(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
+    const pto_request_t *request = &plan->request;
+    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu;
+    *parts = (pto_parts_t){PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
+    return (buffer->blocks == PTO_BLOCKS_NODE_ROW || buffer->blocks == PTO_BLOCKS_NODE_COLUMN) &&
+           pto_plan_has_tables(plan) && pto_collective_is_by_pair(request->collective) &&
+           !pto_role_is_host(buffer->role) && buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
+           buffer->block_count == members * members * request->layout.nodes;
+}
+
+static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, int64_t rank) {
+    const known_t *known = context;
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, index);
+    const pto_layout_t *layout = &plan->request.layout;
+    const pto_table_sums_t *sums = NULL;
+    pto_parts_t parts;
+    bool of_node = is_of_node(plan, buffer, &parts);
+    bool by_row = buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_NODE_ROW;
+    if (known->tables && (of_node || pto_buffer_parts(plan, buffer, &parts)) &&
+        pto_buffer_holds(plan, index, rank))
+        sums = pto_tables_sum(known->tables, &plan->request, known->machine, parts, by_row);
+    if (!sums)
+        return pto_buffer_bytes(plan, index, rank);
+    pto_rank_t holder = pto_layout_rank(layout, rank);
+    if (of_node)
+        return node_bytes(sums, layout, holder.node);
+    pto_group_t group = {.kind = buffer->group};
+    return bytes_of_part(sums, pto_group_index_at(layout, &group, holder),
+                         has_one_part(buffer) ? holder.core : ALL_PARTS);
+}
+
+void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, int64_t *gpu_bytes,
+                       int64_t *host_bytes) {
+    known_t known = {pto_tables_get(), machine};
+    pto_plan_memory_by(plan, buffer_bytes, &known, gpu_bytes, host_bytes);
+    pto_tables_release(known.tables);
+}
