@@ -6,7 +6,7 @@ Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is comp
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
 test executes is judged by the tests that execute its file. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured
-before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate.
+before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
 
 MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
 sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
@@ -33,6 +33,7 @@ AREAS = {
     "impl": ["impl"],
     "calibrate": ["calibrate"],
     "validate": ["validate"],
+    "parallel": ["parallel"],
 }
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
@@ -65,6 +66,8 @@ MPI_TESTS = {
     "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
                  "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
+    "parallel": ["tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh", "tests/mpi/test_host_data.sh",
+                 "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
