@@ -38,8 +38,8 @@ AREAS = {
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
-                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_host_device",
-                                       "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
+                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_parallel",
+                                       "test_host_device", "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
                                        "test_streams", "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
                                        "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
@@ -48,7 +48,7 @@ MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
                                                   "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
-JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")]
+JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
     "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",

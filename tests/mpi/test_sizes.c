@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../calibrate/estimate.h"
 #include "../../calibrate/sizes.h"
 #include "made_costs.h"
 #include "portolan/samples.h"
@@ -459,6 +460,23 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
     case_list_fini(&list);
 }
 
+/* Three normal values of deviation 1 are 1.69 apart, in the mean. */
+static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
+    (void)state;
+    static const int order[][PROBE_SAMPLES] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                               {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const double time_s[] = {0.9e-2, 1e-2, 1.2e-2};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        double seconds[PROBE_SAMPLES];
+        for (int k = 0; k < PROBE_SAMPLES; k++)
+            seconds[k] = time_s[order[i][k]];
+        probe_t probe = probe_of(4096, seconds);
+        assert_int_equal(probe.bytes, 4096);
+        assert_true(probe.seconds == time_s[1]);
+        assert_true(fabs(probe.scatter - 0.3 / 1.69) < 1e-3);
+    }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
@@ -482,6 +500,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(short_ladders_are_measured_whole),
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
         cmocka_unit_test(an_estimate_never_exceeds_the_budget),
+        cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
