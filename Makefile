@@ -380,6 +380,9 @@ $(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield),-lcmocka $(LDLIBS))
 
+$(BUILD)/tests/test_guard: $(call object,tests/mpi/test_guard.c $(addprefix parallel/,fatal.c guard.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
 $(BUILD)/tests/test_parallel: $(call object,tests/mpi/test_parallel.c $(PARALLEL_SRC) $(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
 

@@ -39,9 +39,9 @@ PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
                                        "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_parallel",
-                                       "test_host_device", "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
-                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
-                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+                                       "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late", "test_stale",
+                                       "test_resources", "test_streams", "test_register", "test_memory", "test_nccl", "test_counters",
+                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
@@ -66,8 +66,8 @@ MPI_TESTS = {
     "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
                  "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
-    "parallel": ["tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh", "tests/mpi/test_host_data.sh",
-                 "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
+    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh",
+                 "tests/mpi/test_host_data.sh", "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
