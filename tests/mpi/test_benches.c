@@ -32,6 +32,7 @@ enum {
     ALLOCATE = 73,
     EXPORT = 79,
     STAGE = 83,
+    MESSAGE = 97, /* to or from another node */
     MOVE = 29
 };
 
@@ -134,6 +135,8 @@ typedef struct {
 } noted_t;
 
 static noted_t copied, passed; /* by copies; in messages */
+static int rank, size;
+static bool two_nodes; /* each process is a node of its own */
 
 static void note(noted_t *noted, const void *at) {
     if (noted->count < NOTED_MAX)
@@ -142,14 +145,16 @@ static void note(noted_t *noted, const void *at) {
 }
 
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    must_hold(data, (size_t)count, 1, 0, true);
+    must_hold(data, (size_t)count, 1, 0, !two_nodes);
     note(&passed, data);
+    clock_s += two_nodes ? MESSAGE : 0;
     return PMPI_Send(data, count, type, to, tag, comm);
 }
 
 int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
-    must_hold(data, (size_t)count, 1, 0, true);
+    must_hold(data, (size_t)count, 1, 0, !two_nodes);
     note(&passed, data);
+    clock_s += two_nodes ? MESSAGE : 0;
     return PMPI_Recv(data, count, type, from, tag, comm, status);
 }
 
@@ -263,14 +268,16 @@ static pto_status_t event_poll(void *event, bool *finished, pto_error_t *err) {
 static pto_device_t timed;
 static pto_device_bench_t timed_bench;
 
-static int rank, size;
-
 /* Each process has a GPU; one process has all. */
 static void make_job(int devices, job_t *job) {
     static process_t process[2];
-    *job = (job_t){.world = MPI_COMM_WORLD, .rank = rank, .size = size, .process = process, .node_count = 1};
+    *job = (job_t){.world = MPI_COMM_WORLD,
+                   .rank = rank,
+                   .size = size,
+                   .process = process,
+                   .node_count = two_nodes ? size : 1};
     for (int i = 0; i < size; i++) {
-        process[i] = (process_t){.node_rank = i, .device = i};
+        process[i] = (process_t){.node = two_nodes ? i : 0, .node_rank = two_nodes ? 0 : i, .device = i};
         snprintf(process[i].bus, sizeof process[i].bus, "%d", i);
     }
     job->sockets = 1;
@@ -317,6 +324,8 @@ static double iteration_s(const case_t *what, int64_t bytes) {
         return rank == 0 ? MOVE + FINISH : 0;
     if (begins(name, "memcpy_peer"))
         return rank == 0 ? COPY + 1 + FINISH : 0;
+    if (strcmp(name, "injection") == 0 || strcmp(name, "ping_pong") == 0)
+        return rank == 0 ? MESSAGE : 0; /* half of there and back */
     if (strcmp(name, "staged") == 0)
         return COPY + 1 + FINISH; /* and a wait at the end */
     if (strcmp(name, "setup_open") == 0)
@@ -355,11 +364,15 @@ static double iteration_s(const case_t *what, int64_t bytes) {
     return strcmp(name, "signal_event") == 0 ? RECORD + 2 * POLL : -1;
 }
 
+/* Below 0: it is not known here. */
+static int iteration_messages(const case_t *what) { return begins(what->level, "off_node") ? 2 : -1; }
+
 /* Bytes that an iteration moves; below 0: none, or by the CPU. */
 static int64_t iteration_bytes(const case_t *what, int64_t bytes) {
     if (begins(what->benchmark, "memcpy_queued"))
         return bytes * what->messages;
-    bool moves = what->sized && iteration_s(what, bytes) > 0 && !begins(what->benchmark, "setup");
+    bool moves = what->sized && iteration_s(what, bytes) > 0 && !begins(what->benchmark, "setup") &&
+                 iteration_messages(what) < 0;
     return moves ? bytes : -1;
 }
 
@@ -397,11 +410,14 @@ static void check_trials(const benchmark_t *benchmark, const case_t *what, void 
         double expected = iterations * iteration_s(what, bytes);
         moved_bytes = 0;
         copies_in = 0;
+        passed.count = 0;
         double got = benchmark->trial(state, bytes, iterations);
         if (fabs(got - expected) > 1e-3)
             fail_msg("%s: %d iterations take %.9g, not %.9g", what->benchmark, iterations, got, expected);
         if (iteration_bytes(what, bytes) >= 0)
             assert_int_equal(moved_bytes, iterations * iteration_bytes(what, bytes));
+        if (iteration_messages(what) >= 0)
+            assert_int_equal(passed.count, iterations * iteration_messages(what));
         if (iteration_copies_in(what) >= 0)
             assert_int_equal(copies_in, iterations * iteration_copies_in(what));
     }
@@ -413,7 +429,7 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     MPI_Comm comm;
     MPI_Comm_split(what->member_count > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF, 0, me, &comm);
     work_t work = {.job = job, .what = what, .comm = comm, .me = me, .most_bytes = bytes};
-    work.together = together_create(comm);
+    work.together = together_create(two_nodes ? MPI_COMM_SELF : comm);
     void *state = benchmark->open ? benchmark->open(&work) : &work;
     if (strcmp(what->benchmark, "staged") == 0)
         check_staged(benchmark, state, bytes);
@@ -481,6 +497,15 @@ static void a_trial_of_two_processes_takes_its_calls(void **state) {
         assert_int_equal(check_benchmark(known[k].name, 2), known[k].cases);
 }
 
+/* Between nodes: the one that sends first has the time of a message, the other one answers. */
+static void a_trial_between_nodes_takes_its_messages(void **state) {
+    (void)state;
+    two_nodes = true;
+    assert_int_equal(check_benchmark("ping_pong", 2), 1);
+    assert_int_equal(check_benchmark("injection", 2), 1);
+    two_nodes = false;
+}
+
 static void reductions_of_many_inputs_take_one_call(void **state) {
     (void)state;
     assert_true(check_benchmark("reduce_many", 1) >= 4);
@@ -546,7 +571,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(reductions_of_many_inputs_take_one_call),
         cmocka_unit_test(counts_grow_by_halves_and_thirds),
     };
-    const struct CMUnitTest two[] = {cmocka_unit_test(a_trial_of_two_processes_takes_its_calls)};
+    const struct CMUnitTest two[] = {
+        cmocka_unit_test(a_trial_of_two_processes_takes_its_calls),
+        cmocka_unit_test(a_trial_between_nodes_takes_its_messages),
+    };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
