@@ -344,7 +344,7 @@ $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LI
 # With a clock of the test's own.
 $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(MPI_LDLIBS))
+	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
 $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
