@@ -199,16 +199,16 @@ static int visits_before(const played_t *played, int64_t bytes) {
     return count;
 }
 
-static void play(cost_t cost, played_t *played) {
+static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
     sizes_t *sizes = sizes_create(&(sizes_options_t){
-        .from_bytes = 1, .to_bytes = 1 << 20, .factor = 2, .unit_bytes = 1, .repeats = 20});
+        .from_bytes = 1, .to_bytes = to_bytes, .factor = 2, .unit_bytes = 1, .repeats = 20});
     *played = (played_t){0};
     while (sizes_next(sizes, &visit)) {
         double seconds[20];
         int count = visit.had;
         assert_true(played->count < PLAYED_MAX);
-        visit.iterations = 20;
+        visit.iterations = iterations;
         sizes_recall(sizes, &visit, seconds);
         do
             seconds[count++] = cost(visit.bytes, visits_before(played, visit.bytes));
@@ -220,12 +220,29 @@ static void play(cost_t cost, played_t *played) {
     sizes_destroy(sizes);
 }
 
+static void play(cost_t cost, played_t *played) { play_up_to(1 << 20, 20, cost, played); }
+
 static const visit_t *last_visit(const played_t *played, int64_t bytes) {
     const visit_t *last = NULL;
     for (int i = 0; i < played->count; i++)
         if (played->visit[i].bytes == bytes)
             last = &played->visit[i];
     return last;
+}
+
+static double takes_a_millisecond(int64_t bytes, int visit) { return bytes > 0 && visit >= 0 ? 1e-3 : 0; }
+
+/* Of 6 to 9 sizes, two or three, if their repetitions are of one iteration. */
+static void the_largest_third_has_fewer_samples(void **state) {
+    (void)state;
+    played_t played;
+    for (int count = 6; count <= 9; count++)
+        for (int iterations = 1; iterations <= 2; iterations++) {
+            int longest = iterations == 1 ? count / 3 : 0;
+            play_up_to(INT64_C(1) << 2 * (count - 1), iterations, takes_a_millisecond, &played);
+            for (int i = 0; i < count; i++)
+                assert_int_equal(last_visit(&played, INT64_C(1) << 2 * i)->most, i < count - longest ? 5 : 3);
+        }
 }
 
 static double slow_at_first(int64_t bytes, int visit) { return bytes == 256 && visit == 0 ? 5e-4 : 1e-5; }
@@ -482,6 +499,7 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_needs_every_second_power_of_two_and_few_samples),
+        cmocka_unit_test(the_largest_third_has_fewer_samples),
         cmocka_unit_test(no_size_has_all_its_samples_in_one_visit),
         cmocka_unit_test(an_exhaustive_plan_measures_all_sizes),
         cmocka_unit_test(limits_are_bisected_to_an_eighth),
