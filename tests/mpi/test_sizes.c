@@ -245,6 +245,31 @@ static void the_largest_third_has_fewer_samples(void **state) {
         }
 }
 
+static const int64_t three_limits[] = {40, 5000, 300000};
+
+static double jumps_at_three_limits(int64_t bytes, int visit) {
+    double seconds = visit >= 0 ? 1e-5 : 0;
+    for (int i = 0; i < 3; i++)
+        seconds *= bytes >= three_limits[i] ? 3 : 1;
+    return seconds;
+}
+
+/* As many as a fit finds. */
+static void three_limits_are_bisected(void **state) {
+    (void)state;
+    played_t played;
+    play(jumps_at_three_limits, &played);
+    for (int k = 0; k < 3; k++) {
+        int64_t low = 0, high = INT64_MAX;
+        for (int i = 0; i < played.count; i++) {
+            int64_t bytes = played.visit[i].bytes;
+            low = bytes < three_limits[k] && bytes > low ? bytes : low;
+            high = bytes >= three_limits[k] && bytes < high ? bytes : high;
+        }
+        assert_true((high - low) * 8 <= low);
+    }
+}
+
 static double slow_at_first(int64_t bytes, int visit) { return bytes == 256 && visit == 0 ? 5e-4 : 1e-5; }
 
 static double slow_at_second(int64_t bytes, int visit) { return bytes == 256 && visit == 1 ? 5e-4 : 1e-5; }
@@ -503,6 +528,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(no_size_has_all_its_samples_in_one_visit),
         cmocka_unit_test(an_exhaustive_plan_measures_all_sizes),
         cmocka_unit_test(limits_are_bisected_to_an_eighth),
+        cmocka_unit_test(three_limits_are_bisected),
         cmocka_unit_test(sizes_between_powers_of_two_are_of_whole_elements),
         cmocka_unit_test(the_half_of_the_largest_size_is_not_measured),
         cmocka_unit_test(noise_alone_is_no_limit),
