@@ -519,6 +519,24 @@ static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
     }
 }
 
+/* Of a size alone, which has its five samples in one visit: with an iteration that is not kept, and a
+ * repetition more where iterations are tried. Limits and bends make it 1.3 times as long. */
+static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
+    (void)state;
+    const sizes_options_t options = {
+        .from_bytes = 64, .to_bytes = 64, .factor = 2, .unit_bytes = 1, .repeats = 5};
+    const double meeting_s = 3e-5;
+    for (int long_one = 0; long_one < 2; long_one++) {
+        const probe_t probe = {.bytes = 64, .seconds = long_one ? 1e-3 : 1e-5};
+        int iterations = sizes_iterations(probe.seconds), repetitions = long_one ? 5 : 6;
+        double sum_s = probe.seconds + meeting_s + repetitions * (iterations * probe.seconds + meeting_s);
+        assert_int_equal(iterations, long_one ? 1 : 21);
+        double found_s = estimate_s(&options, &probe, 1, meeting_s);
+        if (fabs(found_s - 1.3 * sum_s) > 1e-12)
+            fail_msg("estimated %.9g s, not %.9g", found_s, 1.3 * sum_s);
+    }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
@@ -545,6 +563,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
         cmocka_unit_test(an_estimate_never_exceeds_the_budget),
         cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
+        cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
