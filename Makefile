@@ -624,7 +624,7 @@ soak: ## the random tests of all kinds, for hours (docs/reliability.md); SOAK=5 
 	@$(MAKE) --no-print-directory mutated-plans PLANS=$$((2 * $(SOAK)))
 	@CREATIONS=$$((50 * $(SOAK))) BUILD=$(BUILD) tests/mpi/test_resources.sh
 	@STOPS=$(SOAK) BUILD=$(BUILD) tests/mpi/test_faults.sh
-	@for area in model strategies fit impl calibrate validate; do \
+	@for area in model strategies fit impl calibrate validate parallel; do \
 		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=$(SOAK) || exit 1; \
 	done
 
