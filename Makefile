@@ -344,7 +344,7 @@ $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LI
 # With a clock of the test's own.
 $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s,-lcmocka -lhwloc $(MPI_LDLIBS))
+	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
 $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
@@ -379,6 +379,12 @@ $(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix va
 $(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c $(addprefix parallel/,barrier.c fatal.c guard.c)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield),-lcmocka $(LDLIBS))
+
+$(BUILD)/tests/test_guard: $(call object,tests/mpi/test_guard.c $(addprefix parallel/,fatal.c guard.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_parallel: $(call object,tests/mpi/test_parallel.c $(PARALLEL_SRC) $(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
 
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
@@ -618,7 +624,7 @@ soak: ## the random tests of all kinds, for hours (docs/reliability.md); SOAK=5 
 	@$(MAKE) --no-print-directory mutated-plans PLANS=$$((2 * $(SOAK)))
 	@CREATIONS=$$((50 * $(SOAK))) BUILD=$(BUILD) tests/mpi/test_resources.sh
 	@STOPS=$(SOAK) BUILD=$(BUILD) tests/mpi/test_faults.sh
-	@for area in model strategies fit impl calibrate validate; do \
+	@for area in model strategies fit impl calibrate validate parallel; do \
 		$(MAKE) --no-print-directory mutants AREA=$$area MUTANTS=$(SOAK) || exit 1; \
 	done
 

@@ -6,7 +6,7 @@ Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is comp
 execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
 killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
 test executes is judged by the tests that execute its file. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured
-before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate.
+before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
 
 MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
 sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
@@ -33,21 +33,22 @@ AREAS = {
     "impl": ["impl"],
     "calibrate": ["calibrate"],
     "validate": ["validate"],
+    "parallel": ["parallel"],
 }
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
-                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_host_device",
-                                       "test_rounds", "test_seldom", "test_late", "test_stale", "test_resources",
-                                       "test_streams", "test_register", "test_memory", "test_nccl", "test_counters", "test_meter",
-                                       "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+                                       "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_parallel",
+                                       "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late", "test_stale",
+                                       "test_resources", "test_streams", "test_register", "test_memory", "test_nccl", "test_counters",
+                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
 JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
                                                   "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
-JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")]
+JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]
 # Of areas that run under MPI, in addition to the unit tests.
 MPI_TESTS = {
     "impl": [f"{MPIRUN} -n 5 build/tests/test_exec cases 150 1", f"{MPIRUN} -n 4 build/tests/test_exec repeats 50 1",
@@ -65,6 +66,8 @@ MPI_TESTS = {
     "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_host_data.sh", "tests/mpi/test_counters.sh",
                  "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
+    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh",
+                 "tests/mpi/test_host_data.sh", "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
 # Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.

@@ -33,6 +33,13 @@ check "no time is longer than the run" no_longer
 check "one process" run 1 1 1:8
 check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
+bound() {
+    env PORTOLAN_EMULATED_GPUS=1 HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 taskset -c 1 \
+        timeout 60 mpirun -n 1 --bind-to none \
+        "$calibrate" --only copies --bytes 1:8 --repeats 2 --out "$work/bound.csv" 2>"$work/stderr"
+}
+check "one that is bound already" bound
+check "is left where it is" has "^# binding=the launcher's$" "$work/bound.csv"
 check "one process, 15 powers of two" run 1 1 1:16KiB
 check "measures every second, up to the largest" lists 1-process-more
 check "two processes of one GPU" run 2 1 4:64:16

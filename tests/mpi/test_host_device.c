@@ -4,13 +4,17 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../impl/host_stream.h"
 #include "portolan/bench.h"
+#include "portolan/kernel.h"
 
 static const pto_device_t *device;
 
@@ -145,11 +149,56 @@ static void a_step_without_a_stream_is_repeated_until_it_is_done(void **state) {
     assert_int_equal(pto_host_stream_destroy(stream, NULL), PTO_OK);
 }
 
+/* --- kernels ---------------------------------------------------------------------------------------------
+ */
+
+static pto_operand_t operand_of(void *at, bool lines, int64_t bytes) {
+    return (pto_operand_t){.spot = {.at = at, .lines = lines}, .bytes = bytes, .rows = pto_rows_of(bytes)};
+}
+
+/* Run a kernel of one part that moves bytes into lines and out of them. */
+static void move_by_lines(void *from, void *lines, void *to, int64_t bytes) {
+    const pto_kernel_op_t ops[] = {{PTO_KERNEL_MOVE, 0, 2, 0}, {PTO_KERNEL_MOVE, 2, 2, 0}};
+    const pto_operand_t operands[] = {operand_of(from, false, bytes), operand_of(lines, true, bytes),
+                                      operand_of(lines, true, bytes), operand_of(to, false, bytes)};
+    const pto_kernel_program_t program = {
+        .ops = ops, .op_count = 2, .operands = operands, .operand_count = 4, .blocks = 1, .slices = 1};
+    void *kernel = NULL, *stream = NULL;
+    uint64_t ended = 0;
+    assert_int_equal(pto_host_stream_create(&stream, NULL), PTO_OK);
+    assert_int_equal(device->kernels->create(&program, &kernel, NULL), PTO_OK);
+    assert_int_equal(device->kernels->start(kernel, 1, false, stream, NULL), PTO_OK);
+    assert_int_equal(device->kernels->poll(kernel, &ended, NULL), PTO_OK);
+    assert_int_equal(ended, 1);
+    device->kernels->destroy(kernel);
+    assert_int_equal(pto_host_stream_destroy(stream, NULL), PTO_OK);
+}
+
+/* The page behind the source can't be read. */
+static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **state) {
+    (void)state;
+    enum { BYTES = 21 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *pages = NULL;
+    assert_int_equal(posix_memalign(&pages, page, 2 * page), 0);
+    assert_int_equal(mprotect((char *)pages + page, page, PROT_NONE), 0);
+    char *from = (char *)pages + page - BYTES, to[BYTES] = {0};
+    _Alignas(16) char lines[64] = {0};
+    assert_true(pto_spot_bytes(true, BYTES) <= (int64_t)sizeof lines);
+    for (int i = 0; i < BYTES; i++)
+        from[i] = (char)(i - 100);
+    move_by_lines(from, lines, to, BYTES);
+    assert_memory_equal(to, from, BYTES);
+    assert_int_equal(mprotect((char *)pages + page, page, PROT_READ | PROT_WRITE), 0);
+    free(pages);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_sides_hand_over_in_each_round),
         cmocka_unit_test(a_side_alone_gives_up_in_time),
         cmocka_unit_test(a_step_without_a_stream_is_repeated_until_it_is_done),
+        cmocka_unit_test(a_last_line_that_is_not_full_reads_no_more_than_the_source),
     };
     return cmocka_run_group_tests(tests, find_device, NULL);
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # What judges and times: the reference of collectives, the patterns of applications, the benchmarks, their cases, sizes and fits,
-# what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. And what the host device
-# does without another process. BUILD: where the programs were built (default build). Exits 77
-# where there is no mpirun.
+# what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. What the host device
+# does without another process, and how processes wait for each other and agree. BUILD: where the programs were built (default
+# build). Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,benches,sizes,fits,measure,powers,start,host_device}
+built "$build"/tests/test_{reference,patterns,cases,benches,sizes,fits,measure,powers,start,parallel,host_device}
 for program in reference patterns cases benches sizes fits measure powers host_device; do
     check "$program" quietly "$build/tests/test_$program"
 done
@@ -15,4 +15,5 @@ for program in benches measure powers; do
 done
 check "start of three nodes" launch 60 -n 3 "$build/tests/test_start"
 check "start of three processes of a node" launch 60 -n 3 "$build/tests/test_start" one
+check "barriers and agreement of three processes" launch 60 -n 3 "$build/tests/test_parallel"
 finish

@@ -137,6 +137,37 @@ static void a_stencil_over_the_whole_field_is_right(void **state) {
     end(&parts);
 }
 
+/* One owner whose field wraps in both dimensions: no cell stays as it is, so the comparison computes all that
+ * its neighbors let it, and sanitizers see if it reads any more. */
+static void a_stencil_that_wraps_in_both_dimensions_is_right(void **state) {
+    (void)state;
+    settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
+    pto_request_t request = stencil_request();
+    request.layout = (pto_layout_t){1, 1, 1, 1, 1, false};
+    request.halo = (pto_halo_t){2, {1, 1}, {true, true}, {ROWS, COLUMNS}, 1, PTO_CORNERS_DIAGONAL};
+    const double weight[3] = {0.15, 0.25, 0.15}, corner[3] = {0.05, 0.15, 0.05};
+    const pattern_t *pattern = pattern_of(&settings);
+    double out[ROWS + 2][COLUMNS + 2], next[ROWS + 2][COLUMNS + 2];
+    work_t work;
+    assert_int_equal(work_create(&settings, &request, 0, NULL, out, sizeof out, &work, NULL), PTO_OK);
+    assert_int_equal(pattern->fill(&work, SEED, NULL), PTO_OK);
+    for (int step = 0; step < pattern->steps; step++) {
+        for (int i = 0; i < ROWS + 2; i++)
+            for (int j = 0; j < COLUMNS + 2; j++) {
+                int row = (i + ROWS - 1) % ROWS + 1, column = (j + COLUMNS - 1) % COLUMNS + 1;
+                next[i][j] = 0;
+                for (int k = 0; k < 3; k++)
+                    next[i][j] += corner[k] * (out[row - 1][column + k - 1] + out[row + 1][column + k - 1]) +
+                                  weight[k] * out[row][column + k - 1];
+            }
+        memcpy(out, next, sizeof out);
+    }
+    assert_int_equal(pattern->compare(&work, SEED, NULL), PTO_OK);
+    out[ROWS + 1][COLUMNS + 1] += 1e-11;
+    assert_int_equal(pattern->compare(&work, SEED, NULL), PTO_ERR_RANGE);
+    work_free(&work);
+}
+
 /* A difference that rounding does not explain is an error, in every cell and halo; NaN is one. */
 static void a_wrong_cell_is_named(void **state) {
     (void)state;
@@ -330,6 +361,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_begin_with_parts_of_one_field),
         cmocka_unit_test(a_stencil_over_the_whole_field_is_right),
+        cmocka_unit_test(a_stencil_that_wraps_in_both_dimensions_is_right),
         cmocka_unit_test(a_wrong_cell_is_named),
         cmocka_unit_test(the_kernel_makes_the_steps_of_the_field),
         cmocka_unit_test(the_steps_of_a_repeat_can_be_run_alone),

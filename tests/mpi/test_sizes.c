@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../calibrate/estimate.h"
 #include "../../calibrate/sizes.h"
 #include "made_costs.h"
 #include "portolan/samples.h"
@@ -198,16 +199,16 @@ static int visits_before(const played_t *played, int64_t bytes) {
     return count;
 }
 
-static void play(cost_t cost, played_t *played) {
+static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
     sizes_t *sizes = sizes_create(&(sizes_options_t){
-        .from_bytes = 1, .to_bytes = 1 << 20, .factor = 2, .unit_bytes = 1, .repeats = 20});
+        .from_bytes = 1, .to_bytes = to_bytes, .factor = 2, .unit_bytes = 1, .repeats = 20});
     *played = (played_t){0};
     while (sizes_next(sizes, &visit)) {
         double seconds[20];
         int count = visit.had;
         assert_true(played->count < PLAYED_MAX);
-        visit.iterations = 20;
+        visit.iterations = iterations;
         sizes_recall(sizes, &visit, seconds);
         do
             seconds[count++] = cost(visit.bytes, visits_before(played, visit.bytes));
@@ -219,12 +220,54 @@ static void play(cost_t cost, played_t *played) {
     sizes_destroy(sizes);
 }
 
+static void play(cost_t cost, played_t *played) { play_up_to(1 << 20, 20, cost, played); }
+
 static const visit_t *last_visit(const played_t *played, int64_t bytes) {
     const visit_t *last = NULL;
     for (int i = 0; i < played->count; i++)
         if (played->visit[i].bytes == bytes)
             last = &played->visit[i];
     return last;
+}
+
+static double takes_a_millisecond(int64_t bytes, int visit) { return bytes > 0 && visit >= 0 ? 1e-3 : 0; }
+
+/* Of 6 to 9 sizes, two or three, if their repetitions are of one iteration. */
+static void the_largest_third_has_fewer_samples(void **state) {
+    (void)state;
+    played_t played;
+    for (int count = 6; count <= 9; count++)
+        for (int iterations = 1; iterations <= 2; iterations++) {
+            int longest = iterations == 1 ? count / 3 : 0;
+            play_up_to(INT64_C(1) << 2 * (count - 1), iterations, takes_a_millisecond, &played);
+            for (int i = 0; i < count; i++)
+                assert_int_equal(last_visit(&played, INT64_C(1) << 2 * i)->most, i < count - longest ? 5 : 3);
+        }
+}
+
+static const int64_t three_limits[] = {40, 5000, 300000};
+
+static double jumps_at_three_limits(int64_t bytes, int visit) {
+    double seconds = visit >= 0 ? 1e-5 : 0;
+    for (int i = 0; i < 3; i++)
+        seconds *= bytes >= three_limits[i] ? 3 : 1;
+    return seconds;
+}
+
+/* As many as a fit finds. */
+static void three_limits_are_bisected(void **state) {
+    (void)state;
+    played_t played;
+    play(jumps_at_three_limits, &played);
+    for (int k = 0; k < 3; k++) {
+        int64_t low = 0, high = INT64_MAX;
+        for (int i = 0; i < played.count; i++) {
+            int64_t bytes = played.visit[i].bytes;
+            low = bytes < three_limits[k] && bytes > low ? bytes : low;
+            high = bytes >= three_limits[k] && bytes < high ? bytes : high;
+        }
+        assert_true((high - low) * 8 <= low);
+    }
 }
 
 static double slow_at_first(int64_t bytes, int visit) { return bytes == 256 && visit == 0 ? 5e-4 : 1e-5; }
@@ -459,14 +502,51 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
     case_list_fini(&list);
 }
 
+/* Three normal values of deviation 1 are 1.69 apart, in the mean. */
+static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
+    (void)state;
+    static const int order[][PROBE_SAMPLES] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                               {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const double time_s[] = {0.9e-2, 1e-2, 1.2e-2};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        double seconds[PROBE_SAMPLES];
+        for (int k = 0; k < PROBE_SAMPLES; k++)
+            seconds[k] = time_s[order[i][k]];
+        probe_t probe = probe_of(4096, seconds);
+        assert_int_equal(probe.bytes, 4096);
+        assert_true(probe.seconds == time_s[1]);
+        assert_true(fabs(probe.scatter - 0.3 / 1.69) < 1e-3);
+    }
+}
+
+/* Of a size alone, which has its five samples in one visit: with an iteration that is not kept, and a
+ * repetition more where iterations are tried. Limits and bends make it 1.3 times as long. */
+static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
+    (void)state;
+    const sizes_options_t options = {
+        .from_bytes = 64, .to_bytes = 64, .factor = 2, .unit_bytes = 1, .repeats = 5};
+    const double meeting_s = 3e-5;
+    for (int long_one = 0; long_one < 2; long_one++) {
+        const probe_t probe = {.bytes = 64, .seconds = long_one ? 1e-3 : 1e-5};
+        int iterations = sizes_iterations(probe.seconds), repetitions = long_one ? 5 : 6;
+        double sum_s = probe.seconds + meeting_s + repetitions * (iterations * probe.seconds + meeting_s);
+        assert_int_equal(iterations, long_one ? 1 : 21);
+        double found_s = estimate_s(&options, &probe, 1, meeting_s);
+        if (fabs(found_s - 1.3 * sum_s) > 1e-12)
+            fail_msg("estimated %.9g s, not %.9g", found_s, 1.3 * sum_s);
+    }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_needs_every_second_power_of_two_and_few_samples),
+        cmocka_unit_test(the_largest_third_has_fewer_samples),
         cmocka_unit_test(no_size_has_all_its_samples_in_one_visit),
         cmocka_unit_test(an_exhaustive_plan_measures_all_sizes),
         cmocka_unit_test(limits_are_bisected_to_an_eighth),
+        cmocka_unit_test(three_limits_are_bisected),
         cmocka_unit_test(sizes_between_powers_of_two_are_of_whole_elements),
         cmocka_unit_test(the_half_of_the_largest_size_is_not_measured),
         cmocka_unit_test(noise_alone_is_no_limit),
@@ -482,6 +562,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(short_ladders_are_measured_whole),
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
         cmocka_unit_test(an_estimate_never_exceeds_the_budget),
+        cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
+        cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

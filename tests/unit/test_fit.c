@@ -600,6 +600,20 @@ static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* It is the first parameter that is looked at. */
+static void messages_of_one_size_are_an_error_that_names_the_parameter(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    pto_fit_t fit;
+    add_equal(&samples, message_row, 1e-6, 30);
+    pto_fit_options_t partial = any_node;
+    partial.partial = true;
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &partial, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "messages.cpu.off_node"));
+    pto_samples_fini(&samples);
+}
+
 static void options_are_read_and_nonsense_is_refused(void **unused) {
     (void)unused;
     pto_fit_options_t options = {0};
@@ -648,6 +662,7 @@ int main(void) {
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
         cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
+        cmocka_unit_test(messages_of_one_size_are_an_error_that_names_the_parameter),
         cmocka_unit_test(options_are_read_and_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
