@@ -61,8 +61,7 @@ template <typename T> static __device__ void store_unit(char *at, size_t i, cons
     reinterpret_cast<uint4 *>(at)[i] = bits;
 }
 
-/* --- single elements: number i of sources that `source(k)` gives -----------------------------------------
- */
+/* --- single elements: number i of sources that `source(k)` gives ---------------------------------------- */
 
 template <typename T, typename Op> static __device__ size_t element_size(Op) { return sizeof(T); }
 template <> __device__ size_t element_size<word, chosen>(chosen by) { return element_bytes(by); }

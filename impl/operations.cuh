@@ -193,8 +193,7 @@ static __device__ unsigned element_bytes(chosen by) {
     }
 }
 
-/* --- what combines a type by an operation ----------------------------------------------------------------
- */
+/* --- what combines a type by an operation --------------------------------------------------------------- */
 
 /* `visit.template of<T, Op>()` for what combines values of the datatype: T of integers is the unsigned type
  * where that makes no difference. Bytes are seldom reduced: any operation does for moving them. */

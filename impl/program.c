@@ -131,8 +131,7 @@ bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes
     return add_operand(program, contiguous(source, bytes));
 }
 
-/* --- what need not go through lines ----------------------------------------------------------------------
- */
+/* --- what need not go through lines --------------------------------------------------------------------- */
 
 static pto_kernel_op_t *op_at(const pto_program_t *program, int index) {
     return (pto_kernel_op_t *)program->ops.item + index;
@@ -230,8 +229,7 @@ void pto_program_forward(pto_program_t *program) {
     remove_empty_ops(program);
 }
 
-/* --- results that are copied -----------------------------------------------------------------------------
- */
+/* --- results that are copied ---------------------------------------------------------------------------- */
 
 /* Whether two places are as far from a multiple of 16 bytes. What is not is combined in narrower accesses,
  * all of an op's operands alike. */

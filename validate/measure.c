@@ -143,8 +143,7 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
                              user->out_bytes, err);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------
- */
+/* --- runs ----------------------------------------------------------------------------------------------- */
 
 static pto_status_t enqueue(const user_t *user, pto_exec_t *exec, int runs, pto_error_t *err) {
     pto_status_t status = PTO_OK;

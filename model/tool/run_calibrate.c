@@ -18,8 +18,7 @@
 static const char ending[] = ".yaml";
 enum { SIGNALED = 128, NOT_STARTED = 127 };
 
-/* --- one process after the other --------------------------------------------------------------------------
- */
+/* --- one process after the other ------------------------------------------------------------------------ */
 
 static volatile sig_atomic_t child, received;
 
@@ -88,8 +87,7 @@ static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
     return started > 0 ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "fork: %s", strerror(cause));
 }
 
-/* --- names ------------------------------------------------------------------------------------------------
- */
+/* --- names ---------------------------------------------------------------------------------------------- */
 
 int pto_run_separator(char *const *command) {
     int at = 0;
@@ -148,8 +146,7 @@ static pto_status_t make_names(const pto_calibration_t *calibration, names_t *na
     return PTO_OK;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------------------------------------ */
 
 static pto_status_t run_step(char *const *command, const char *what, pto_error_t *err) {
     int code = 0;

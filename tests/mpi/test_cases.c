@@ -50,8 +50,7 @@ static void make_job(uint64_t seed) {
     }
 }
 
-/* --- what is said of places ------------------------------------------------------------------------------
- */
+/* --- what is said of places ----------------------------------------------------------------------------- */
 
 static bool is_near(int a, int b) { return process[a].node == process[b].node; }
 
@@ -105,8 +104,7 @@ static void must_count(const int *found, int count, int most) {
     assert_int_equal(wanted, 0);
 }
 
-/* --- the lists -------------------------------------------------------------------------------------------
- */
+/* --- the lists ------------------------------------------------------------------------------------------ */
 
 /* Pairs of a level: each process is in one at most, and no two that are left are at that level. */
 static void check_pairs(const case_list_t *list, const char *name, const char *space, const char *level) {

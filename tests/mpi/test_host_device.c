@@ -23,8 +23,7 @@ static int find_device(void **state) {
     return pto_device_find("host", &device, NULL);
 }
 
-/* --- ping-pong -------------------------------------------------------------------------------------------
- */
+/* --- ping-pong ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     pto_bench_ping_pong_t ping_pong;
@@ -114,8 +113,7 @@ static void a_side_alone_gives_up_in_time(void **state) {
     }
 }
 
-/* --- steps -----------------------------------------------------------------------------------------------
- */
+/* --- steps ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int calls;
@@ -149,8 +147,7 @@ static void a_step_without_a_stream_is_repeated_until_it_is_done(void **state) {
     assert_int_equal(pto_host_stream_destroy(stream, NULL), PTO_OK);
 }
 
-/* --- kernels ---------------------------------------------------------------------------------------------
- */
+/* --- kernels -------------------------------------------------------------------------------------------- */
 
 static pto_operand_t operand_of(void *at, bool lines, int64_t bytes) {
     return (pto_operand_t){.spot = {.at = at, .lines = lines}, .bytes = bytes, .rows = pto_rows_of(bytes)};

@@ -38,8 +38,7 @@ static const double slack_s = 0.01;
 
 static int self, size;
 
-/* --- the clock -------------------------------------------------------------------------------------------
- */
+/* --- the clock ------------------------------------------------------------------------------------------ */
 
 static double clock_s = 5000;
 
@@ -55,8 +54,7 @@ int __wrap_sched_yield(void) {
     return 0;
 }
 
-/* --- the executor ----------------------------------------------------------------------------------------
- */
+/* --- the executor --------------------------------------------------------------------------------------- */
 
 static struct {
     const void *in;
@@ -164,8 +162,7 @@ bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices
 
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-/* --- the device ------------------------------------------------------------------------------------------
- */
+/* --- the device ----------------------------------------------------------------------------------------- */
 
 static const pto_device_t *real;
 static pto_device_t timed;
@@ -205,8 +202,7 @@ static pto_status_t graph_destroy(void *graph, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- the counter -----------------------------------------------------------------------------------------
- */
+/* --- the counter ---------------------------------------------------------------------------------------- */
 
 static pto_status_t open_meter(const meter_place_t *place, void **meter, pto_error_t *err) {
     (void)place, (void)err;
@@ -229,8 +225,7 @@ static void close_meter(void *meter) { (void)meter; }
 
 static const meter_source_t fake_meter = {"fake", "test", open_meter, read_meter, id_of_meter, close_meter};
 
-/* --- the data --------------------------------------------------------------------------------------------
- */
+/* --- the data ------------------------------------------------------------------------------------------- */
 
 /* The result is the input, which differs from seed to seed. */
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
@@ -270,8 +265,7 @@ pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed,
     return PTO_OK;
 }
 
-/* --- the pattern: steps of a kernel and a run ------------------------------------------------------------
- */
+/* --- the pattern: steps of a kernel and a run ----------------------------------------------------------- */
 
 static pto_status_t fill_input(const work_t *work, uint64_t seed, pto_error_t *err) {
     (void)err;
@@ -312,8 +306,7 @@ pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec
     return exec ? do_runs(STEPS, err) : PTO_OK;
 }
 
-/* --- a cell ----------------------------------------------------------------------------------------------
- */
+/* --- a cell --------------------------------------------------------------------------------------------- */
 
 static settings_t settings_of(int repeats) {
     settings_t settings = {.op = PTO_OP_SUM, .exec = {.placement = PTO_PLACEMENT_IDENTITY}};

@@ -26,8 +26,7 @@ _Noreturn static void die(const char *what) {
 
 #define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
-/* --- taking all memory -----------------------------------------------------------------------------------
- */
+/* --- taking all memory ---------------------------------------------------------------------------------- */
 
 static struct {
     const pto_device_t *device;
@@ -61,8 +60,7 @@ static void give_back(void) {
         MUST(held.device->release(held.memory[--held.count], &err));
 }
 
-/* --- executors -------------------------------------------------------------------------------------------
- */
+/* --- executors ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *strategy;

@@ -25,8 +25,7 @@ enum { ROUNDS = 50, APART_BYTES = 128 };
 static int rank, size;
 static const struct timespec late = {.tv_nsec = 50000000};
 
-/* --- a node ----------------------------------------------------------------------------------------------
- */
+/* --- a node --------------------------------------------------------------------------------------------- */
 
 /* Each process counts itself before the barrier, and nobody goes on to the next round behind it. */
 static void a_barrier_waits_for_all_in_every_round(void **state) {
@@ -90,8 +89,7 @@ static void a_process_alone_waits_for_none(void **state) {
     together_destroy(NULL);
 }
 
-/* --- agreement -------------------------------------------------------------------------------------------
- */
+/* --- agreement ------------------------------------------------------------------------------------------ */
 
 /* The processes of `failing`, a bit each, fail by errors of their own. */
 static void check_status(unsigned failing) {
@@ -142,8 +140,7 @@ static void all_go_on_or_end_with_one_exit_code(void **state) {
         assert_int_equal(agree_on_arguments(NULL, rank < first ? -1 : 2 + rank, &err), 2 + first);
 }
 
-/* --- what must not fail ----------------------------------------------------------------------------------
- */
+/* --- what must not fail --------------------------------------------------------------------------------- */
 
 static void memory_that_is_needed_is_zero_and_never_null(void **state) {
     (void)state;

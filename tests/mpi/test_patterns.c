@@ -19,8 +19,7 @@ static settings_t settings_of(pto_pattern_t pattern) {
     return settings;
 }
 
-/* --- the stencil -----------------------------------------------------------------------------------------
- */
+/* --- the stencil ---------------------------------------------------------------------------------------- */
 
 /* 2 times 3 owners; the columns wrap. */
 enum { OWNERS = 6, ROWS = 5, COLUMNS = 4, CELLS = (ROWS + 2) * (COLUMNS + 2), SEED = 11 };
@@ -231,8 +230,7 @@ static void the_steps_of_a_repeat_can_be_run_alone(void **state) {
     end(&one_by_one);
 }
 
-/* --- the global sum --------------------------------------------------------------------------------------
- */
+/* --- the global sum ------------------------------------------------------------------------------------- */
 
 static pto_request_t sum_request(void) {
     return (pto_request_t){.layout = {1, OWNERS, 1, 1, OWNERS, false},
@@ -273,8 +271,7 @@ static void a_global_sum_is_that_of_all_owners_numbers(void **state) {
     work_free(&work);
 }
 
-/* --- what a pattern goes with ----------------------------------------------------------------------------
- */
+/* --- what a pattern goes with --------------------------------------------------------------------------- */
 
 static pto_status_t allowed(const settings_t *settings, const pto_request_t *request) {
     return pattern_allowed(settings, request, NULL);

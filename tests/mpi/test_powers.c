@@ -22,8 +22,7 @@ enum { WINDOWS = 5, QUEUED_MAX = 16, WINDOW_S = 8 };
 
 static int rank, size;
 
-/* --- what happens, and its power -------------------------------------------------------------------------
- */
+/* --- what happens, and its power ------------------------------------------------------------------------ */
 
 typedef struct {
     const char *id;
@@ -109,8 +108,7 @@ static pto_status_t finish(void *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- counters --------------------------------------------------------------------------------------------
- */
+/* --- counters ------------------------------------------------------------------------------------------- */
 
 static pto_status_t read_counter(void *meter, double *joules, pto_error_t *err) {
     (void)err;
@@ -132,8 +130,7 @@ void report_sources(FILE *file, const settings_t *settings) {
     fprintf(file, "# %d counters of GPUs\n", settings->job.source[ENERGY_GPUS].counter_count);
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------
- */
+/* --- measuring ------------------------------------------------------------------------------------------ */
 
 static const double gpu_w[STATE_COUNT] = {60, 60, 200, 300};
 static const double cpu_w[STATE_COUNT] = {50, 80, 75, 75};

@@ -48,8 +48,7 @@ static void assert_says(const pto_error_t *err, const char *format, ...) {
         fail_msg("'%s' does not say '%s'", err->message, wanted);
 }
 
-/* --- whole numbers ---------------------------------------------------------------------------------------
- */
+/* --- whole numbers -------------------------------------------------------------------------------------- */
 
 /* By the operators of C's own types: combine, divide by the number of owners, and print. */
 #define WHOLE(TYPE)                                                                                          \
@@ -209,8 +208,7 @@ static void signed_sums_and_products_stay_in_range(void **state) {
     free(term);
 }
 
-/* --- real numbers ----------------------------------------------------------------------------------------
- */
+/* --- real numbers --------------------------------------------------------------------------------------- */
 
 typedef struct {
     long double wanted;
@@ -337,8 +335,7 @@ static void real_values_fill_their_range(void **state) {
         }
 }
 
-/* --- where the values go ---------------------------------------------------------------------------------
- */
+/* --- where the values go -------------------------------------------------------------------------------- */
 
 static void owners_seeds_and_places_have_different_values(void **state) {
     (void)state;
@@ -477,8 +474,7 @@ static void messages_come_from_the_node_before(void **state) {
     }
 }
 
-/* --- halos -----------------------------------------------------------------------------------------------
- */
+/* --- halos ---------------------------------------------------------------------------------------------- */
 
 /* Rows of 6 and columns of 5 cells without margins, of 2 times 3 owners; the columns wrap. */
 enum { ROWS = 6, COLUMNS = 5, WIDTH = 2, ACROSS = COLUMNS + 2 * WIDTH, CELLS = (ROWS + 2 * WIDTH) * ACROSS };

@@ -143,8 +143,7 @@ static void exhaust(const kind_t *kind) {
     pto_plan_destroy(plan);
 }
 
-/* --- what is left ----------------------------------------------------------------------------------------
- */
+/* --- what is left --------------------------------------------------------------------------------------- */
 
 static int entries(const char *folder) {
     int count = 0;
@@ -226,8 +225,7 @@ static void create_often(const kind_t *kind, int64_t count) {
     pto_plan_destroy(plan);
 }
 
-/* --- other buffers in each run ----------------------------------------------------------------------------
- */
+/* --- other buffers in each run -------------------------------------------------------------------------- */
 
 /* Two pairs of buffers in turn, of enqueued runs: what a run needs is freed once it has ended. */
 static void rebind_often(int64_t count) {
@@ -259,8 +257,7 @@ static void rebind_often(int64_t count) {
     pto_plan_destroy(plan);
 }
 
-/* --- more than INT_MAX bytes ------------------------------------------------------------------------------
- */
+/* --- more than INT_MAX bytes ---------------------------------------------------------------------------- */
 
 /* A pattern that repeats at no power of two. */
 static unsigned char byte_at(int64_t i) { return (unsigned char)(i % 251 + i / 1000003); }

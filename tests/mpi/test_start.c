@@ -33,8 +33,7 @@ static int asked;        /* messages to one process since it was set to 0 */
 static int allreduces;   /* since it was set to 0 */
 static double told_late; /* seconds that the result of an allreduce is on its way to this process */
 
-/* --- time -------------------------------------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
@@ -100,8 +99,7 @@ int __wrap_MPI_Barrier(MPI_Comm comm) {
 
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-/* --- moments ----------------------------------------------------------------------------------------------
- */
+/* --- moments -------------------------------------------------------------------------------------------- */
 
 /* A moment is the same for all, not before the last arrival, and past when the call returns. */
 static void check_moment(void) {
@@ -167,8 +165,7 @@ static void the_moment_after_a_missed_one_is_further_ahead(void **state) {
     assert_true(missed_by_s(late_s) > 0.8);
 }
 
-/* --- one node ---------------------------------------------------------------------------------------------
- */
+/* --- one node ------------------------------------------------------------------------------------------- */
 
 /* After the last arrival, with nothing to agree on and no moment to wait for. */
 static void processes_of_a_node_begin_behind_a_barrier(void **state) {

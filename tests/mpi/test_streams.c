@@ -80,8 +80,7 @@ _Noreturn static void die(const user_t *user, const char *what) {
 static pto_error_t err;
 #define MUST(user, call) ((call) == PTO_OK ? (void)0 : die((user), err.message))
 
-/* --- memory ----------------------------------------------------------------------------------------------
- */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
 static size_t area_count(const user_t *user, area_t area) {
     size_t in = user->in_room, out = user->out_room;
@@ -141,8 +140,7 @@ static void make_areas(user_t *user) {
     put(user, SUM, user->sum);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------
- */
+/* --- runs ----------------------------------------------------------------------------------------------- */
 
 /* The runs of a row whose input the host has to know: each has changed the row by its step. */
 static void note_runs(user_t *user, int row, uint32_t runs) {
@@ -224,8 +222,7 @@ static void run_waited(user_t *user, void *stream, int queued) {
     after_run(user, stream);
 }
 
-/* --- results ---------------------------------------------------------------------------------------------
- */
+/* --- results -------------------------------------------------------------------------------------------- */
 
 /* The elements of each block of the rank's input or output, and where they begin. */
 static void table_of(const user_t *user, bool output, int *counts, int *places) {
@@ -283,8 +280,7 @@ static void check(const user_t *user, void *stream) {
             die(user, "a wrong result");
 }
 
-/* --- executors -------------------------------------------------------------------------------------------
- */
+/* --- executors ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *strategy;
@@ -374,8 +370,7 @@ static void unmake(user_t *user) {
     pto_plan_destroy(user->plan);
 }
 
-/* --- programs --------------------------------------------------------------------------------------------
- */
+/* --- programs ------------------------------------------------------------------------------------------- */
 
 /* The next work of an executor goes into another stream, behind what it has in this one. */
 static void change_stream(user_t *user, void *const *stream, void *event) {

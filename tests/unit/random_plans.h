@@ -222,8 +222,7 @@ static inline pto_collective_t some_collective(void) {
                                     PTO_COLLECTIVE_ALLGATHERV);
 }
 
-/* --- registered plans, changed in a few places -------------------------------------------------------------
- */
+/* --- registered plans, changed in a few places ---------------------------------------------------------- */
 
 static inline int64_t some_change(int64_t value) {
     return one_in(3) ? ONE_OF(0, 1, 2, 3, 4) : value + ONE_OF(1, -1, 1, -1, 2, -2, 3);

@@ -48,8 +48,7 @@ static double middle_of(const double *value, size_t count) {
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* --- a line ----------------------------------------------------------------------------------------------
- */
+/* --- a line --------------------------------------------------------------------------------------------- */
 
 /* Samples as bytes and seconds; `row` numbers those of one size. */
 typedef struct {
@@ -239,8 +238,7 @@ static void half_of_the_samples_in_full_rows_are_not_most(void **state) {
     gsl_rng_free(random);
 }
 
-/* --- pieces ----------------------------------------------------------------------------------------------
- */
+/* --- pieces --------------------------------------------------------------------------------------------- */
 
 /* The medians of sizes, with 16 quantiles of each. */
 typedef struct {

@@ -67,8 +67,7 @@ extern "C" {
 #include "reduce.h"
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------
- */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
 enum { PIECES_MAX = 18, ROOM = 1 << 17, GUARD = 64, RUN = 7 };
 
@@ -240,8 +239,7 @@ static size_t some_line_bytes() {
     return random_below(2) ? bytes : bytes / UNIT_BYTES * UNIT_BYTES;
 }
 
-/* --- copies ----------------------------------------------------------------------------------------------
- */
+/* --- copies --------------------------------------------------------------------------------------------- */
 
 static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned shift) {
     const unsigned count = spreads ? pairs + 1 : 2 * pairs;
@@ -269,8 +267,7 @@ static void copies_of_any_number_size_and_place_are_right(void **) {
             }
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------------------------------------- */
 
 /* Pairs of rows, and the memory that they must leave: the arrays of each side, of some alignment. */
 struct rows_t {
@@ -347,8 +344,7 @@ static void rows_of_any_number_size_and_gaps_are_copied(void **) {
                 check_rows(pairs, align);
 }
 
-/* --- reductions ------------------------------------------------------------------------------------------
- */
+/* --- reductions ----------------------------------------------------------------------------------------- */
 
 static std::vector<char> sums_of(const std::vector<std::vector<char>> &inputs) {
     std::vector<char> sums = inputs[0];
@@ -519,8 +515,7 @@ static void least_and_greatest_depend_on_no_order(void **) {
         {0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001, 0xfff0000012345678});
 }
 
-/* --- lines -----------------------------------------------------------------------------------------------
- */
+/* --- lines ---------------------------------------------------------------------------------------------- */
 
 static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool out) {
     pieces_t pieces = make_pieces(2 * pairs, bytes, shift);

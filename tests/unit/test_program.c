@@ -281,8 +281,7 @@ static void a_piece_below_a_unit_is_the_first_parts(void **state) {
                          block == 0 ? UNIT_BYTES - 1 : 0);
 }
 
-/* --- what is forwarded -----------------------------------------------------------------------------------
- */
+/* --- what is forwarded ---------------------------------------------------------------------------------- */
 
 static pto_spot_t lines_at(int buffer, int64_t offset) {
     pto_spot_t spot = at(buffer, offset);
@@ -370,8 +369,7 @@ static void what_is_read_later_or_twice_stays_in_lines(void **state) {
     assert_int_equal(ops_if_forwarded(&partly), 2);
 }
 
-/* --- what is fused ---------------------------------------------------------------------------------------
- */
+/* --- what is fused -------------------------------------------------------------------------------------- */
 
 /* The sum of two vectors into (0, 0). */
 static void add_sum(pto_program_t *program) {

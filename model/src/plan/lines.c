@@ -215,8 +215,7 @@ static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) 
     return allows;
 }
 
-/* --- written once, and read ------------------------------------------------------------------------------
- */
+/* --- written once, and read ----------------------------------------------------------------------------- */
 
 /* Bytes of the rank's own buffer. */
 typedef struct {

@@ -104,8 +104,7 @@ static bool equal(const pto_formulas_t *made, const sum_t *a, const sum_t *b) {
     return true;
 }
 
-/* --- operations -------------------------------------------------------------------------------------------
- */
+/* --- operations ----------------------------------------------------------------------------------------- */
 
 static void bound(pto_formula_operation_t *operation) {
     const sum_t *a = &operation->a, *b = &operation->b;
@@ -178,8 +177,7 @@ static sum_t divide(pto_formulas_t *made, sum_t a, sum_t b) {
     return is_number(&b) ? scale(made, a, 1 / b.number) : operate(made, PTO_FORMULA_DIVIDE, a, b);
 }
 
-/* --- comparisons ------------------------------------------------------------------------------------------
- */
+/* --- comparisons ---------------------------------------------------------------------------------------- */
 
 /* Whether the result is the recorded one for all values. That of two equal sums is decided by rounding, and
  * does not matter. */
@@ -228,8 +226,7 @@ static void compare(pto_formulas_t *made, const pto_tape_record_t *record, sum_t
         made->condition[made->condition_count++] = (pto_formula_condition_t){index, holds};
 }
 
-/* --- a tape's records -------------------------------------------------------------------------------------
- */
+/* --- a tape's records ----------------------------------------------------------------------------------- */
 
 static sum_t read_param(pto_formulas_t *made, const pto_tape_record_t *record) {
     for (int i = 0; i < made->variable_count; i++)
@@ -301,8 +298,7 @@ void pto_formulas_fini(pto_formulas_t *formulas) {
     *formulas = (pto_formulas_t){0};
 }
 
-/* --- values -----------------------------------------------------------------------------------------------
- */
+/* --- values --------------------------------------------------------------------------------------------- */
 
 static double sum_value(const pto_formulas_t *formulas, const sum_t *sum, const double *value) {
     double seconds = sum->number;
@@ -342,8 +338,7 @@ bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double
     return true;
 }
 
-/* --- what is used -----------------------------------------------------------------------------------------
- */
+/* --- what is used --------------------------------------------------------------------------------------- */
 
 static void mark(const pto_formulas_t *formulas, const sum_t *sum, bool *used) {
     for (int i = sum->first; i < sum->first + sum->count; i++) {

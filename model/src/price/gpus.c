@@ -217,8 +217,7 @@ static bool find_cuts(survey_t *survey) {
     return kinds == 1 || (!survey->needs_one_kind && kinds * kinds <= plan->request.layout.gpus_per_node);
 }
 
-/* --- the actors that are priced --------------------------------------------------------------------------
- */
+/* --- the actors that are priced ------------------------------------------------------------------------- */
 
 static bool walk_all(pto_pricing_t *pricing) {
     pricing->walked = malloc((size_t)pricing->actor_count * sizeof *pricing->walked);

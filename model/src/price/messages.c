@@ -6,8 +6,7 @@
 
 #include "price/messages.h"
 
-/* --- whether a stage is one ------------------------------------------------------------------------------
- */
+/* --- whether a stage is one ----------------------------------------------------------------------------- */
 
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout) {
     const pto_param_t *both_ways = machine->both_ways;
@@ -49,8 +48,7 @@ bool pto_messages_all_cost(const pto_messages_t *messages) {
     return all;
 }
 
-/* --- the bytes of a message ------------------------------------------------------------------------------
- */
+/* --- the bytes of a message ----------------------------------------------------------------------------- */
 
 /* Ranks from one member of a group to the next. */
 static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group) {
@@ -152,8 +150,7 @@ static int64_t bytes_of(const pto_pricing_t *pricing, const pto_messages_t *mess
     return pto_held_slice_bytes(messages->slice, action, held);
 }
 
-/* --- what they cost --------------------------------------------------------------------------------------
- */
+/* --- what they cost ------------------------------------------------------------------------------------- */
 
 void pto_messages_enter(const pto_messages_t *messages, pto_explained_t *explained, pto_charge_t *charge) {
     for (int i = 0; i < explained->count; i++) {

@@ -72,8 +72,7 @@ int64_t pto_messages_pair_bytes(const pto_messages_t *messages, const pto_action
 bool pto_messages_to_peer(const pto_messages_t *messages, int64_t value, int64_t first_rank,
                           pto_action_t *action);
 
-/* --- what messages cost ----------------------------------------------------------------------------------
- */
+/* --- what messages cost --------------------------------------------------------------------------------- */
 
 /* Messages of one step and one cost, for the explanation. */
 typedef struct {
@@ -99,8 +98,7 @@ void pto_messages_charge(const pto_messages_t *messages, pto_level_t level, int6
 /* Enter what is charged so far into the terms, and begin anew. */
 void pto_messages_enter(const pto_messages_t *messages, pto_explained_t *explained, pto_charge_t *charge);
 
-/* --- at_once.c -------------------------------------------------------------------------------------------
- */
+/* --- at_once.c ------------------------------------------------------------------------------------------ */
 
 /* Set `messages->sums`, if all of a process's messages can be charged by sums over the table. */
 void pto_messages_find_sums(pto_pricing_t *pricing, pto_messages_t *messages);
@@ -125,8 +123,7 @@ bool pto_messages_find_latest(const pto_pricing_t *pricing, const pto_messages_t
 void pto_messages_see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                              const pto_action_t *action, const pto_ledger_t **last);
 
-/* --- pairs.c ---------------------------------------------------------------------------------------------
- */
+/* --- pairs.c -------------------------------------------------------------------------------------------- */
 
 /* Price a loop whose rounds are exchanges of all pairs, until the price exceeds its bound. False: it is
  * another loop, and nothing has been done. */

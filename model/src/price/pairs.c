@@ -225,8 +225,7 @@ static void price_round(pto_pairs_t *pairs, int64_t distance) {
     pairs->next_s = behind_s;
 }
 
-/* --- a bound ---------------------------------------------------------------------------------------------
- */
+/* --- a bound -------------------------------------------------------------------------------------------- */
 
 static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
     int64_t core = pairs->first_core + group;

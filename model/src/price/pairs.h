@@ -47,8 +47,7 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
  * none. */
 const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance);
 
-/* --- pairs_terms.c ---------------------------------------------------------------------------------------
- */
+/* --- pairs_terms.c -------------------------------------------------------------------------------------- */
 
 /* False: out of memory. */
 bool pto_pairs_terms_begin(pto_pairs_t *pairs);

@@ -9,8 +9,7 @@
 #include "portolan/machine.h"
 #include "scenario/skew.h"
 
-/* --- entries ---------------------------------------------------------------------------------------------
- */
+/* --- entries -------------------------------------------------------------------------------------------- */
 
 /* Byte counts between all pairs of owners. */
 typedef struct {
@@ -34,8 +33,7 @@ static inline int64_t pto_table_entry(const pto_table_t *table, int64_t source, 
 /* What each owner has for the one `distance` owners further, by owner. From 0 to their number. */
 void pto_table_read_distance(const pto_table_t *table, int64_t distance, int64_t *bytes);
 
-/* --- sums ------------------------------------------------------------------------------------------------
- */
+/* --- sums ----------------------------------------------------------------------------------------------- */
 
 /* How the processes of a GPU share a line (a row or a column). */
 typedef enum {
