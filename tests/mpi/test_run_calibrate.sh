@@ -88,6 +88,7 @@ check "the program's exit code stays where nothing can be measured" runs
 check "and the reason is told" has "mine.yaml is not written: portolan-calibrate is not beside"
 library=$work/stand-in/libportolan-mpi.so
 interrupt() { # INT|TERM WHEN SCRIPT: the one to all processes, as a terminal does, the other to portolan alone
+    : >"$work/stdout" # what an earlier one printed would do
     setsid env --default-signal=INT RESTS=1 "$portolan" run --library "$library" --machine "$mine" --calibrate 99 -- \
         "${launcher[@]}" -- sh -c "$3" >"$work/stdout" 2>"$work/stderr" &
     local pid=$! tries=300
@@ -106,6 +107,7 @@ check "none of its processes is left" [ -z "$(pgrep -f "$mine --calibrate 99")" 
 
 # A signal that the program knows what to do with.
 told() {
+    : >"$work/stdout"
     "$portolan" run --machine "$mine" --calibrate 99 -- env -- \
         sh -c 'trap "exit 7" USR1; echo started; while sleep 0.1; do :; done' >"$work/stdout" 2>"$work/stderr" &
     local pid=$! tries=300

@@ -368,12 +368,13 @@ static void blocks_do_what_random_kernels_say(void **state) {
     for (uint64_t seed = 1; seed <= count; seed++) {
         chance_state = seed * 99999999977u;
         pto_plan_t *plan = NULL;
-        pto_request_t request = {.layout = {1, 2 + below(3), 1, 1, 8, false},
-                                 .collective = ONE_OF(PTO_COLLECTIVE_REDUCE, PTO_COLLECTIVE_ALLREDUCE,
-                                                      PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL),
-                                 .datatype = PTO_DATATYPE_BYTE,
-                                 .bytes = 5,
-                                 .strategy = &strategy};
+        pto_request_t request = {
+            .layout = {1, 2 + below(3), 1, 1, 8, false},
+            .collective = (pto_collective_t)ONE_OF(PTO_COLLECTIVE_REDUCE, PTO_COLLECTIVE_ALLREDUCE,
+                                                   PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL),
+            .datatype = PTO_DATATYPE_BYTE,
+            .bytes = 5,
+            .strategy = &strategy};
         const char *any = request.collective == PTO_COLLECTIVE_ALLREDUCE ? "ring" : "linear"; /* unused */
         assert_int_equal(pto_algorithm_find(any, request.collective, &request.algorithm, NULL), PTO_OK);
         assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
