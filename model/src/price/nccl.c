@@ -14,9 +14,7 @@ const char pto_nccl_stage[] = "NCCL";
 static int64_t busiest_line(const pto_table_sums_t *sums) {
     int64_t most_bytes = 0;
     for (int64_t line = 0; line < sums->lines; line++) {
-        int64_t bytes = 0;
-        for (int64_t part = 0; part < sums->parts.count; part++)
-            bytes += pto_table_bytes(sums, line, part);
+        int64_t bytes = pto_table_line_bytes(sums, line);
         most_bytes = bytes > most_bytes ? bytes : most_bytes;
     }
     return most_bytes;

@@ -147,14 +147,19 @@ static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance
 
 /* --- how far they come ---------------------------------------------------------------------------------- */
 
+pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
+    pto_outflow_t outflow = {.limits_known = false};
+    pto_outflow_add_sum(&outflow, pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
+                        pairs->pricing->node_count, (double)pairs->sent[node].messages,
+                        (double)pairs->sent[node].bytes);
+    return outflow;
+}
+
 /* The limits of each node, from what it sends. */
-static void find_limits(const pto_pairs_t *pairs, const pto_sum_t *sent) {
+static void find_limits(const pto_pairs_t *pairs) {
     double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
     for (int64_t i = 0, node = 0; node < pairs->pricing->node_count; node++) {
-        pto_outflow_t outflow = {.limits_known = false};
-        pto_outflow_add_sum(&outflow, pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
-                            pairs->pricing->node_count, (double)sent[node].messages,
-                            (double)sent[node].bytes);
+        pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
         pto_outflow_find_limits(&outflow, pairs->pricing->machine);
         double empty_s = pto_off_node_s(alpha_s, 0, outflow.bytes_limit.s, outflow.rate_limit.s);
         for (; i < (node + 1) * pairs->per_node; i++) {
@@ -209,7 +214,7 @@ static void price_round(pto_pairs_t *pairs, int64_t distance) {
         pairs->sent[node] = (pto_sum_t){0, 0};
     for (int64_t group = 0; group < pairs->groups; group++)
         find_costs(pairs, group, distance, pairs->sent);
-    find_limits(pairs, pairs->sent);
+    find_limits(pairs);
     for (int64_t group = 0; group < pairs->groups; group++) {
         if (is_far(pairs, distance)) {
             advance(pairs, group, 0, distance, distance - pairs->size);

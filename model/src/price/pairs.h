@@ -47,6 +47,9 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
  * none. */
 const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance);
 
+/* What a node sends off in this round. */
+pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
+
 /* --- pairs_terms.c -------------------------------------------------------------------------------------- */
 
 /* False: out of memory. */

@@ -18,7 +18,6 @@ struct pto_pairs_terms {
     double *next;    /* the same behind the round */
     int64_t *origin; /* [group][member]: the member that the path began with */
     int64_t *next_origin;
-    pto_outflow_t *outflow; /* of each node in the round */
 };
 
 bool pto_pairs_terms_begin(pto_pairs_t *pairs) {
@@ -34,8 +33,7 @@ bool pto_pairs_terms_begin(pto_pairs_t *pairs) {
     terms->width = 2 * (size_t)terms->rows + LIMITED_COUNT;
     terms->number = terms->all_numbers = calloc(2 * members * terms->width, sizeof *terms->number);
     terms->origin = terms->all_origins = malloc(2 * members * sizeof *terms->origin);
-    terms->outflow = malloc((size_t)pairs->pricing->node_count * sizeof *terms->outflow);
-    if (!terms->number || !terms->origin || !terms->outflow)
+    if (!terms->number || !terms->origin)
         return false;
     terms->next = terms->number + members * terms->width;
     terms->next_origin = terms->origin + members;
@@ -50,7 +48,6 @@ void pto_pairs_terms_release(pto_pairs_t *pairs) {
         return;
     free(pairs->terms->all_numbers);
     free(pairs->terms->all_origins);
-    free(pairs->terms->outflow);
     free(pairs->terms);
     pairs->terms = NULL;
 }
@@ -87,7 +84,7 @@ static end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, int64_t send
 /* pto_charge_settle. */
 static void count_end(const pto_pairs_t *pairs, const end_t *end, int64_t member, double *number) {
     const pto_pairs_terms_t *terms = pairs->terms;
-    const pto_outflow_t *outflow = &terms->outflow[member / pairs->per_node];
+    const pto_outflow_t *outflow = &pairs->pricing->outflow[member / pairs->per_node];
     double *own = number + 2 * (terms->first_row[end->level] + end->row);
     double *limited = number + 2 * terms->rows, node_bytes_s = pairs->node_bytes_s[member];
     bool off_node = end->level == PTO_LEVEL_OFF_NODE;
@@ -124,13 +121,8 @@ static void count_member(const pto_pairs_t *pairs, const int64_t *bytes, int64_t
 
 void pto_pairs_terms_count(pto_pairs_t *pairs, int64_t distance) {
     pto_pairs_terms_t *terms = pairs->terms;
-    for (int64_t node = 0; node < pairs->pricing->node_count; node++) {
-        terms->outflow[node] = (pto_outflow_t){.limits_known = false};
-        pto_outflow_add_sum(&terms->outflow[node], pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
-                            pairs->pricing->node_count, (double)pairs->sent[node].messages,
-                            (double)pairs->sent[node].bytes);
-        pairs->pricing->outflow[node] = terms->outflow[node];
-    }
+    for (int64_t node = 0; node < pairs->pricing->node_count; node++)
+        pairs->pricing->outflow[node] = pto_pairs_outflow(pairs, node);
     for (int64_t group = 0; group < pairs->groups; group++) {
         const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
         for (int64_t member = 0; member < pairs->size; member++)

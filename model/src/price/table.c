@@ -322,10 +322,7 @@ bool pto_slice_is_of_lines(const pto_plan_t *plan, const pto_slice_t *slice) {
 enum { ALL_PARTS = -1, NO_PART = -2 };
 
 static int64_t bytes_of_part(const pto_table_sums_t *sums, int64_t line, int64_t part) {
-    int64_t bytes = part == ALL_PARTS ? 0 : pto_table_bytes(sums, line, part);
-    for (int64_t p = 0; p < sums->parts.count && part == ALL_PARTS; p++)
-        bytes += pto_table_bytes(sums, line, p);
-    return bytes;
+    return part == ALL_PARTS ? pto_table_line_bytes(sums, line) : pto_table_bytes(sums, line, part);
 }
 
 /* Whether each holder has a part of its line alone. */
@@ -387,7 +384,7 @@ typedef struct {
 static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
     int64_t members = layout->gpus_per_node * layout->owners_per_gpu, bytes = 0;
     for (int64_t line = node * members; line < (node + 1) * members; line++)
-        bytes += bytes_of_part(sums, line, ALL_PARTS);
+        bytes += pto_table_line_bytes(sums, line);
     return bytes;
 }
 

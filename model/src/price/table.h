@@ -76,6 +76,13 @@ static inline int64_t pto_table_bytes(const pto_table_sums_t *sums, int64_t line
     return sums->bytes[line * sums->parts.count + part];
 }
 
+static inline int64_t pto_table_line_bytes(const pto_table_sums_t *sums, int64_t line) {
+    int64_t bytes = 0;
+    for (int64_t part = 0; part < sums->parts.count; part++)
+        bytes += pto_table_bytes(sums, line, part);
+    return bytes;
+}
+
 /* The sums of one table at a time, by rows and by columns, dealt and in shares. */
 typedef struct pto_tables pto_tables_t;
 
