@@ -347,6 +347,7 @@ $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
+$(BUILD)/tests/test_replay: $(call object,tests/mpi/made_clock.c)
 $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
@@ -583,9 +584,9 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
-JUDGES := $(addprefix $(BUILD)/tests/test_,reference patterns cases benches sizes measure powers host_device)
-check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES))
-	@TEST_SAMPLE=$(SANITIZE_SAMPLE) $(TEST) unit $(if $(HAVE_MPI),exec judges)
+JUDGES := reference patterns cases benches sizes measure powers host_device
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES:%=$(BUILD)/tests/test_%))
+	@TEST_SAMPLE=$(SANITIZE_SAMPLE) JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands
 fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)

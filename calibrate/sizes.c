@@ -13,9 +13,9 @@
 
 enum {
     COARSE_OCTAVES = 2,
-    COARSE_SIZES = 5,  /* at least so many in the first pass, or the whole ladder */
+    COARSE_SIZES = 5,  /* in the first pass, unless the ladder has fewer */
     FIRST_SAMPLES = 2, /* of a step's first visit */
-    LONG_PART = 3,     /* one of so many sizes may have fewer samples because it takes long */
+    LONG_PART = 3,     /* of three sizes, the largest may have fewer samples: it takes long */
     AGAIN_SAMPLES = 5, /* of a later visit, at most */
     AGAIN_MOST = 4,
     LIMIT_SAMPLES = 3, /* of a visit of a size between two steps */
@@ -36,9 +36,10 @@ static const double known_fraction = 0.04;
  * not flag (docs/fitting.md). */
 static const double off_line = 0.15;
 
-/* A sample that takes so many times as long as it should is of a slow spell, in which more samples would tell
- * no more: what waits for a process without a core does. The quartiles of a size show smaller differences of
- * its visits. A size between two steps that takes so many times as long as either line is measured again. */
+/* A sample that takes slow_times as long as it should is from a slow spell, such as one in which a process
+ * has no core. More samples in it would tell no more. Smaller differences between visits show in the
+ * quartiles of a size. A size between two steps that takes doubtful_times as long as either line is measured
+ * again. */
 static const double slow_times = 10.0;
 static const double doubtful_times = 2.0;
 
@@ -152,8 +153,8 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
 /* A repetition of a size, as its last visit made them. */
 static double repetition_of(const point_t *point) { return point->iterations * point->median.value; }
 
-/* What the second visits of all sizes take at the most, with their warm-ups, and what is left of the two
- * visits of a new size after a warm-up and a sample. */
+/* An upper bound of the second visits of all sizes, with their warm-ups, and of both visits of a new size but
+ * for the first warm-up and sample. */
 static double both_visits_s(const sizes_t *sizes, double new_bound_s) {
     double sum_s = (FIRST_SAMPLES - 1 + 2) * new_bound_s;
     for (int i = 0; i < sizes->count; i++)

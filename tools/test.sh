@@ -10,7 +10,7 @@
 #            is left of them after Ctrl-C
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
-#   judges   those programs of tests/mpi/test_judges.sh that need no mpirun
+#   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
 #   golden-update  rewrite the NAME.out files and those lines of the documents
 #
 # JOBS tests run at a time (default: the number of CPUs). Their output is printed in order at the end.
@@ -275,7 +275,7 @@ run_exec() {
 
 run_judges() {
     local name
-    for name in reference patterns cases benches sizes measure powers host_device; do
+    for name in $JUDGES; do
         queue check_with_mpi "test_$name" "$BUILD/tests/test_$name"
     done
 }

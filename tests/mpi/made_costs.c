@@ -8,21 +8,7 @@
 
 #include <cmocka.h>
 
-/* --- the clock ----------------------------------------------------------------------------------------- */
-
-static double clock_s;
-
-double __wrap_now_s(void);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-double __wrap_now_s(void) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-    return clock_s;
-}
-
-void __wrap_rest(double seconds);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-void __wrap_rest(double seconds) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-    clock_s += seconds;
-}
-
-double made_clock_s(void) { return clock_s; }
+/* --- noise and slow spells ------------------------------------------------------------------------------ */
 
 static double noise;
 static uint64_t noise_state, spell_state; /* apart, so that spells leave the noise as it is */
@@ -50,27 +36,27 @@ void made_begin(int seed, double its_noise) {
 
 void made_spells(double gap_s) {
     spell_gap_s = gap_s;
-    next_spell(clock_s);
+    next_spell(made_clock_s());
 }
 
 void made_spell(double after_s, double lasting_s) {
     spell_gap_s = 1e9;
-    spell_from_s = clock_s + after_s;
+    spell_from_s = made_clock_s() + after_s;
     spell_to_s = spell_from_s + lasting_s;
 }
 
 /* The clock goes on by what so many seconds of work take. */
 static void work(double seconds) {
-    while (spell_gap_s > 0.0 && clock_s + seconds > spell_from_s) {
-        double before_s = fmax(spell_from_s - clock_s, 0.0);
-        double within_s = fmin(seconds - before_s, (spell_to_s - clock_s - before_s) / spell_times);
-        clock_s += before_s + within_s * spell_times;
+    while (spell_gap_s > 0.0 && made_clock_s() + seconds > spell_from_s) {
+        double before_s = fmax(spell_from_s - made_clock_s(), 0.0);
+        double within_s = fmin(seconds - before_s, (spell_to_s - made_clock_s() - before_s) / spell_times);
+        made_clock_pass(before_s + within_s * spell_times);
         seconds -= before_s + within_s;
         if (seconds <= 0.0)
             return;
         next_spell(spell_to_s);
     }
-    clock_s += seconds;
+    made_clock_pass(seconds);
 }
 
 /* About normal; one sample of fifty is three times too slow. */
@@ -176,9 +162,9 @@ static void *open_case(const work_t *work) { return (void *)&made[work->what->de
 static double trial(void *state, int64_t bytes, int iterations) {
     if (asked_count < (int)(sizeof asked / sizeof *asked))
         asked[asked_count++] = bytes;
-    double began_s = clock_s;
+    double began_s = made_clock_s();
     work(iterations * shaken(true_s(state, bytes)));
-    double seconds = clock_s - began_s;
+    double seconds = made_clock_s() - began_s;
     work(meeting_s);
     return seconds;
 }
@@ -226,11 +212,11 @@ double made_measure(const pto_calibrate_options_t *options, int first, int past,
         made_add_case(&list, i);
     samples_begin(samples);
     asked_count = 0;
-    double began_s = clock_s;
+    double began_s = made_clock_s();
     *left_out = engine_run(made_job(), options, &made_benchmark, &list, samples);
     assert_true(samples_close(samples, *left_out));
     case_list_fini(&list);
-    return clock_s - began_s;
+    return made_clock_s() - began_s;
 }
 
 int made_asked(const int64_t **bytes) {

@@ -9,6 +9,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/engine.h"
+#include "made_clock.h"
 
 /* The cases from 0 on make a machine. Others follow: sizes that take a minute; and elements of 8 bytes with a
  * limit between the second and the third. */
@@ -23,8 +24,6 @@ void made_spells(double gap_s);
 
 /* The same once, after so many seconds and for so many. */
 void made_spell(double after_s, double lasting_s);
-
-double made_clock_s(void);
 
 /* What a size of a case takes without noise and spells. */
 double made_true_s(int index, int64_t bytes);

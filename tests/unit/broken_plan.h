@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/plan_internal.h"
+#include "portolan/builder.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 
@@ -18,6 +19,18 @@ static inline pto_request_t request_on(pto_layout_t layout, pto_collective_t col
     if (request.strategy->splits)
         request.layout.procs_per_gpu = 3;
     return request;
+}
+
+/* A strategy of the test's own, until the next one is made. */
+static inline const pto_strategy_t *strategy_made_of(pto_collective_t collective,
+                                                     void (*build)(pto_builder_t *, const pto_request_t *)) {
+    static pto_strategy_t strategy;
+    strategy = (pto_strategy_t){.name = "made here",
+                                .summary = "",
+                                .collectives = 1u << collective,
+                                .collective_space = PTO_SPACE_GPU,
+                                .build = build};
+    return &strategy;
 }
 
 static inline pto_plan_t *plan_of(pto_request_t request) {
@@ -50,6 +63,28 @@ static inline int buffer_named(const pto_plan_t *plan, const char *name) {
             return i;
     fail_msg("no buffer '%s'", name);
     return -1;
+}
+
+/* One member's step with one peer. */
+static inline pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *who, int64_t member,
+                                        int64_t peer) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_first = pto_constant(member);
+    step.who_until = pto_constant(member + 1);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                               .first = pto_constant(peer),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(peer + 1)};
+    return step;
+}
+
+/* Check that the plan is right; destroys it. */
+static inline void assert_right(pto_plan_t *plan) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
 }
 
 /* Check that the plan is refused for `cause`; destroys it. */

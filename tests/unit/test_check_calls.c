@@ -423,18 +423,6 @@ static void staged_plans_are_right(void **state) {
 /* The member that reads what another one wrote in its GPU memory before the call. */
 static struct { int64_t reader, writer; } overheard;
 
-static pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *owners, int64_t member,
-                                 int64_t peer) {
-    pto_step_t step = pto_step_of(kind, owners);
-    step.who_first = pto_constant(member);
-    step.who_until = pto_constant(member + 1);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                               .first = pto_constant(peer),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(peer + 1)};
-    return step;
-}
-
 static void build_overheard(pto_builder_t *builder, const pto_request_t *request) {
     pto_buffer_t in = {.name = "in", .role = PTO_ROLE_IN, .space = PTO_SPACE_GPU, .core_count = 1};
     in.block_count = pto_layout_owner_count(&request->layout);

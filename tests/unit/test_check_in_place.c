@@ -70,15 +70,9 @@ static void build_move(pto_step_kind_t kind, pto_slice_t source, pto_slice_t tar
 static void build_stage(const char *name) { pto_build_stage(parts.builder, name, PTO_ORDER_SEQUENCE); }
 
 static pto_plan_t *plan_by(void (*build)(pto_builder_t *, const pto_request_t *)) {
-    static pto_strategy_t strategy;
-    strategy = (pto_strategy_t){.name = "made here",
-                                .summary = "",
-                                .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
-                                .collective_space = PTO_SPACE_GPU,
-                                .build = build};
     pto_request_t request =
         request_on(two_gpus, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2 * HALF_BYTES);
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(request.collective, build);
     return plan_of(request);
 }
 

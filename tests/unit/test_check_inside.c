@@ -47,24 +47,10 @@ static void build_copy(pto_builder_t *builder, const char *name, const pto_excha
 
 static pto_plan_t *plan_by(pto_collective_t collective, void (*build)(pto_builder_t *, const pto_request_t *),
                            const pto_algorithm_t *algorithm) {
-    static pto_strategy_t strategy;
-    strategy = (pto_strategy_t){.name = "made here",
-                                .summary = "",
-                                .collectives = 1u << collective,
-                                .collective_space = PTO_SPACE_GPU,
-                                .build = build};
     pto_request_t request = request_on(four_gpus, collective, "cuda_aware", "linear", BLOCK_BYTES);
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(request.collective, build);
     request.algorithm = algorithm ? algorithm : request.algorithm;
     return plan_of(request);
-}
-
-static void assert_right(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    pto_plan_destroy(plan);
 }
 
 /* --- loads without flags -------------------------------------------------------------------------------- */
@@ -107,21 +93,10 @@ static void loads_inside_a_collective_need_flags(void **state) {
 
 /* --- a reduction in place ------------------------------------------------------------------------------- */
 
-static pto_step_t one_to_one(pto_step_kind_t kind, const pto_exchange_t *who, int64_t member, int64_t peer) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.who_first = pto_constant(member);
-    step.who_until = pto_constant(member + 1);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                               .first = pto_constant(peer),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(peer + 1)};
-    return step;
-}
-
 static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t from,
                        int64_t to) {
-    pto_intranode_flag(builder, name, one_to_one(PTO_STEP_SIGNAL, who, from, to),
-                       one_to_one(PTO_STEP_WAIT, who, to, from));
+    pto_intranode_flag(builder, name, step_of_member(PTO_STEP_SIGNAL, who, from, to),
+                       step_of_member(PTO_STEP_WAIT, who, to, from));
 }
 
 static bool is_read_before;
@@ -135,7 +110,7 @@ static void build_overlooked(pto_builder_t *builder, const pto_request_t *reques
     pto_exchange_t who = owners_with(builder, out, out);
     build_copy(builder, "place input", &who, 0, pto_slice_all(builder, in), pto_slice_all(builder, out));
     build_flag(builder, "ready", &who, 1, 0);
-    pto_step_t read = one_to_one(PTO_STEP_COPY, &who, 0, 1);
+    pto_step_t read = step_of_member(PTO_STEP_COPY, &who, 0, 1);
     read.source = pto_slice_all(builder, out);
     read.source.holder = PTO_HOLDER_PEER;
     read.target = pto_slice_all(builder, note);

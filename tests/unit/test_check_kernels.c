@@ -56,24 +56,10 @@ static void build_own_block(const kernels_t *kernels) {
 }
 
 static pto_plan_t *plan_by(void (*build)(pto_builder_t *, const pto_request_t *)) {
-    static pto_strategy_t strategy;
-    strategy = (pto_strategy_t){.name = "made here",
-                                .summary = "",
-                                .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                .collective_space = PTO_SPACE_GPU,
-                                .build = build};
     pto_request_t request = request_on((pto_layout_t){1, MEMBERS, 1, 1, MEMBERS, false},
                                        PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", BLOCK_BYTES);
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(request.collective, build);
     return plan_of(request);
-}
-
-static void assert_right(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    pto_plan_destroy(plan);
 }
 
 /* --- kernels in loops ----------------------------------------------------------------------------------- */

@@ -12,23 +12,7 @@
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"
-
-static bool same(double a, double b) {
-    uint64_t bits[2];
-    memcpy(&bits[0], &a, sizeof a);
-    memcpy(&bits[1], &b, sizeof b);
-    return bits[0] == bits[1];
-}
-
-static bool same_terms(const pto_explanation_t *a, const pto_explanation_t *b) {
-    bool alike = a->count == b->count;
-    for (int i = 0; alike && i < a->count; i++)
-        alike = strcmp(a->term[i].key, b->term[i].key) == 0 && same(a->term[i].count, b->term[i].count) &&
-                same(a->term[i].seconds, b->term[i].seconds);
-    for (int i = 0; i < PTO_OCCUPIED_COUNT; i++)
-        alike = alike && same(a->occupied_s[i], b->occupied_s[i]);
-    return alike;
-}
+#include "same_price.h"
 
 /* --- by one GPU and by all ------------------------------------------------------------------------------ */
 
