@@ -7,34 +7,51 @@
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-/* Copy from byte `first` of the part on, in words that may be narrower than the widest possible. */
-template <typename W> static __device__ void copy_rest(const part &source, const part &target, size_t first) {
+/* Copy single bytes, from byte `first` of the part on. */
+static __device__ void copy_rest(const part &source, const part &target, size_t first) {
+#pragma unroll 1
+    for (size_t i = first + threadIdx.x; i < bytes_of(source); i += THREADS)
+        target.at[i] = source.at[i];
+}
+
+/* Loads that one thread keeps in flight over all pairs. */
+enum { IN_FLIGHT = 8, DEEP_ROWS = 4 };
+
+/* All of a part. A GPU's threads with a byte each in flight would leave most of a link idle. */
+template <typename W> static __device__ void copy_words(const part &source, const part &target) {
     const W *from = reinterpret_cast<const W *>(source.at);
     W *to = reinterpret_cast<W *>(target.at);
+    const size_t words = bytes_of(source) / sizeof(W);
 #pragma unroll 1
-    for (size_t i = first / sizeof(W) + threadIdx.x; i < bytes_of(source) / sizeof(W); i += THREADS)
-        to[i] = from[i];
+    for (size_t i = threadIdx.x; i < words; i += IN_FLIGHT * THREADS) {
+        W value[IN_FLIGHT] = {};
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++)
+            if (i + j * THREADS < words)
+                value[j] = from[i + j * THREADS];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++)
+            if (i + j * THREADS < words)
+                to[i + j * THREADS] = value[j];
+    }
 }
 
 static __device__ void copy_narrow(const part &source, const part &target, unsigned width) {
-    size_t done = 0;
     if (width == sizeof(uint32_t)) {
-        copy_rest<uint32_t>(source, target, 0);
-        done = bytes_of(source) / sizeof(uint32_t) * sizeof(uint32_t);
+        copy_words<uint32_t>(source, target);
+        copy_rest(source, target, bytes_of(source) / sizeof(uint32_t) * sizeof(uint32_t));
+    } else {
+        copy_words<char>(source, target);
     }
-    copy_rest<char>(source, target, done);
 }
 
 /* The rest, after all whole units have been copied where that was possible. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
     if (width == UNIT_BYTES)
-        copy_rest<char>(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
+        copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
     else
         copy_narrow(source, target, width);
 }
-
-/* Loads that one thread keeps in flight over all pairs. */
-enum { IN_FLIGHT = 8, DEEP_ROWS = 4 };
 
 /* Sizes may differ. */
 template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
