@@ -162,14 +162,19 @@ int main(void) { return larger(1, 2) == 2 && larger(7, 3) == 7 && is_large(7) ==
 """
 
 
-def check_built(path, part, tree):
+# Of two that are equal, either is the larger, and a - 0 is a: the compiler knows both, if it may.
+EXPECTED = [(3, " >= ", "same code"), (4, " - ", "same code"), (4, " 1;", "killed by test_larger"), (8, " >= ", "SURVIVED 1 tests")]
+UNOPTIMIZED = [(3, " >= ", "SURVIVED 1 tests"), (4, " - ", "same code"), *EXPECTED[2:]]
+
+
+def check_built(path, part, tree, flags, expected):
     """Fates of mutants of code that is compiled, in the part PART of a test."""
     for name, text in (("Makefile", MAKEFILE.replace("PART", part)), (path, LARGER), ("tests/test_larger.c", TEST)):
         for folder in (".", tree):
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-    mutants.FLAGS[tree] = shlex.join(mutants.SHARED + ["CFLAGS=-O1"])
+    mutants.FLAGS[tree] = shlex.join(flags)
     test = mutants.Test("test_larger", ["build/tests/test_larger"], "build/tests/test_larger")
     check(mutants.make(tree, *test.targets), f"{path}: it is built, with its test")
     linked = os.stat(os.path.join(tree, *test.targets)).st_mtime_ns
@@ -177,15 +182,17 @@ def check_built(path, part, tree):
     for place in mutants.places([path]):
         found.append((place[1] + 1, place[4], mutants.fate_trusted(place, [test], {"test_larger": {path: [3, 4, 5, 8]}}, tree)[0]))
         check(mutants.build_tests(tree, path, [test]) and mutants.passes(test, tree), f"after a mutant, the code is as it was: {place}")
-    # Of two that are equal, either is the larger, and a - 0 is a: the compiler knows both.
-    check(sorted(found) == [(3, " >= ", "same code"), (4, " - ", "same code"), (4, " 1;", "killed by test_larger"),
-                            (8, " >= ", "SURVIVED 1 tests")], f"fates of mutants of {path}: {found}")
+    check(sorted(found) == expected, f"fates of mutants of {path}: {found}")
     return os.stat(os.path.join(tree, *test.targets)).st_mtime_ns == linked
 
 
 def check_builds():
-    check(check_built("model/src/larger.c", "build/libportolan.a", "shared"), "a library's test is linked once for all mutants")
-    check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked")
+    shared = mutants.SHARED + ["CFLAGS=-O1"]
+    check(check_built("model/src/larger.c", "build/libportolan.a", "shared", shared, EXPECTED),
+          "a library's test is linked once for all mutants")
+    check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked", shared, EXPECTED)
+    # As the copy with sanitizers: other flags for the same file, and no shared library.
+    check_built("model/src/larger.c", "build/libportolan.a", "other", ["CFLAGS=-O0"], UNOPTIMIZED)
 
 
 FATES = ["SURVIVED 1 tests", "same code", "killed by one", "no code", "killed by one", "killed by one", "SURVIVED 1 tests",

@@ -3,10 +3,10 @@
 execute the changed line. A mutant that every test passes has survived: a test is missing, or the change does not matter.
 
 Works on copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests execute
-which lines, the others run the mutants, JOBS at a time (default: the number of CPUs). Prints each mutant and where it was
-killed, in the order in which they were drawn, and ends with "N mutants: K killed (P percent), S survived". Mutants that do
-not compile, or compile to the same code, are not counted. A line that no test executes is judged by the tests that execute
-its file. Areas: model, strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
+which lines, the others run the mutants, JOBS at a time (the number of CPUs). Prints each mutant and where it was killed, in
+the order drawn, and ends with "N mutants: K killed (P percent), S survived". Mutants that do not compile, or compile to the
+same code, are not counted. A line that no test executes is judged by the tests that execute its file. Areas: model,
+strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
 
 MUTANTS_SECONDS=N begins no mutant after N seconds, and Ctrl-C begins no more. Those that have begun are finished and
 counted: to cut off the slow ones would favour kills, which are quick. MUTANTS_ONLY=PATH:LINE,... judges only those of the
@@ -20,6 +20,7 @@ import filecmp
 import hashlib
 import json
 import os
+import pathlib
 import random
 import re
 import shlex
@@ -84,8 +85,8 @@ MPI_TESTS = {
                  "tests/mpi/test_host_data.sh", "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
-# Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
-SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "test_simulate_price", "test_tape"]
+# Up to half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
+SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "golden widths"]
 SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
          (" + ", " - "), (" - ", " + "), (" * ", " + "), ("true", "false"), ("false", "true"), ("++", "--"),
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
@@ -177,8 +178,9 @@ def all_tests(area):
     # test_docs_examples and test_accuracy read more than code; deps-check tells what is installed, mutants-harness tests this.
     names = [os.path.basename(path)[:-4] for path in files_of("tests/golden")
              if path.endswith(".cmd") and "deps" not in path and "mutants" not in path]
-    for at in range(0, len(names), GOLDENS_AT_ONCE):
-        group = names[at : at + GOLDENS_AT_ONCE]
+    alone = [name for name in names if f"golden {name}" in SLOW]
+    names = [name for name in names if name not in alone]
+    for group in [names[at : at + GOLDENS_AT_ONCE] for at in range(0, len(names), GOLDENS_AT_ONCE)] + [[name] for name in alone]:
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
     tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
@@ -210,8 +212,7 @@ def room_for_counts(tree, worker):
     shutil.rmtree(room, ignore_errors=True)
     for folder in ("build/obj/" + folder for folder in sum(AREAS.values(), [])):
         notes = os.path.join(tree, folder)
-        found = subprocess.check_output(["find", notes, "-name", "*.gcno"], text=True) if os.path.isdir(notes) else ""
-        for path in found.split():
+        for path in map(str, pathlib.Path(notes).rglob("*.gcno")):
             link = os.path.join(room, os.path.relpath(path, tree))
             os.makedirs(os.path.dirname(link), exist_ok=True)
             os.symlink(path, link)
@@ -258,15 +259,12 @@ def sources_of(test):
 def measure_coverage(area, tests, tree):
     """For each test, the lines of all areas that it executes: {test: {file: [line]}}. Kept until the code or this test
     changes."""
-    keep = os.environ.get("MUTANTS_KEEP_COVERAGE")
     code = digest_of(path for path in files_of() if not path.startswith(("tests/", "tools/")))
     kept = os.path.join(TREE, "coverage.json")
-    known = {}
-    if os.path.exists(kept):
-        with open(kept, encoding="utf-8") as file:
-            known = json.load(file)
+    known = json.loads(pathlib.Path(kept).read_text(encoding="utf-8")) if os.path.exists(kept) else {}
     digests = {test.name: code + digest_of(sources_of(test)) for test in tests if test.name not in SLOW}
-    stale = {name for name, digest in digests.items() if name not in known or (known[name]["digest"] != digest and not keep)}
+    kept_digests = digests if os.environ.get("MUTANTS_KEEP_COVERAGE") else {name: known[name]["digest"] for name in known}
+    stale = {name for name, digest in digests.items() if name not in known or kept_digests[name] != digest}
     if stale:
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
@@ -285,8 +283,7 @@ def measure_coverage(area, tests, tree):
             hit, seconds = executed_by(test, tree, room)
             with lock:
                 known[test.name] = {"digest": digests[test.name], "seconds": seconds, "lines": hit}
-                with open(kept + ".new", "w", encoding="utf-8") as file:
-                    json.dump(known, file)
+                pathlib.Path(kept + ".new").write_text(json.dumps(known), encoding="utf-8")
                 os.replace(kept + ".new", kept)
 
     # Tests under MPI take all processors.
@@ -324,12 +321,10 @@ def places(paths):
 def write_mutant(place, tree):
     """Returns what it is, in words."""
     path, number, column, old, new = place
-    with open(path, encoding="utf-8") as file:
-        text = file.read().split("\n")
+    text = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     line = text[number]
     text[number] = line[:column] + new + line[column + len(old) :]
-    with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
-        file.write("\n".join(text))
+    pathlib.Path(tree, path).write_text("\n".join(text), encoding="utf-8")
     return f"{path}:{number + 1}: {line.strip()}  ->  {text[number].strip()}"
 
 
@@ -338,30 +333,36 @@ def object_of(path):
 
 
 def object_code(tree, path):
-    with open(os.path.join(tree, object_of(path)), "rb") as file:
-        return file.read()
+    return pathlib.Path(tree, object_of(path)).read_bytes()
 
 
-def is_shared(path):
-    return any(path.startswith(folder + "/") for area in LIBRARY_AREAS for folder in AREAS[area])
+def is_shared(tree, path):
+    in_library = any(path.startswith(folder + "/") for area in LIBRARY_AREAS for folder in AREAS[area])
+    return in_library and SHARED_AR in FLAGS[tree]
 
 
-def build_object(tree, path):
-    """Whether it compiles."""
-    if path not in COMMANDS:
-        commands = make_commands(tree, path, object_of(path), *(LIBRARIES if is_shared(path) else []))
+def build_commands(tree, path):
+    """To compile a file, and to build its library."""
+    key = FLAGS[tree], path
+    if key not in COMMANDS:
+        commands = make_commands(tree, path, object_of(path), *(LIBRARIES if is_shared(tree, path) else []))
         at = next(number for number, line in enumerate(commands) if f" -c {path} " in line)
-        COMMANDS[path] = commands[at], "\n".join(["set -e"] + commands[at + 1 :])
-    return run_shell(COMMANDS[path][0], tree, 600, 600)[0]
+        COMMANDS[key] = commands[at], "\n".join(["set -e"] + commands[at + 1 :])
+    return COMMANDS[key]
+
+
+def build_object(tree, path, more=""):
+    """Whether it compiles."""
+    return run_shell(f"{build_commands(tree, path)[0]} {more}", tree, 600, 600)[0]
 
 
 def build_tests(tree, path, tests):
     """Whether the tests can be linked; those of a library are, once it is built."""
-    return is_shared(path) or make(tree, *sorted({target for test in tests for target in test.targets}))
+    return is_shared(tree, path) or make(tree, *sorted({target for test in tests for target in test.targets}))
 
 
 def build_library(tree, path):
-    return not is_shared(path) or run_shell(COMMANDS[path][1], tree, 600, 600)[0]
+    return not is_shared(tree, path) or run_shell(build_commands(tree, path)[1], tree, 600, 600)[0]
 
 
 def restore(tree, path):
@@ -431,7 +432,7 @@ def fate_sanitized(place, tests, lines, tree):
     passing = [test for test in covering if test.name in SANITIZED or run_sanitized(test, tree)]
     SANITIZED.update(test.name for test in passing)
     write_mutant(place, tree)
-    built = build_object(tree, path) and build_library(tree, path)
+    built = build_object(tree, path, "-Wno-error")
     killer = next((test for test in passing if built and build_tests(tree, path, [test]) and not run_sanitized(test, tree)), None)
     restore(tree, path)
     return killer and f"killed by {killer.name} under sanitizers"
@@ -443,8 +444,7 @@ def run_sanitized(test, tree):
 
 def is_data(path, number):
     """Whether the line is a member of a table or of an enum, for which gcov has no count."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read().split("\n")
+    text = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
 
     def indent(line):
         return len(line) - len(line.lstrip())
@@ -479,7 +479,7 @@ def run_tests(covering, path, tree):
 
 JOBS = int(os.environ.get("JOBS", os.cpu_count() or 1))
 FLAGS = {}
-COMMANDS = {}  # of a file: to compile it, and to build its library
+COMMANDS = {}
 KILLS = {}  # of a test
 TRUSTED = set()  # tests that have killed a mutant and pass without one
 DISTRUSTED = set()  # tests that have failed without one
@@ -562,8 +562,8 @@ def prepare(area, tests):
     broken = [os.path.join(TREE, f"broken-{worker}") for worker in range(JOBS)]
     FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
     FLAGS.update({tree: shlex.join(SHARED + ["CFLAGS=-O1"]) for tree in broken})
-    FLAGS[sanitized] = shlex.join(SHARED + ["CC=clang", "OMPI_CC=clang", "MPICH_CC=clang", "CFLAGS=-O1 -g",
-                                            "EXTRA=-fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error"])
+    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer'"
+                        " LDFLAGS=-fuse-ld=lld EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all'")
     os.makedirs(TREE, exist_ok=True)
     lines = measure_coverage(area, tests, measured)
     for tree in broken:
