@@ -149,7 +149,7 @@ def run_shell(command, tree, cpu_s, seconds, is_mpi=False, **variables):
 
 
 def make(tree, *targets):
-    return run_shell(f"make {FLAGS[tree]} {' '.join(targets)}", tree, 3600, 3600)[0]
+    return run_shell(f"make -j{JOBS} {FLAGS[tree]} {' '.join(targets)}", tree, 3600, 3600)[0]
 
 
 def make_commands(tree, path, *targets):
