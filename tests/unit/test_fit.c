@@ -522,6 +522,22 @@ static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* Nothing of a start is left for the network: the latency is not known, rather than 0. */
+static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
+    (void)unused;
+    uint64_t state = 8;
+    pto_samples_t samples = {0};
+    pto_sample_t to_many = ping_pong_row;
+    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    add_messages(&samples, 20, &state);
+    add_in_flight(&samples, to_many, 20, truth[0].alpha_s / 4e-7, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_true(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0);
+    assert_false(pto_param_known(&fit.machine->latency_s[PTO_SPACE_CPU]));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 /* 64 processes of small messages take 64 times 60 ns and what their bytes take at the limit. */
 static void a_message_rate_is_found_where_many_processes_are_slower(void **unused) {
     (void)unused;
@@ -685,6 +701,7 @@ int main(void) {
         cmocka_unit_test(too_few_processes_do_not_show_the_memory),
         cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_latency_is_of_rows_for_the_same_sizes),
+        cmocka_unit_test(a_gap_as_long_as_a_start_leaves_no_latency),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
