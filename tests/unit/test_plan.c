@@ -566,6 +566,15 @@ static void routes_that_do_not_apply_say_why(void **state) {
     request.collective = PTO_COLLECTIVE_ALLREDUCE;
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "algorithm bruck is not for allreduce");
+    request.collective = PTO_COLLECTIVE_PAIR;
+    request.layout = (pto_layout_t){2, 1, 1, 1, 1, false};
+    request.ends.from_host = request.ends.to_host = true;
+    request.split = PTO_SPLIT_BYTES;
+    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "neither end is in GPU memory: nothing is staged");
     assert_null(plan);
 }
 
