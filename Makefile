@@ -610,7 +610,7 @@ AREA ?= model
 MUTANTS ?= 60
 PLANS ?= 200
 .PHONY: mutants mutated-plans soak
-mutants: ## break MUTANTS (60) random places of AREA (model), one at a time, and run the tests that execute them
+mutants: ## break MUTANTS (60) random places of AREA (model), each alone, and run the tests that execute them
 	@BUILD=$(BUILD) python3 -B tools/mutants.py $(AREA) $(MUTANTS) $(MUTANTS_SEED)
 
 mutated-plans: $(TOOL) $(BUILD)/tests/test_exec $(BUILD)/tests/test_stale ## break PLANS (200) strategies and algorithms: check or a run must notice

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Whether tools/mutants.py finds the places that it should, and judges mutants rightly: on a file of a few lines, and with
-tests whose results are made up. Prints what is wrong."""
+"""Whether tools/mutants.py finds the places that it should, and judges mutants rightly: on a file of a few lines, with
+tests whose results are made up, and on a small library with a test that is compiled and run. Prints what is wrong."""
 
+import contextlib
 import importlib.util
+import io
 import os
+import shlex
 import tempfile
+import threading
 
 spec = importlib.util.spec_from_file_location("mutants", "tools/mutants.py")
 mutants = importlib.util.module_from_spec(spec)
@@ -83,10 +87,11 @@ class Judged:
     def __init__(self, with_mutant, without=None):
         self.with_mutant, self.without, self.asked = with_mutant, without or {}, []
         mutants.object_code = lambda tree, path: self.code()
-        mutants.make = lambda tree, *targets: True
+        mutants.build_object = lambda tree, path: self.code() is not None
+        mutants.build_library = mutants.build_tests = lambda *of: True
         mutants.passes = self.passes
-        mutants.TRUSTED.clear()
-        mutants.LAST.clear()
+        for known in (mutants.TRUSTED, mutants.DISTRUSTED, mutants.KILLS):
+            known.clear()
         self.tests = [mutants.Test(name, [name], name) for name in with_mutant]
 
     def is_broken(self):
@@ -129,10 +134,122 @@ def check_fates():
     check(world.fate({"one": [line]}) == "no code", "nor is what does not compile")
 
 
+# PATH: of the code that is changed, which is either in the library or linked to the test.
+MAKEFILE = """comma := ,
+hash := \\#
+build/libportolan.a: build/obj/model/src/larger.o
+	rm -f $@ && $(AR) qcs $@ $^
+build/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -c $< -o $@
+build/tests/test_larger: build/obj/tests/test_larger.o PART
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ -o $@
+build/libportolan-fit.a build/libportolan-traces.a: ;
+"""
+LARGER = """int larger(int a, int b), is_large(int a);
+int larger(int a, int b) {
+    if (a > b)
+        return a + 0;
+    return b;
+}
+int is_large(int a) {
+    return a > 100;
+}
+"""
+TEST = """int larger(int a, int b), is_large(int a);
+int main(void) { return larger(1, 2) == 2 && larger(7, 3) == 7 && is_large(7) == 0 && is_large(1000) == 1 ? 0 : 1; }
+"""
+
+
+# Of two that are equal, either is the larger, and a - 0 is a: the compiler knows both, if it may.
+EXPECTED = [(3, " >= ", "same code"), (4, " - ", "same code"), (4, " 1;", "killed by test_larger"), (8, " >= ", "SURVIVED 1 tests")]
+UNOPTIMIZED = [(3, " >= ", "SURVIVED 1 tests"), (4, " - ", "same code"), *EXPECTED[2:]]
+
+
+def check_built(path, part, tree, flags, expected):
+    """Fates of mutants of code that is compiled, in the part PART of a test."""
+    for name, text in (("Makefile", MAKEFILE.replace("PART", part)), (path, LARGER), ("tests/test_larger.c", TEST)):
+        for folder in (".", tree):
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+    mutants.FLAGS[tree] = shlex.join(flags)
+    test = mutants.Test("test_larger", ["build/tests/test_larger"], "build/tests/test_larger")
+    check(mutants.make(tree, *test.targets), f"{path}: it is built, with its test")
+    linked = os.stat(os.path.join(tree, *test.targets)).st_mtime_ns
+    found = []
+    for place in mutants.places([path]):
+        found.append((place[1] + 1, place[4], mutants.fate_trusted(place, [test], {"test_larger": {path: [3, 4, 5, 8]}}, tree)[0]))
+        check(mutants.build_tests(tree, path, [test]) and mutants.passes(test, tree), f"after a mutant, the code is as it was: {place}")
+    check(sorted(found) == expected, f"fates of mutants of {path}: {found}")
+    return os.stat(os.path.join(tree, *test.targets)).st_mtime_ns == linked
+
+
+def check_builds():
+    shared = mutants.SHARED + ["CFLAGS=-O1"]
+    check(check_built("model/src/larger.c", "build/libportolan.a", "shared", shared, EXPECTED),
+          "a library's test is linked once for all mutants")
+    check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked", shared, EXPECTED)
+    # As the copy with sanitizers: other flags for the same file, and no shared library.
+    check_built("model/src/larger.c", "build/libportolan.a", "other", ["CFLAGS=-O0"], UNOPTIMIZED)
+
+
+FATES = ["SURVIVED 1 tests", "same code", "killed by one", "no code", "killed by one", "killed by one", "SURVIVED 1 tests",
+         "killed by one", "killed by one"]
+
+
+def judged(count, workers, end=lambda run, place: None):
+    """A run of FATES, with the order in which it prints them and the one in which they end: the first place, which survives,
+    ends after others, if there are several workers. Calls end(run, place) when a place begins."""
+    others, ended = threading.Event(), []
+
+    def judge(place, worker):
+        end(run, place)
+        if place > 0:
+            ended.append(place)
+            others.set()
+        elif workers == 1 or others.wait(60):
+            ended.append(place)
+        return FATES[place], str(place)
+
+    run = mutants.Run(range(len(FATES)), count, judge)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        mutants.in_parallel(workers, run.work)
+    return run, [int(line.split(": ")[1].split()[0]) for line in printed.getvalue().splitlines()], ended
+
+
+def stop_at_2(run, place):
+    if place == 2:
+        run.stop()
+
+
+def no_time_at_2(run, place):
+    if place == 2:
+        run.end = 0
+
+
+def check_runs():
+    for workers in (1, 2, 3):
+        run, order, ended = judged(5, workers)
+        check(order == [0, 1, 2, 3, 4, 5, 6] and (run.killed, run.survived) == (3, 2),
+              f"{workers} workers judge as many mutants as asked, the first ones, and count no others: {order}")
+        check(workers == 1 or ended[0] != 0, "though those that survive may take longer")
+        for end in (stop_at_2, no_time_at_2):
+            run, order, ended = judged(9, workers, end)
+            check(order == list(range(len(order))) and sorted(ended) == order and run.survived == 1,
+                  f"what {workers} workers have begun is finished and counted: {order}")
+            check(len(order) <= 2 + workers, f"and they begin no more: {order}")
+    run, order, ended = judged(20, 2)
+    check((run.killed, run.survived) == (5, 2), "a run ends when no place is left")
+
+
 def main():
     folder = os.getcwd()
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
+        check_builds()
+        check_runs()
         check_places()
         check_copies()
         check_fates()

@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
-"""mutants.py AREA COUNT [SEED]: break COUNT random places of an area's code, one at a time, and run the tests that
+"""mutants.py AREA COUNT [SEED]: break COUNT random places of an area's code, each alone, and run the tests that
 execute the changed line. A mutant that every test passes has survived: a test is missing, or the change does not matter.
 
-Works on two copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests
-execute which lines, the other runs the mutants. Prints each mutant and where it was killed, and ends with "N mutants: K
-killed (P percent), S survived". Mutants that do not compile, or compile to the same code, are not counted. A line that no
-test executes is judged by the tests that execute its file. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured
-before, however old. Areas: model, strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
+Works on copies of the tree, below MUTANTS_TREE (BUILD/mutants): one is compiled with gcov and tells which tests execute
+which lines, the others run the mutants, JOBS at a time (the number of CPUs). Prints each mutant and where it was killed, in
+the order drawn, and ends with "N mutants: K killed (P percent), S survived". Mutants that do not compile, or compile to the
+same code, are not counted. A line that no test executes is judged by the tests that execute its file. Areas: model,
+strategies, fit, traces, impl, calibrate, validate, parallel (what the last two share).
 
-MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests under the
-sanitizers, as `make sanitize` does, in a third copy of the tree: they notice what is read beyond an array's end.
+MUTANTS_SECONDS=N begins no mutant after N seconds, and Ctrl-C begins no more. Those that have begun are finished and
+counted: to cut off the slow ones would favour kills, which are quick. MUTANTS_ONLY=PATH:LINE,... judges only those of the
+seed's mutants, to see whether a new test kills them. MUTANTS_KEEP_COVERAGE=1 takes the coverage that was measured before,
+however old. MUTANTS_SLOW=1 runs the slow tests, too, for what survives all others, and MUTANTS_SANITIZED=1 the unit tests
+under the sanitizers, as `make sanitize` does, in another copy of the tree: they notice what is read beyond an array's end.
 """
 
+import concurrent.futures
 import filecmp
 import hashlib
 import json
 import os
+import pathlib
 import random
 import re
-import resource
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 TREE = os.path.abspath(os.environ.get("MUTANTS_TREE", os.path.join(os.environ.get("BUILD", "build"), "mutants")))
@@ -35,6 +42,14 @@ AREAS = {
     "validate": ["validate"],
     "parallel": ["parallel"],
 }
+# Areas whose code is in libraries, to which the tests are linked when they start: a mutant needs one link, not one for each
+# test. The executor's library is not shared: tests take some of its calls at the linker.
+LIBRARIES = ["build/libportolan.a", "build/libportolan-fit.a", "build/libportolan-traces.a"]
+LIBRARY_AREAS = ["model", "strategies", "fit", "traces"]
+SHARED_AR = ("$(if $(findstring -exec.,$@),ar,"
+             "$(CC) $(OPENMP) $(EXTRA) -shared -Wl$(comma)-soname$(comma)$(@F) $(LDFLAGS) -o $@ $^ $(hash))")
+SHARED_LDFLAGS = ("-fuse-ld=lld " if shutil.which("ld.lld") else "") + "-Wl,--no-as-needed,-rpath,'$$ORIGIN:$$ORIGIN/..'"
+SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAGS={SHARED_LDFLAGS}"]
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
@@ -70,18 +85,20 @@ MPI_TESTS = {
                  "tests/mpi/test_host_data.sh", "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
-# Half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
-SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "test_simulate_price", "test_tape"]
+# Up to half a minute each, of nearly all lines: only with MUTANTS_SLOW=1, for what survives all others.
+SLOW = ["test_prices_unchanged", "test_price", "test_param_effects", "golden widths"]
 SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
          (" + ", " - "), (" - ", " + "), (" * ", " + "), ("true", "false"), ("false", "true"), ("++", "--"),
          ("(!", "("), (" 0;", " 1;"), (" 1;", " 2;"), ("[0]", "[1]")]
-# A mutant that takes this much longer than the code hangs.
-SLOWER, LEAST_S, SLOW_S = 5, 10, 200
+# A mutant that takes this much longer than the code hangs. The code was measured without optimization, with counts; tests
+# under MPI mostly wait, and are measured by the clock.
+SLOWER, LEAST_S, SLOW_S = 2, 5, 200
+SLOWER_MPI, LEAST_MPI_S = 5, 10
 # A test under MPI that takes longer is one of the slow ones.
 SLOW_MPI_S = 60
 # The sanitizers make each test ten times as long.
 SANITIZED_TESTS = 6
-MEMORY_BYTES = 4 << 30
+MEMORY_KIB = 4 << 20
 
 
 class Test:
@@ -113,32 +130,34 @@ def copy_tree(tree):
             shutil.copymode(path, target)
 
 
-def run_shell(command, tree, cpu_s, seconds, is_mpi=False, log=subprocess.DEVNULL):
-    """Whether a shell command succeeds in time. log: the file that gets what it prints."""
+def run_shell(command, tree, cpu_s, seconds, is_mpi=False, **variables):
+    """Whether a shell command succeeds in time, and its CPU time."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
            "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1",
            "LSAN_OPTIONS": "suppressions=tests/mpi/leaks.supp:print_suppressions=0",
-           "ASAN_OPTIONS": "intercept_tls_get_addr=0:fast_unwind_on_malloc=0"}
+           "ASAN_OPTIONS": "intercept_tls_get_addr=0:fast_unwind_on_malloc=0", **variables}
     env.pop("MAKEFLAGS", None)
-
-    def limits():
-        if not is_mpi:
-            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    with subprocess.Popen(["bash", "-c", command], cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                          start_new_session=True, preexec_fn=limits) as process:
-        try:
-            return process.wait(timeout=seconds) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
-            return False
+    limits = "ulimit -c 0" + ("" if is_mpi else f" -t {cpu_s} -v {MEMORY_KIB}")
+    with subprocess.Popen(["bash", "-c", f"{limits}\n{command}"], cwd=tree, env=env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        timer = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
+        timer.start()
+        status, used = os.wait4(process.pid, 0)[1:]
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode == 0, used.ru_utime + used.ru_stime
 
 
 def make(tree, *targets):
-    return run_shell(f"make {FLAGS[tree]} {' '.join(targets)}", tree, 3600, 3600)
+    return run_shell(f"make -j{JOBS} {FLAGS[tree]} {' '.join(targets)}", tree, 3600, 3600)[0]
+
+
+def make_commands(tree, path, *targets):
+    """What make would do after a change of the file: make itself takes a second to start."""
+    command = f"make -n V=1 {FLAGS[tree]} -W {path} {' '.join(targets)}"
+    env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    text = subprocess.check_output(["bash", "-c", command], cwd=tree, env=env, text=True)
+    return [line for line in text.splitlines() if not line.startswith("make")]
 
 
 def programs_of(area):
@@ -156,10 +175,12 @@ def all_tests(area):
     tests = [Test(name, [f"build/tests/{name}"], f"build/tests/{name}")
              for name in sorted(os.path.splitext(os.path.basename(path))[0] for path in files_of("tests/unit"))
              if name.startswith("test_")]
-    # test_docs_examples and test_accuracy read more than code; deps-check tells what is installed.
-    names = [os.path.basename(path)[:-4] for path in files_of("tests/golden") if path.endswith(".cmd") and "deps" not in path]
-    for at in range(0, len(names), GOLDENS_AT_ONCE):
-        group = names[at : at + GOLDENS_AT_ONCE]
+    # test_docs_examples and test_accuracy read more than code; deps-check tells what is installed, mutants-harness tests this.
+    names = [os.path.basename(path)[:-4] for path in files_of("tests/golden")
+             if path.endswith(".cmd") and "deps" not in path and "mutants" not in path]
+    alone = [name for name in names if f"golden {name}" in SLOW]
+    names = [name for name in names if name not in alone]
+    for group in [names[at : at + GOLDENS_AT_ONCE] for at in range(0, len(names), GOLDENS_AT_ONCE)] + [[name] for name in alone]:
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
     tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
@@ -168,10 +189,9 @@ def all_tests(area):
     return tests
 
 
-def covered_lines(tree, folders):
-    """The lines of the folders that the runs since the last call have executed, by file; forgets them."""
-    made = [folder for folder in (f"build/obj/{folder}" for folder in folders) if os.path.isdir(os.path.join(tree, folder))]
-    data = subprocess.check_output(["find", *made, "-name", "*.gcda"], cwd=tree, text=True).split() if made else []
+def covered_lines(tree, at):
+    """The lines of all areas for which the folder has counts, by file; forgets them."""
+    data = subprocess.check_output(["find", at, "-name", "*.gcda"], text=True).split()
     lines = {}
     if data:
         text = subprocess.run(["gcov", "--json-format", "--stdout", *data], cwd=tree, capture_output=True, text=True,
@@ -181,8 +201,41 @@ def covered_lines(tree, folders):
                 hit = [line["line_number"] for line in file["lines"] if line["count"] > 0]
                 if hit:
                     lines.setdefault(file["file"], set()).update(hit)
-    subprocess.check_call(["find", "build/obj", "-name", "*.gcda", "-delete"], cwd=tree)
-    return lines
+    for path in data:
+        os.remove(path)
+    return {path: sorted(found) for path, found in lines.items()}
+
+
+def room_for_counts(tree, worker):
+    """A folder in which a run leaves its counts, so that several tests can run at a time. gcov wants its notes there."""
+    room = os.path.join(TREE, f"counts-{worker}")
+    shutil.rmtree(room, ignore_errors=True)
+    for folder in ("build/obj/" + folder for folder in sum(AREAS.values(), [])):
+        notes = os.path.join(tree, folder)
+        for path in map(str, pathlib.Path(notes).rglob("*.gcno")):
+            link = os.path.join(room, os.path.relpath(path, tree))
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(path, link)
+    return room
+
+
+def executed_by(test, tree, room):
+    """The lines that a test executes, and its CPU time."""
+    strip = str(len(os.path.realpath(tree).strip("/").split("/")))
+    began = time.monotonic()
+    passed, seconds = run_shell(test.command, tree, 1200, 1200, test.is_mpi, GCOV_PREFIX=room, GCOV_PREFIX_STRIP=strip)
+    seconds = time.monotonic() - began if test.is_mpi else seconds
+    hit = covered_lines(tree, os.path.join(room, "build/obj"))
+    if not passed:
+        print(f"not used, since it fails without a mutant: {test.name}", flush=True)
+    return hit if passed else {}, seconds
+
+
+def in_parallel(jobs, work):
+    """Calls work(worker) in so many threads; raises what one of them has raised."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for result in [pool.submit(work, worker) for worker in range(jobs)]:
+            result.result()
 
 
 def digest_of(paths):
@@ -206,31 +259,36 @@ def sources_of(test):
 def measure_coverage(area, tests, tree):
     """For each test, the lines of all areas that it executes: {test: {file: [line]}}. Kept until the code or this test
     changes."""
-    keep = os.environ.get("MUTANTS_KEEP_COVERAGE")
-    folders = sum(AREAS.values(), [])
     code = digest_of(path for path in files_of() if not path.startswith(("tests/", "tools/")))
     kept = os.path.join(TREE, "coverage.json")
-    known = {}
-    if os.path.exists(kept):
-        with open(kept, encoding="utf-8") as file:
-            known = json.load(file)
+    known = json.loads(pathlib.Path(kept).read_text(encoding="utf-8")) if os.path.exists(kept) else {}
     digests = {test.name: code + digest_of(sources_of(test)) for test in tests if test.name not in SLOW}
-    stale = {name for name, digest in digests.items() if name not in known or (known[name]["digest"] != digest and not keep)}
+    kept_digests = digests if os.environ.get("MUTANTS_KEEP_COVERAGE") else {name: known[name]["digest"] for name in known}
+    stale = {name for name, digest in digests.items() if name not in known or kept_digests[name] != digest}
     if stale:
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
-        covered_lines(tree, folders)
+    # The longest last known first.
+    waiting = [test for test in tests if test.name in stale]
+    waiting.sort(key=lambda test: known.get(test.name, {}).get("seconds", 0.0))
+    lock = threading.Lock()
+
+    def work(worker):
+        room = room_for_counts(tree, worker) if waiting else None
+        while True:
+            with lock:
+                test = waiting.pop() if waiting else None
+            if test is None:
+                return
+            hit, seconds = executed_by(test, tree, room)
+            with lock:
+                known[test.name] = {"digest": digests[test.name], "seconds": seconds, "lines": hit}
+                pathlib.Path(kept + ".new").write_text(json.dumps(known), encoding="utf-8")
+                os.replace(kept + ".new", kept)
+
+    # Tests under MPI take all processors.
+    in_parallel(1 if area in MPI_TESTS else JOBS, work)
     for test in tests:
-        if test.name in stale:
-            began = time.monotonic()
-            passed = run_shell(test.command, tree, 1200, 1200, test.is_mpi)
-            hit = {path: sorted(found) for path, found in covered_lines(tree, folders).items()}
-            known[test.name] = {"digest": digests[test.name], "seconds": time.monotonic() - began, "lines": hit if passed else {}}
-            if not passed:
-                print(f"not used, since it fails without a mutant: {test.name}", flush=True)
-            with open(kept + ".new", "w", encoding="utf-8") as file:
-                json.dump(known, file)
-            os.replace(kept + ".new", kept)
         test.seconds = known[test.name]["seconds"] if test.name in known else 0.0
     return {name: known[name]["lines"] for name in digests}
 
@@ -263,52 +321,102 @@ def places(paths):
 def write_mutant(place, tree):
     """Returns what it is, in words."""
     path, number, column, old, new = place
-    with open(path, encoding="utf-8") as file:
-        text = file.read().split("\n")
+    text = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     line = text[number]
     text[number] = line[:column] + new + line[column + len(old) :]
-    with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
-        file.write("\n".join(text))
+    pathlib.Path(tree, path).write_text("\n".join(text), encoding="utf-8")
     return f"{path}:{number + 1}: {line.strip()}  ->  {text[number].strip()}"
 
 
+def object_of(path):
+    return f"build/obj/{os.path.splitext(path)[0]}.o"
+
+
 def object_code(tree, path):
-    """None where it does not compile."""
-    made = f"build/obj/{os.path.splitext(path)[0]}.o"
-    if not make(tree, made):
-        return None
-    sections = subprocess.run(["objdump", "-s", "-d", "-r", made], cwd=tree, capture_output=True, check=True).stdout
-    return sections
+    return pathlib.Path(tree, object_of(path)).read_bytes()
+
+
+def is_shared(tree, path):
+    in_library = any(path.startswith(folder + "/") for area in LIBRARY_AREAS for folder in AREAS[area])
+    return in_library and SHARED_AR in FLAGS[tree]
+
+
+def build_commands(tree, path):
+    """To compile a file, and to build its library."""
+    key = FLAGS[tree], path
+    if key not in COMMANDS:
+        commands = make_commands(tree, path, object_of(path), *(LIBRARIES if is_shared(tree, path) else []))
+        at = next(number for number, line in enumerate(commands) if f" -c {path} " in line)
+        COMMANDS[key] = commands[at], "\n".join(["set -e"] + commands[at + 1 :])
+    return COMMANDS[key]
+
+
+def build_object(tree, path, more=""):
+    """Whether it compiles."""
+    return run_shell(f"{build_commands(tree, path)[0]} {more}", tree, 600, 600)[0]
+
+
+def build_tests(tree, path, tests):
+    """Whether the tests can be linked; those of a library are, once it is built."""
+    return is_shared(tree, path) or make(tree, *sorted({target for test in tests for target in test.targets}))
+
+
+def build_library(tree, path):
+    return not is_shared(tree, path) or run_shell(build_commands(tree, path)[1], tree, 600, 600)[0]
+
+
+def restore(tree, path):
+    """Takes the mutant back. Its source is newer than the mutant's object."""
+    shutil.copyfile(path, os.path.join(tree, path))
+    assert build_object(tree, path) and build_library(tree, path), f"{tree}: cannot be built"
 
 
 def limit_s(test):
-    """Of CPU time; a busy machine may take several times as long."""
+    """Of CPU time, but for MPI; a busy machine may take many times as long."""
+    if test.is_mpi:
+        return int(LEAST_MPI_S + SLOWER_MPI * test.seconds)
     return SLOW_S if test.name in SLOW else int(LEAST_S + SLOWER * test.seconds)
 
 
-def fate(place, original, tests, lines, tree):
+def in_order(tests, near):
+    """Those first that kill most for the time that they take."""
+
+    def cost(test):
+        return test.seconds * (0.2 if any(name in test.name for name in near) else 1) / (1 + KILLS.get(test.name, 0))
+
+    return sorted(tests, key=cost)
+
+
+def covering_tests(place, tests, lines):
     path, number = place[0], place[1]
-    code = object_code(tree, path)
-    if code is None:
-        return "no code"
-    if code == original:
-        return "same code"
+    tests = [test for test in tests if test.name not in DISTRUSTED]
     near = os.path.splitext(os.path.basename(path))[0]
     # A statement may be noted on its first or last line only.
     wanted = set(range(number - 1, number + 4))
     executed = {test.name: lines.get(test.name, {}).get(path, ()) for test in tests}
     covering = [test for test in tests if number + 1 in executed[test.name]]
-    covering = covering or [test for test in tests if wanted & set(executed[test.name])]
-    covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name else 1))
+    covering = in_order(covering or [test for test in tests if wanted & set(executed[test.name])], [near])
     # gcov has no counts for data, nor for the bodies of macros and of OpenMP's loops.
     if is_data(path, number) or not covering:
-        covering = [test for test in tests if executed[test.name]]
-        covering.sort(key=lambda test: test.seconds * (0.2 if near in test.name or test.name == "test_plan" else 1))
+        covering = in_order([test for test in tests if executed[test.name]], [near, "test_plan"])
     if not os.environ.get("MUTANTS_SLOW"):
-        covering = [test for test in covering if not test.is_mpi or test.seconds < SLOW_MPI_S]
-    elif path.startswith(("model/src", "model/strategies", "model/algorithms")):
-        covering = covering + [test for name in SLOW for test in tests if test.name == name]
-    return run_tests(covering, tree) if covering else "SURVIVED, not executed"
+        return [test for test in covering if not test.is_mpi or test.seconds < SLOW_MPI_S]
+    if path.startswith(("model/src", "model/strategies", "model/algorithms")):
+        return covering + [test for name in SLOW for test in tests if test.name == name]
+    return covering
+
+
+def fate(place, original, tests, lines, tree):
+    """What becomes of the mutant, and its killer."""
+    path = place[0]
+    if not build_object(tree, path):
+        return "no code", None
+    if object_code(tree, path) == original:
+        return "same code", None
+    covering = covering_tests(place, tests, lines)
+    if not covering:
+        return "SURVIVED, not executed", None
+    return run_tests(covering, path, tree) if build_library(tree, path) else ("killed by the linker", None)
 
 
 def fate_sanitized(place, tests, lines, tree):
@@ -319,25 +427,24 @@ def fate_sanitized(place, tests, lines, tree):
     executed = {test.name: set(lines.get(test.name, {}).get(path, ())) for test in alone}
     covering = [test for test in alone if wanted & executed[test.name]] or [test for test in alone if executed[test.name]]
     covering = sorted(covering, key=lambda test: test.seconds)[:SANITIZED_TESTS]
-    targets = sorted({target for test in covering for target in test.targets})
-    if not covering or not make(tree, *targets):
+    if not covering or not make(tree, *sorted({target for test in covering for target in test.targets})):
         return None
     passing = [test for test in covering if test.name in SANITIZED or run_sanitized(test, tree)]
     SANITIZED.update(test.name for test in passing)
     write_mutant(place, tree)
-    killer = next((test for test in passing if make(tree, *test.targets) and not run_sanitized(test, tree)), None)
-    shutil.copyfile(path, os.path.join(tree, path))
+    built = build_object(tree, path, "-Wno-error")
+    killer = next((test for test in passing if built and build_tests(tree, path, [test]) and not run_sanitized(test, tree)), None)
+    restore(tree, path)
     return killer and f"killed by {killer.name} under sanitizers"
 
 
 def run_sanitized(test, tree):
-    return run_shell(test.command, tree, 20 * limit_s(test), 60 * limit_s(test), is_mpi=True)
+    return run_shell(test.command, tree, 20 * limit_s(test), 60 * limit_s(test), is_mpi=True)[0]
 
 
 def is_data(path, number):
     """Whether the line is a member of a table or of an enum, for which gcov has no count."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read().split("\n")
+    text = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
 
     def indent(line):
         return len(line) - len(line.lstrip())
@@ -353,27 +460,29 @@ def is_data(path, number):
 def passes(test, tree):
     """Tests under MPI have time limits of their own, which a busy machine can miss: only what fails twice is a kill."""
     if not test.is_mpi:
-        return run_shell(test.command, tree, limit_s(test), 6 * limit_s(test))
+        return run_shell(test.command, tree, limit_s(test), 60 + 30 * limit_s(test))[0]
     began = time.monotonic()
-    passed = run_shell(test.command, tree, 0, limit_s(test), is_mpi=True)
-    return passed or (time.monotonic() - began < limit_s(test) and run_shell(test.command, tree, 0, limit_s(test), is_mpi=True))
+    passed = run_shell(test.command, tree, 0, limit_s(test), is_mpi=True)[0]
+    return passed or (time.monotonic() - began < limit_s(test) and run_shell(test.command, tree, 0, limit_s(test), is_mpi=True)[0])
 
 
-def run_tests(covering, tree):
+def run_tests(covering, path, tree):
     for at in range(0, len(covering), 4):
         group = covering[at : at + 4]
-        if not make(tree, *sorted({target for test in group for target in test.targets})):
-            return "killed by the linker"
+        if not build_tests(tree, path, group):
+            return "killed by the linker", None
         for test in group:
             if not passes(test, tree):
-                LAST["killer"] = test
-                return f"killed by {test.name[:60]}"
-    return f"SURVIVED {len(covering)} tests"
+                return f"killed by {test.name[:60]}", test
+    return f"SURVIVED {len(covering)} tests", None
 
 
+JOBS = int(os.environ.get("JOBS", os.cpu_count() or 1))
 FLAGS = {}
-LAST = {}  # "killer": of the last mutant that a test has killed
+COMMANDS = {}
+KILLS = {}  # of a test
 TRUSTED = set()  # tests that have killed a mutant and pass without one
+DISTRUSTED = set()  # tests that have failed without one
 SANITIZED = set()  # tests that pass under the sanitizers without a mutant
 
 
@@ -383,46 +492,107 @@ def fate_trusted(place, tests, lines, tree):
     while True:
         original = object_code(tree, path)
         what = write_mutant(place, tree)
-        outcome = fate(place, original, tests, lines, tree)
-        shutil.copyfile(path, os.path.join(tree, path))  # newer than its object
-        killer = LAST.pop("killer", None)
-        if killer is None or killer.name in TRUSTED:
-            return outcome, what
-        if make(tree, *killer.targets) and passes(killer, tree):
-            TRUSTED.add(killer.name)
+        outcome, killer = fate(place, original, tests, lines, tree)
+        restore(tree, path)
+        if killer is None or killer.name in TRUSTED or (build_tests(tree, path, [killer]) and passes(killer, tree)):
+            if killer is not None:
+                TRUSTED.add(killer.name)
+                KILLS[killer.name] = KILLS.get(killer.name, 0) + 1
             return outcome, what
         print(f"not used, since it fails without a mutant: {killer.name}", flush=True)
-        tests.remove(killer)
+        DISTRUSTED.add(killer.name)
+
+
+class Run:
+    """Judges the first COUNT mutants of a list of places, and prints them in this order. judge(place, worker) returns a fate
+    and words. Whatever has begun is finished, so that those judged are always the first of the list."""
+
+    def __init__(self, choice, count, judge, seconds=float("inf")):
+        self.choice, self.count, self.judge, self.end = choice, count, judge, time.monotonic() + seconds
+        self.lock, self.stopped = threading.Condition(), False
+        self.begun = self.running = self.killed = self.survived = self.printed = 0
+        self.lines = {}
+
+    def next_place(self):
+        """None at the end. Mutants that turn out not to count are replaced."""
+        with self.lock:
+            while self.killed + self.survived + self.running >= self.count > self.killed + self.survived and not self.stopped:
+                self.lock.wait(1)
+            enough = self.killed + self.survived >= self.count or self.begun == len(self.choice)
+            if enough or self.stopped or time.monotonic() > self.end:
+                return None
+            self.begun += 1
+            self.running += 1
+            return self.begun - 1
+
+    def finish(self, at, outcome, line):
+        with self.lock:
+            self.running -= 1
+            self.killed += outcome.startswith("killed")
+            self.survived += outcome.startswith("SURVIVED")
+            self.lines[at] = line
+            while self.printed in self.lines:
+                print(self.lines.pop(self.printed), flush=True)
+                self.printed += 1
+            self.lock.notify_all()
+
+    def work(self, worker):
+        while (at := self.next_place()) is not None:
+            began = time.monotonic()
+            outcome, what = self.judge(self.choice[at], worker)
+            self.finish(at, outcome, f"{outcome}: {what} ({time.monotonic() - began:.0f} s)")
+
+    def stop(self, *_):
+        self.stopped = True
+
+
+def draw(area, seed):
+    """All places of an area's code, or those that MUTANTS_ONLY names, in random order."""
+    choice = places([path for path in files_of(*AREAS[area]) if path.endswith(".c")])
+    print(f"{area}: {len(choice)} places", flush=True)
+    random.Random(seed).shuffle(choice)
+    choice.reverse()  # the last was the first when places were popped: seeds keep their meaning
+    only = os.environ.get("MUTANTS_ONLY")
+    return [place for place in choice if f"{place[0]}:{place[1] + 1}" in only.split(",")] if only else choice
+
+
+def prepare(area, tests):
+    """The copies of the tree; returns those for mutants, the one with sanitizers, and the coverage of each test."""
+    measured, sanitized = (os.path.join(TREE, name) for name in ("measured", "sanitized"))
+    broken = [os.path.join(TREE, f"broken-{worker}") for worker in range(JOBS)]
+    FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
+    FLAGS.update({tree: shlex.join(SHARED + ["CFLAGS=-O1"]) for tree in broken})
+    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer'"
+                        " LDFLAGS=-fuse-ld=lld EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all'")
+    os.makedirs(TREE, exist_ok=True)
+    lines = measure_coverage(area, tests, measured)
+    for tree in broken:
+        copy_tree(tree)
+        assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
+    if os.environ.get("MUTANTS_SANITIZED"):
+        copy_tree(sanitized)
+    return broken, sanitized, lines
 
 
 def main():
     area, count = sys.argv[1], int(sys.argv[2])
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else None)
-    measured, broken, sanitized = (os.path.join(TREE, name) for name in ("measured", "broken", "sanitized"))
-    FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
-    FLAGS[broken] = "BUILD=build NVCC=none CFLAGS=-O1"
-    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld"
-                        " EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error'")
     tests = all_tests(area)
-    os.makedirs(TREE, exist_ok=True)
-    lines = measure_coverage(area, tests, measured)
-    copy_tree(broken)
-    if os.environ.get("MUTANTS_SANITIZED"):
-        copy_tree(sanitized)
-    assert make(broken, *programs_of(area)), f"{broken}: cannot be built"
-    choice = places([path for path in files_of(*AREAS[area]) if path.endswith(".c")])
-    print(f"{area}: {len(choice)} places", flush=True)
-    rng.shuffle(choice)
-    killed = survived = 0
-    while killed + survived < count and choice:
-        place, began = choice.pop(), time.monotonic()
-        outcome, what = fate_trusted(place, tests, lines, broken)
+    broken, sanitized, lines = prepare(area, tests)
+    one_at_a_time = threading.Lock()
+
+    def judge(place, worker):
+        outcome, what = fate_trusted(place, tests, lines, broken[worker])
         if outcome.startswith("SURVIVED") and os.environ.get("MUTANTS_SANITIZED"):
-            outcome = fate_sanitized(place, tests, lines, sanitized) or outcome
-        killed += outcome.startswith("killed")
-        survived += outcome.startswith("SURVIVED")
-        print(f"{outcome}: {what} ({time.monotonic() - began:.0f} s)", flush=True)
-    print(f"{killed + survived} mutants: {killed} killed ({100 * killed // max(1, killed + survived)} percent), {survived} survived")
+            with one_at_a_time:
+                outcome = fate_sanitized(place, tests, lines, sanitized) or outcome
+        return outcome, what
+
+    choice = draw(area, int(sys.argv[3]) if len(sys.argv) > 3 else None)
+    run = Run(choice, count, judge, float(os.environ.get("MUTANTS_SECONDS", "inf")))
+    signal.signal(signal.SIGINT, run.stop)
+    in_parallel(JOBS, run.work)
+    total = run.killed + run.survived
+    print(f"{total} mutants: {run.killed} killed ({100 * run.killed // max(1, total)} percent), {run.survived} survived")
 
 
 if __name__ == "__main__":

@@ -429,7 +429,10 @@ static void too_few_processes_do_not_show_the_memory(void **unused) {
 }
 
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
-static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
+static int64_t further_below_bytes = 256;
+static double further_s(int64_t bytes) {
+    return bytes < further_below_bytes ? 4e-7 : 1e-6 + 1e-10 * (double)bytes;
+}
 
 /* Up to n messages in flight, whose additional ones take `times` as long as these. */
 static void add_in_flight(pto_samples_t *samples, pto_sample_t sample, int32_t n, double times,
@@ -491,6 +494,46 @@ static void gaps_between_messages_are_found(void **unused) {
     assert_latency(fit.machine);
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 0);
     assert_int_equal(fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* The gap of long messages is larger, and says nothing about the start of short ones. */
+static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
+    (void)unused;
+    uint64_t state = 8;
+    pto_samples_t samples = {0};
+    pto_sample_t to_many = ping_pong_row;
+    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    further_below_bytes = truth[0].below_bytes;
+    add_messages(&samples, 20, &state);
+    add_in_flight(&samples, to_many, 20, 1, &state);
+    further_below_bytes = 256;
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    int64_t below_bytes = fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].below_bytes;
+    bool meet = false;
+    for (int i = 0; i < gap->count; i++)
+        meet = meet || gap->row[i].from_bytes == below_bytes;
+    assert_true(meet);
+    assert_latency(fit.machine);
+    assert_within(fit.machine->latency_s[PTO_SPACE_CPU].value, truth[0].alpha_s - 4e-7, 0.1);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* Nothing of a start is left for the network: the latency is not known, rather than 0. */
+static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
+    (void)unused;
+    uint64_t state = 8;
+    pto_samples_t samples = {0};
+    pto_sample_t to_many = ping_pong_row;
+    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    add_messages(&samples, 20, &state);
+    add_in_flight(&samples, to_many, 20, truth[0].alpha_s / 4e-7, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_true(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0);
+    assert_false(pto_param_known(&fit.machine->latency_s[PTO_SPACE_CPU]));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -657,6 +700,8 @@ int main(void) {
         cmocka_unit_test(what_processes_of_a_node_share_is_fitted),
         cmocka_unit_test(too_few_processes_do_not_show_the_memory),
         cmocka_unit_test(gaps_between_messages_are_found),
+        cmocka_unit_test(a_latency_is_of_rows_for_the_same_sizes),
+        cmocka_unit_test(a_gap_as_long_as_a_start_leaves_no_latency),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),

@@ -123,6 +123,22 @@ static void runs_are_those_of_the_files_with_launches_and_collectives(void **unu
     assert_non_null(strstr(err.message, "runs=later is none of waited, enqueued and graph"));
 }
 
+/* The first of all. */
+static void one_row_tells_the_runs_of_its_file(void **unused) {
+    (void)unused;
+    static const char one[] = "# runs=graph\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
+                              "nccl_reduce,gpu,-,-,2,1,8,1,2e-6\n";
+    pto_samples_t samples = {0};
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    assert_int_equal(pto_samples_parse(one, sizeof one - 1, "first.csv", &samples, NULL), PTO_OK);
+    parse_file("second.csv", "# runs=waited\n", "run_lines", &samples);
+    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "the runs of first.csv are graph, those of second.csv waited"));
+    pto_samples_fini(&samples);
+}
+
 static void a_file_that_inherits_needs_no_messages(void **unused) {
     (void)unused;
     pto_samples_t samples = {0};
@@ -152,6 +168,7 @@ int main(void) {
         cmocka_unit_test(launches_and_lines_are_recovered),
         cmocka_unit_test(launches_off_the_line_widen_its_interval),
         cmocka_unit_test(runs_are_those_of_the_files_with_launches_and_collectives),
+        cmocka_unit_test(one_row_tells_the_runs_of_its_file),
         cmocka_unit_test(a_file_that_inherits_needs_no_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

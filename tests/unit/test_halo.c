@@ -119,6 +119,31 @@ static void dims_left_open_are_as_even_as_possible(void **state) {
     }
 }
 
+/* A fault is explained by the name of a buffer. */
+static void buffers_of_a_ring_name_their_neighbor(void **state) {
+    (void)state;
+    static const char *const names[] = {"last chunk to -1 0 0", "last chunk to 0 -1 0",
+                                        "last chunk to 0 0 -1", "last chunk to +1 0 0",
+                                        "last chunk to 0 +1 0", "last chunk to 0 0 +1"};
+    enum { WAYS = sizeof names / sizeof *names };
+    const pto_halo_t grid = {
+        .dim_count = 3, .dims = {3, 3, 3}, .wrap = {true, true, true}, .extent = {2, 3, 4}, .width = 1};
+    pto_request_t request = ask("shm_ring", "direct", grid, (pto_layout_t){1, 27, 1, 1, 27, false});
+    pto_plan_t *plan = NULL;
+    int ways = 0, found[WAYS] = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    for (int i = 0; i < pto_plan_buffer_count(plan); i++) {
+        const char *name = pto_plan_buffer(plan, i)->name;
+        ways += strncmp(name, "last chunk to ", strlen("last chunk to ")) == 0;
+        for (int way = 0; way < WAYS; way++)
+            found[way] += strcmp(name, names[way]) == 0;
+    }
+    assert_int_equal(ways, WAYS);
+    for (int way = 0; way < WAYS; way++)
+        assert_int_equal(found[way], 1);
+    pto_plan_destroy(plan);
+}
+
 static void shapes_that_make_no_grid_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -355,6 +380,7 @@ int main(void) {
         cmocka_unit_test(every_small_grid_of_two_dimensions_is_right),
         cmocka_unit_test(every_small_grid_of_three_dimensions_is_right),
         cmocka_unit_test(dims_left_open_are_as_even_as_possible),
+        cmocka_unit_test(buffers_of_a_ring_name_their_neighbor),
         cmocka_unit_test(shapes_that_make_no_grid_are_refused),
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),

@@ -223,6 +223,26 @@ static void unequal_counts_cost_the_busiest(void **state) {
     pto_machine_fini(&m);
 }
 
+/* Each GPU gets the bytes of all, which the diagonal tells. */
+static void an_allgatherv_costs_the_mean_of_all_blocks(void **state) {
+    (void)state;
+    static int64_t matrix[] = {400, 9, 9, 9, 9, 4000, 9, 9, 9, 9, 0, 9, 9, 9, 9, 396};
+    const pto_counts_t given[] = {{.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix},
+                                  {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}};
+    pto_machine_t m =
+        must_parse(BODY "nccl:\n  allgatherv:\n    - {gpus: 4, alpha_s: 1e-5, beta_s_per_byte: 2e-9}\n");
+    for (int i = 0; i < 2; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLGATHERV, 1, 4, 1000);
+        request.counts = &given[i];
+        double bytes = 0;
+        for (int gpu = 0; gpu < 4; gpu++)
+            bytes += (double)pto_counts_bytes(&given[i], request.bytes, gpu, gpu);
+        assert_close(priced_s(&request, &m, pto_price), 1e-5 + bytes / 4 * 2e-9);
+        assert_close(simulated_s(&request, &m), 1e-5 + bytes / 4 * 2e-9);
+    }
+    pto_machine_fini(&m);
+}
+
 static void numbers_that_were_not_measured_have_no_price(void **state) {
     (void)state;
     static const struct {
@@ -553,6 +573,7 @@ int main(void) {
         cmocka_unit_test(unsupported_nccl_requests_are_rejected),
         cmocka_unit_test(the_price_is_the_row_of_its_gpus_nodes_and_bytes),
         cmocka_unit_test(unequal_counts_cost_the_busiest),
+        cmocka_unit_test(an_allgatherv_costs_the_mean_of_all_blocks),
         cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
         cmocka_unit_test(other_numbers_follow_from_the_nearest_row),
         cmocka_unit_test(doublings_widen_the_interval),

@@ -152,6 +152,18 @@ static void a_device_is_written_and_stays(void **state) {
     assert_true(S_ISCHR(mode_of(null)) && S_ISCHR(mode_of(full)));
 }
 
+/* Where nothing has the file's name, its name is not in the way. */
+static void what_was_removed_under_way_is_missing(void **state) {
+    (void)state;
+    pto_output_t *output = NULL;
+    pto_error_t err;
+    assert_int_equal(pto_output_open(in_folder("file"), false, &output, &err), PTO_OK);
+    assert_int_equal(unlink(pto_output_place(output)), 0);
+    assert_int_equal(pto_output_close(output, true, &err), PTO_ERR_IO);
+    assert_non_null(strstr(err.message, "No such file"));
+    assert_int_equal(access(in_folder("file"), F_OK), -1);
+}
+
 /* As the handler of a signal does. */
 static void an_interrupted_output_leaves_no_file(void **state) {
     (void)state;
@@ -174,7 +186,8 @@ int main(void) {
         IN_FOLDER(a_file_is_replaced_by_force_alone),       IN_FOLDER(what_is_dropped_leaves_the_old_file),
         IN_FOLDER(a_link_stays_and_its_target_is_replaced), IN_FOLDER(a_link_to_nothing_makes_its_target),
         IN_FOLDER(links_in_a_circle_are_an_error),          IN_FOLDER(a_fifo_is_written_and_stays),
-        IN_FOLDER(a_device_is_written_and_stays),           IN_FOLDER(an_interrupted_output_leaves_no_file),
+        IN_FOLDER(a_device_is_written_and_stays),           IN_FOLDER(what_was_removed_under_way_is_missing),
+        IN_FOLDER(an_interrupted_output_leaves_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

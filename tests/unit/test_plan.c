@@ -566,7 +566,39 @@ static void routes_that_do_not_apply_say_why(void **state) {
     request.collective = PTO_COLLECTIVE_ALLREDUCE;
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "algorithm bruck is not for allreduce");
+    request.collective = PTO_COLLECTIVE_PAIR;
+    request.layout = (pto_layout_t){2, 1, 1, 1, 1, false};
+    request.ends.from_host = request.ends.to_host = true;
+    request.split = PTO_SPLIT_BYTES;
+    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "neither end is in GPU memory: nothing is staged");
     assert_null(plan);
+}
+
+/* Shared data leaves the GPU once, so it can't leave with each destination. */
+static void messages_are_split_by_destination_unless_they_share_data(void **state) {
+    (void)state;
+    pto_request_t request = {.layout = {2, 2, 1, 2, 2, false},
+                             .collective = PTO_COLLECTIVE_MESSAGES,
+                             .bytes = 8,
+                             .messages = 2,
+                             .split = PTO_SPLIT_DESTINATIONS};
+    pto_plan_t *plan = NULL;
+    pto_error_t err;
+    assert_int_equal(pto_strategy_find("dup_devptr", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_MESSAGES, &request.algorithm, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, &err), PTO_OK);
+    pto_plan_destroy(plan);
+    request.unique_bytes = 4;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message,
+                        "split: destinations would copy shared data (unique_bytes) more than once");
 }
 
 int main(void) {
@@ -583,6 +615,7 @@ int main(void) {
         cmocka_unit_test(allgatherv_is_right_with_equal_and_with_skewed_counts),
         cmocka_unit_test(allgatherv_is_right_with_lists),
         cmocka_unit_test(messages_are_right_on_every_small_layout),
+        cmocka_unit_test(messages_are_split_by_destination_unless_they_share_data),
         cmocka_unit_test(halos_are_right_on_every_small_layout),
         cmocka_unit_test(larger_and_prime_groups_are_right),
         cmocka_unit_test(pairs_are_right_at_every_distance_and_between_all_spaces),

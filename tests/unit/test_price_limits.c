@@ -37,6 +37,9 @@ static void what_would_take_too_long_is_refused_before_any_work(void **state) {
     } ask[] = {
         {PTO_COLLECTIVE_ALLTOALLV, "three_step", 1000000, 6, 6,
          "at most 65536 ranks; this layout has 36000000"},
+        {PTO_COLLECTIVE_ALLTOALLV, "three_step", 65537, 1, 1, "at most 65536 ranks; this layout has 65537"},
+        {PTO_COLLECTIVE_ALLTOALLV, "three_step", 65536, 1, 1,
+         "for at most 268435456 of them; three_step by "},
         {PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", 1500, 6, 6, "for at most 268435456 of them; dup_devptr by "},
         {PTO_COLLECTIVE_ALLTOALL, "node_aware", 2, 1638400, 1, "in more than 8388608 copies"},
         {PTO_COLLECTIVE_ALLREDUCE, "gas_read", 1, 1638400, 1, "in more than 8388608 copies"},
