@@ -149,8 +149,6 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
-    if (options->check && !export->target->read)
-        return pto_usage_error(&syntax, "--check cannot read files for %s", options->target);
     if (take_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
@@ -313,8 +311,9 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
                    pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
-    printf("# predicted times of the library's call\n# %-6s %-*s %8s  %-*s %8s %7s\n", "Bytes", RULE_WIDTH,
-           "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
+    const char *priced = export->target->priced;
+    printf("# predicted times of %s\n# %-6s %-*s %8s  %-*s %8s %7s\n", priced ? priced : "the library's call",
+           "Bytes", RULE_WIDTH, "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         status = check_table(export, &export->table[t], &losses, err);
     if (status == PTO_OK)
