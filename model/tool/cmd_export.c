@@ -33,11 +33,13 @@ static const char usage[] =
     "\n"
     "targets:\n"
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
-    "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
-    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n"
+    "  openmpi-6     the same for Open MPI 6.0 (JSON), and the largest sizes at which it should stage GPU "
+    "buffers\n"
+    "  ucc           environment variables for UCC: at which sizes NCCL runs a collective, and at which UCP\n"
     "  nccl          rules for the tuner plugin libportolan-nccl-tuner.so: ring or tree for allreduces\n"
     "  mpich-4.0     the selection file of MPICH 4.0 (JSON): its own, with what is faster\n"
-    "  cray          environment variables for Cray MPICH: from which size on it reduces by a GPU kernel\n";
+    "  cray          environment variables for Cray MPICH: the size from which it reduces by a GPU kernel, "
+    "and its blocks\n";
 
 static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
                                                      &pto_export_ucc,       &pto_export_nccl,
@@ -59,11 +61,13 @@ static const pto_option_t own_options[] = {
      .word_at = target_name_at},
     {"tolerance", "PERCENT", "an algorithm stays until another is faster by more", STORE(NUMBER, tolerance),
      .least = 0, .most = 100, .standard = "3"},
-    {"commutative", NULL, "all reductions are commutative: allow what a file would use for others, wrongly",
+    {"commutative", NULL,
+     "all reductions are commutative: allow algorithms that a file would also apply to others, with wrong "
+     "results",
      STORE(FLAG, commutative)},
     {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
      STORE(TEXT, generic)},
-    {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
+    {"check", "FILE", "price an existing file of this format instead of writing one", STORE(TEXT, check)},
     {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
