@@ -433,8 +433,8 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 $(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
 	$(call link,$(CC) $(OPENMP),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(PLAIN)/obj/tests/fuzz/%.o $(call object,tuner/rules.c) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TRACES_LDLIBS) $(LDLIBS))
+$(FUZZ): $(BUILD)/fuzzers/%: $(PLAIN)/obj/tests/fuzz/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(PLAIN)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))

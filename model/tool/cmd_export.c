@@ -33,11 +33,13 @@ static const char usage[] =
     "\n"
     "targets:\n"
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
-    "  openmpi-6     the same for Open MPI 6.0 (JSON), and up to which size it should stage GPU buffers\n"
-    "  ucc           environment variables for UCC: from which size on NCCL, and where UCP\n"
+    "  openmpi-6     the same for Open MPI 6.0 (JSON), and the largest sizes at which it should stage GPU "
+    "buffers\n"
+    "  ucc           environment variables for UCC: at which sizes NCCL runs a collective, and at which UCP\n"
     "  nccl          rules for the tuner plugin libportolan-nccl-tuner.so: ring or tree for allreduces\n"
     "  mpich-4.0     the selection file of MPICH 4.0 (JSON): its own, with what is faster\n"
-    "  cray          environment variables for Cray MPICH: from which size on it reduces by a GPU kernel\n";
+    "  cray          environment variables for Cray MPICH: the size from which it reduces by a GPU kernel, "
+    "and its blocks\n";
 
 static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
                                                      &pto_export_ucc,       &pto_export_nccl,
@@ -59,11 +61,13 @@ static const pto_option_t own_options[] = {
      .word_at = target_name_at},
     {"tolerance", "PERCENT", "an algorithm stays until another is faster by more", STORE(NUMBER, tolerance),
      .least = 0, .most = 100, .standard = "3"},
-    {"commutative", NULL, "all reductions are commutative: allow what a file would use for others, wrongly",
+    {"commutative", NULL,
+     "all reductions are commutative: allow algorithms that a file would also apply to others, with wrong "
+     "results",
      STORE(FLAG, commutative)},
     {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
      STORE(TEXT, generic)},
-    {"check", "FILE", "read such a file, and price it", STORE(TEXT, check)},
+    {"check", "FILE", "price an existing file of this format instead of writing one", STORE(TEXT, check)},
     {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
     {.name = NULL}};
@@ -149,8 +153,6 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
-    if (options->check && !export->target->read)
-        return pto_usage_error(&syntax, "--check cannot read files for %s", options->target);
     if (take_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
@@ -313,8 +315,9 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
                    pto_machine_name(export->options.machine));
     pto_print_changes(stdout, export->options.machine);
-    printf("# predicted times of the library's call\n# %-6s %-*s %8s  %-*s %8s %7s\n", "Bytes", RULE_WIDTH,
-           "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
+    const char *priced = export->target->priced;
+    printf("# predicted times of %s\n# %-6s %-*s %8s  %-*s %8s %7s\n", priced ? priced : "the library's call",
+           "Bytes", RULE_WIDTH, "By the file", "Time", BEST_WIDTH, "Best", "Time", "Loss");
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         status = check_table(export, &export->table[t], &losses, err);
     if (status == PTO_OK)

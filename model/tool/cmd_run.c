@@ -62,7 +62,7 @@ static const pto_option_t options[] = {
      STORE(TEXT, report)},
     {"calibrate", "SECONDS",
      "if the machine file does not exist, run the program without the library, then portolan-calibrate by "
-     "the same launcher, for at most so long for each of its benchmarks, and write the file for the next "
+     "the same launcher, with at most SECONDS for each of its benchmarks, and write the file for the next "
      "runs",
      .apply = apply_calibrate},
     {"library", "FILE", "a libportolan-mpi.so built for another MPI library (default: the installed one)",

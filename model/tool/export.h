@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-enum { PTO_EXPORT_ALGORITHMS_MAX = 6, PTO_EXPORT_RULES_MAX = 128 };
+enum { PTO_EXPORT_ALGORITHMS_MAX = 11, PTO_EXPORT_RULES_MAX = 128 };
 
 /* What a library can be told to run and portolan can price. */
 typedef struct {
@@ -63,6 +63,7 @@ typedef struct {
 typedef struct pto_export_target {
     const char *name;
     const pto_export_collective_t *collective; /* ends with a row without a name */
+    const char *priced;                        /* whose times a check prints; NULL: the library's calls */
     bool gpus_only;                            /* it chooses among routes of data in GPU memory */
     bool has_comments; /* notes go into the file, behind `# `; else to standard error */
     /* What the library runs if it is told nothing, after `read_own` has put that into `export->own`: then
@@ -76,8 +77,9 @@ typedef struct pto_export_target {
     /* How to use the file and what the format cannot say; each line begins with `prefix`. */
     pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, const char *prefix,
                                 pto_error_t *err);
-    /* Fill in the export's tables from a file of this format; NULL: cannot. Errors: those of reading a file,
-     * and PTO_ERR_SYNTAX, _RANGE with file and line where the library would ignore it or fail. */
+    /* Fill in the export's tables from a file of this format. Errors: those of reading a file, and
+     * PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line and column except in JSON, where
+     * the library would ignore it or fail. */
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
@@ -89,7 +91,8 @@ extern const pto_export_collective_t pto_openmpi_collectives[];
 pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_t *err);
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
-/* The tuner plugin's rules for NCCL. */
+/* UCC's variables, and the tuner plugin's rules for NCCL. */
+pto_status_t pto_ucc_read(const char *path, pto_export_t *export, pto_error_t *err);
 pto_status_t pto_nccl_rules_read(const char *path, pto_export_t *export, pto_error_t *err);
 
 /* Whether all tables can be priced within the limit: each size by the library's algorithms, and once more by

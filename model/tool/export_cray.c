@@ -4,14 +4,47 @@
  * they decide about.
  */
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/text_file.h"
 #include "export.h"
 #include "machine/machine_internal.h"
+#include "portolan/units.h"
+#include "variables.h"
 
-enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 }; /* Cray's default is 8 MiB */
+enum {
+    FILE_BYTES_MAX = 1 << 20,
+    BLOCK_BYTES_LEAST = 64 << 10,
+    BLOCK_BYTES_MOST = 64 << 20
+}; /* Cray's default is 8 MiB */
+
+enum { REDUCTION, MESSAGE }; /* what a table is about */
+enum { BY_CPU, BY_KERNEL };  /* how vectors are combined */
+
+/* Of a message, `id` is the size of its blocks. */
+#define BLOCKS(number, unit, shift)                                                                          \
+    { .id = (number) << (shift), .name = "blocks of " #number " " unit }
 
 static const pto_export_collective_t collectives[] = {
-    {.collective = PTO_COLLECTIVE_ALLREDUCE, .name = "allreduce", .strategy = "three_step"}, {.name = NULL}};
+    {.collective = PTO_COLLECTIVE_ALLREDUCE,
+     .id = REDUCTION,
+     .name = "reduction of allreduce",
+     .strategy = "three_step",
+     .needs_all = true,
+     .algorithm = {{.id = BY_CPU, .name = "CPU"}, {.id = BY_KERNEL, .name = "kernel"}}},
+    {.collective = PTO_COLLECTIVE_ALLREDUCE,
+     .id = MESSAGE,
+     .name = "message of allreduce",
+     .strategy = "three_step",
+     .algorithm = {BLOCKS(64, "KiB", 10), BLOCKS(128, "KiB", 10), BLOCKS(256, "KiB", 10),
+                   BLOCKS(512, "KiB", 10), BLOCKS(1, "MiB", 20), BLOCKS(2, "MiB", 20), BLOCKS(4, "MiB", 20),
+                   BLOCKS(8, "MiB", 20), BLOCKS(16, "MiB", 20), BLOCKS(32, "MiB", 20),
+                   BLOCKS(64, "MiB", 20)}},
+    {.name = NULL}};
+
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 static bool add(const pto_postal_t *cost, int64_t bytes, double *seconds) {
     if (cost)
@@ -19,14 +52,44 @@ static bool add(const pto_postal_t *cost, int64_t bytes, double *seconds) {
     return cost;
 }
 
-/* Whether a kernel combines two vectors in GPU memory as fast as a copy to the host, the CPU and a copy back.
- * False also where the machine does not know. */
+/* Combining two vectors in GPU memory: by a kernel, or by a copy to the host, the CPU and a copy back.
+ * INFINITY where the machine does not know. */
+static double reduction_s(const pto_machine_t *machine, int how, int64_t bytes) {
+    double seconds = 0;
+    bool known =
+        how == BY_KERNEL
+            ? add(pto_machine_reduce(machine, PTO_SPACE_GPU, bytes), bytes, &seconds)
+            : add(pto_machine_reduce(machine, PTO_SPACE_CPU, bytes), bytes, &seconds) &&
+                  add(pto_machine_copy(machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false), bytes, &seconds) &&
+                  add(pto_machine_copy(machine, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, false), bytes, &seconds);
+    return known ? seconds : INFINITY;
+}
+
+static double message_s(const pto_machine_t *machine, int64_t bytes) {
+    const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, bytes);
+    double seconds = 0;
+    return row && add(&row->postal, bytes, &seconds) ? seconds : INFINITY;
+}
+
+/* A message between nodes in blocks, one after the other. */
+static double blocks_s(const pto_machine_t *machine, int64_t bytes, int64_t block_bytes) {
+    int64_t whole = bytes / block_bytes, rest = bytes % block_bytes;
+    double seconds = whole > 0 ? (double)whole * message_s(machine, block_bytes) : 0;
+    return rest > 0 ? seconds + message_s(machine, rest) : seconds;
+}
+
+static double price(const pto_export_t *export, const pto_export_table_t *table,
+                    const pto_export_algorithm_t *algorithm, int64_t bytes) {
+    const pto_machine_t *machine = export->options.machine;
+    return table->collective->id == REDUCTION ? reduction_s(machine, algorithm->id, bytes)
+                                              : blocks_s(machine, bytes, algorithm->id);
+}
+
+/* --- the variables -------------------------------------------------------------------------------------- */
+
 static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool *known) {
-    double gpu_s = 0, host_s = 0;
-    *known = add(pto_machine_reduce(machine, PTO_SPACE_GPU, bytes), bytes, &gpu_s) &&
-             add(pto_machine_reduce(machine, PTO_SPACE_CPU, bytes), bytes, &host_s) &&
-             add(pto_machine_copy(machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false), bytes, &host_s) &&
-             add(pto_machine_copy(machine, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, false), bytes, &host_s);
+    double gpu_s = reduction_s(machine, BY_KERNEL, bytes), host_s = reduction_s(machine, BY_CPU, bytes);
+    *known = isfinite(gpu_s) && isfinite(host_s);
     return *known && gpu_s <= host_s;
 }
 
@@ -88,8 +151,101 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
     return PTO_OK;
 }
 
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+enum { USE_KERNEL, THRESHOLD, BLOCK, VARIABLE_COUNT };
+
+static const struct {
+    const char *name;
+    int64_t least, most;
+} known_variables[VARIABLE_COUNT] = {
+    [USE_KERNEL] = {"MPICH_GPU_ALLREDUCE_USE_KERNEL", 0, 1},
+    [THRESHOLD] = {"MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD", 0, INT64_MAX},
+    [BLOCK] = {"MPICH_GPU_ALLREDUCE_BLK_SIZE", 1, INT64_MAX},
+};
+
+/* `value` has -1 for a variable that is not set. */
+static pto_status_t read_variable(const pto_variable_t *variable, const char *path,
+                                  int64_t value[VARIABLE_COUNT], pto_error_t *err) {
+    static const char begin[] = "MPICH_GPU_ALLREDUCE_";
+    int at = 0;
+    if (strncmp(variable->name, begin, strlen(begin)) != 0)
+        return PTO_OK;
+    while (at < VARIABLE_COUNT && strcmp(known_variables[at].name, variable->name) != 0)
+        at++;
+    if (at == VARIABLE_COUNT)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
+                                "Cray MPICH's manual page has no variable '%.60s'", variable->name);
+    if (value[at] >= 0)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
+                                "the variable is set a second time");
+    if (pto_int64_parse(variable->value, &value[at], NULL) != PTO_OK ||
+        value[at] < known_variables[at].least || value[at] > known_variables[at].most)
+        return pto_error_set_at(err, PTO_ERR_RANGE, path, variable->line, variable->column,
+                                at == USE_KERNEL ? "'%.40s' is not 0 or 1"
+                                                 : "'%.40s' is not a number of bytes in decimal digits",
+                                variable->value);
+    return PTO_OK;
+}
+
+static pto_status_t read_variables(char *text, size_t size, const char *path, int64_t value[VARIABLE_COUNT],
+                                   pto_error_t *err) {
+    pto_variables_t variables = {.path = path, .form = PTO_VARIABLES_ENVIRONMENT, .err = err};
+    pto_variable_t variable;
+    pto_status_t status = pto_variables_begin(&variables, text, size);
+    while (status == PTO_OK) {
+        status = pto_variables_next(&variables, &variable);
+        if (status == PTO_OK && !variable.name)
+            break;
+        if (status == PTO_OK)
+            status = read_variable(&variable, path, value, err);
+    }
+    return status;
+}
+
+/* Which one reduces is only known where the file says it: the standard differs between releases. */
+static void fill_table(pto_export_table_t *table, const int64_t value[VARIABLE_COUNT]) {
+    const pto_export_algorithm_t *algorithm = table->collective->algorithm;
+    pto_export_rule_t *rule = table->rule;
+    table->rule_count = 1;
+    rule[0] = (pto_export_rule_t){.from_bytes = 0};
+    if (table->collective->id == REDUCTION) {
+        bool by_size = value[USE_KERNEL] == 1 && value[THRESHOLD] >= 0;
+        if (value[USE_KERNEL] == 0 || by_size)
+            rule[0].algorithm = &algorithm[BY_CPU];
+        if (by_size) {
+            table->rule_count = value[THRESHOLD] > 0 ? 2 : 1;
+            rule[table->rule_count - 1] = (pto_export_rule_t){value[THRESHOLD], &algorithm[BY_KERNEL], ""};
+        }
+    } else if (value[BLOCK] > 0) {
+        while (algorithm->name && algorithm->id != value[BLOCK])
+            algorithm++;
+        rule[0].algorithm = algorithm->name ? algorithm : NULL;
+        if (!algorithm->name)
+            snprintf(rule[0].unpriced, sizeof rule[0].unpriced, "blocks of %" PRId64 " B", value[BLOCK]);
+    }
+}
+
+static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
+    char *text;
+    size_t size;
+    int64_t value[VARIABLE_COUNT] = {-1, -1, -1};
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = read_variables(text, size, path, value, err);
+    free(text);
+    for (int t = 0; t < export->table_count && status == PTO_OK; t++)
+        fill_table(&export->table[t], value);
+    return status;
+}
+
 const pto_export_target_t pto_export_cray = {.name = "cray",
                                              .collective = collectives,
+                                             .priced =
+                                                 "combining two vectors, and of one message between nodes",
                                              .has_comments = true,
+                                             .price = price,
                                              .write = write_variables,
-                                             .write_notes = write_notes};
+                                             .write_notes = write_notes,
+                                             .read = read_file};

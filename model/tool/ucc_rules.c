@@ -1,0 +1,199 @@
+/* UCC's variables in a file. UCC reads such a file itself (UCC_CONFIG_FILE): then a line has a limit, and
+ * names need `UCC_`. Sections hold for some CPUs and teams, and for the layer UCP only. */
+#include "ucc_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SECTIONS_MOST = 256, SECTION_NAME_MAX = 127 };
+
+static const char *const owners[PTO_UCC_OWNER_COUNT] = {
+    [PTO_UCC_NCCL] = "NCCL",          [PTO_UCC_UCP] = "UCP",     [PTO_UCC_CUDA] = "CUDA",
+    [PTO_UCC_RCCL] = "RCCL",          [PTO_UCC_SHARP] = "SHARP", [PTO_UCC_SELF] = "SELF",
+    [PTO_UCC_MLX5] = "MLX5",          [PTO_UCC_BASIC] = "BASIC", [PTO_UCC_HIER] = "HIER",
+    [PTO_UCC_DOCA_UROM] = "DOCA_UROM"};
+
+const char *pto_ucc_owner_name(pto_ucc_owner_t owner) { return owners[owner]; }
+
+typedef struct {
+    const char *path;
+    pto_ucc_rules_t *rules;
+    const char *section;              /* whose conditions were read last; NULL: none */
+    unsigned seen[SECTIONS_MOST + 1]; /* bits of owners whose scores a section, or the file before, has */
+    pto_error_t *err;
+} reader_t;
+
+static pto_status_t fault(const reader_t *reader, pto_status_t status, int line, int column,
+                          const char *message) {
+    return pto_error_set_at(reader->err, status, reader->path, line, column, "%s", message);
+}
+
+/* --- sections ------------------------------------------------------------------------------------------- */
+
+/* RANKS or FROM-TO. */
+static bool read_range(const char *text, pto_ucc_range_t *range) {
+    int64_t end[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        size_t length = strspn(text, "0123456789");
+        if (length == 0 || length > 9)
+            return false;
+        for (; length > 0; length--)
+            end[i] = 10 * end[i] + (*text++ - '0');
+        if (!*text) {
+            *range = (pto_ucc_range_t){end[0], end[i]};
+            return true;
+        }
+        if (*text++ != '-')
+            return false;
+    }
+    return false;
+}
+
+/* One KEY=VALUE. Of vendor, model and socket nothing can be known. */
+static bool read_condition(char *text, pto_ucc_section_t *section) {
+    pto_ucc_range_t any;
+    char *value = strchr(text, '=');
+    if (!value || !value[1] || strchr(value + 1, '='))
+        return false;
+    *value++ = '\0';
+    if (strcasecmp(text, "vendor") == 0 || strcmp(text, "model") == 0)
+        return true;
+    if (strcmp(text, "sock") == 0)
+        return read_range(value, &any);
+    pto_ucc_range_t *known = strcmp(text, "team_size") == 0 ? &section->ranks
+                             : strcmp(text, "ppn") == 0     ? &section->ranks_per_node
+                             : strcmp(text, "nnodes") == 0  ? &section->nodes
+                                                            : NULL;
+    return known && read_range(value, known);
+}
+
+static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable) {
+    pto_ucc_rules_t *rules = reader->rules;
+    static const pto_ucc_range_t any = {0, INT64_MAX};
+    pto_ucc_section_t section = {any, any, any};
+    char name[SECTION_NAME_MAX + 1];
+    void *sections = rules->section;
+    size_t length = strlen(variable->section);
+    if (length > SECTION_NAME_MAX)
+        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1,
+                     "a section's name is too long: UCC cuts it");
+    memcpy(name, variable->section, length + 1);
+    char *rest = name;
+    for (char *part; (part = strtok_r(rest, " ", &rest));)
+        if (!read_condition(part, &section))
+            return fault(reader, PTO_ERR_SYNTAX, variable->section_line, 1,
+                         "a section's conditions are vendor=, model=, team_size=, ppn=, sock= and nnodes=, "
+                         "with numbers N or N-N");
+    pto_status_t status =
+        pto_ucc_grow(&sections, rules->section_count, SECTIONS_MOST, sizeof section, reader->err);
+    if (status == PTO_ERR_TOO_LARGE)
+        return fault(reader, status, variable->section_line, 1, "one section too many");
+    if (status != PTO_OK)
+        return status;
+    rules->section = sections;
+    rules->section[rules->section_count++] = section;
+    reader->section = variable->section;
+    return PTO_OK;
+}
+
+/* --- variables ------------------------------------------------------------------------------------------ */
+
+/* `all`, names, or `^` and the names that are left out. */
+static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable) {
+    pto_ucc_rules_t *rules = reader->rules;
+    char *rest = variable->value;
+    bool left_out = *rest == '^', all = strcasecmp(rest, "all") == 0;
+    unsigned named = 0;
+    rest += left_out;
+    for (char *name; !all && (name = strtok_r(rest, ",", &rest));) {
+        int owner = 0;
+        while (owner < PTO_UCC_LAYER_COUNT && strcasecmp(owners[owner], name) != 0)
+            owner++;
+        if (owner == PTO_UCC_LAYER_COUNT)
+            return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, variable->line,
+                                    variable->column + (int)(name - variable->value),
+                                    "UCC has no layer '%.20s'", name);
+        named |= 1u << owner;
+    }
+    rules->layers_given = true;
+    rules->layers_used = all || left_out ? ~named : named;
+    return PTO_OK;
+}
+
+/* The owner of NAME in UCC_TL_NAME_TUNE or UCC_CL_NAME_TUNE, -1 if it is another variable. */
+static pto_status_t find_owner(const reader_t *reader, const pto_variable_t *variable, int *owner) {
+    static const char end[] = "_TUNE";
+    const char *name = variable->name;
+    size_t length = strlen(name), end_length = sizeof end - 1, begin_length = strlen("UCC_TL_");
+    bool layer = strncmp(name, "UCC_TL_", begin_length) == 0;
+    *owner = -1;
+    if ((!layer && strncmp(name, "UCC_CL_", begin_length) != 0) || length <= begin_length + end_length ||
+        strcmp(name + length - end_length, end) != 0)
+        return PTO_OK;
+    length -= begin_length + end_length;
+    for (int i = layer ? 0 : PTO_UCC_LAYER_COUNT; i < (layer ? PTO_UCC_LAYER_COUNT : PTO_UCC_OWNER_COUNT);
+         i++)
+        if (strlen(owners[i]) == length && strncmp(name + begin_length, owners[i], length) == 0)
+            *owner = i;
+    return *owner >= 0 ? PTO_OK
+                       : fault(reader, PTO_ERR_SYNTAX, variable->line, 1,
+                               "UCC has no such layer or component, and ignores the variable");
+}
+
+static pto_status_t add_settings(reader_t *reader, const pto_variable_t *variable, pto_ucc_owner_t owner) {
+    int section = variable->section ? reader->rules->section_count - 1 : -1;
+    unsigned *seen = &reader->seen[section + 1];
+    if (variable->section && owner != PTO_UCC_UCP)
+        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1, "UCC only reads UCP's scores in sections");
+    if (*seen & 1u << owner)
+        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1, "the variable is set a second time");
+    *seen |= 1u << owner;
+    return pto_ucc_settings_add(variable, reader->path, owner, section, reader->rules, reader->err);
+}
+
+static pto_status_t read_variable(reader_t *reader, const pto_variable_t *variable) {
+    int owner;
+    pto_ucc_rules_t *rules = reader->rules;
+    if (!strstr(variable->name, "UCC_"))
+        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1,
+                     "UCC refuses a file with a variable that has no UCC_ in its name");
+    pto_status_t status = PTO_OK;
+    if (variable->section && variable->section != reader->section)
+        status = add_section(reader, variable);
+    if (status == PTO_OK)
+        status = find_owner(reader, variable, &owner);
+    if (status != PTO_OK)
+        return status;
+    if (owner >= 0)
+        return add_settings(reader, variable, (pto_ucc_owner_t)owner);
+    if (strcmp(variable->name, "UCC_CLS") == 0)
+        rules->components_given = strcmp(variable->value, "basic") != 0;
+    return strcmp(variable->name, "UCC_CL_BASIC_TLS") == 0 ? read_layers(reader, variable) : PTO_OK;
+}
+
+pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_ucc_rules_t *rules,
+                                pto_error_t *err) {
+    reader_t reader = {.path = path, .rules = rules, .err = err};
+    pto_variables_t variables = {
+        .path = path, .form = PTO_VARIABLES_SECTIONS, .line_bytes_max = PTO_UCC_LINE_MAX, .err = err};
+    pto_variable_t variable;
+    *rules = (pto_ucc_rules_t){.setting = NULL};
+    pto_status_t status = pto_variables_begin(&variables, text, size);
+    while (status == PTO_OK) {
+        status = pto_variables_next(&variables, &variable);
+        if (status == PTO_OK && !variable.name)
+            return PTO_OK;
+        if (status == PTO_OK)
+            status = read_variable(&reader, &variable);
+    }
+    pto_ucc_rules_fini(rules);
+    return status;
+}
+
+void pto_ucc_rules_fini(pto_ucc_rules_t *rules) {
+    free(rules->setting);
+    free(rules->range);
+    free(rules->section);
+    *rules = (pto_ucc_rules_t){.setting = NULL};
+}

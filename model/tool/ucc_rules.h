@@ -1,0 +1,94 @@
+/* UCC's variables about its layers, as UCC reads them (src/coll_score/ucc_coll_score.c and
+ * src/utils/ucc_parser.c at 8263de47): UCC_TL_<LAYER>_TUNE and UCC_CL_<COMPONENT>_TUNE. A value consists of
+ * settings that `#` separates, and a setting of qualifiers that `:` separates, in any order. */
+#ifndef PTO_UCC_RULES_H
+#define PTO_UCC_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/status.h"
+#include "variables.h"
+
+enum { PTO_UCC_ALGORITHM_MAX = 20, PTO_UCC_SCORE_INFINITE = INT32_MAX, PTO_UCC_LINE_MAX = 8191 };
+
+/* The layers, then the components that run collectives through layers. */
+typedef enum {
+    PTO_UCC_NCCL,
+    PTO_UCC_UCP,
+    PTO_UCC_CUDA,
+    PTO_UCC_RCCL,
+    PTO_UCC_SHARP,
+    PTO_UCC_SELF,
+    PTO_UCC_MLX5,
+    PTO_UCC_LAYER_COUNT,
+    PTO_UCC_BASIC = PTO_UCC_LAYER_COUNT,
+    PTO_UCC_HIER,
+    PTO_UCC_DOCA_UROM,
+    PTO_UCC_OWNER_COUNT
+} pto_ucc_owner_t;
+
+typedef enum {
+    PTO_UCC_HOST,
+    PTO_UCC_MEMORY_CUDA,
+    PTO_UCC_CUDA_MANAGED,
+    PTO_UCC_ROCM,
+    PTO_UCC_ROCM_MANAGED,
+    PTO_UCC_MEMORY_COUNT
+} pto_ucc_memory_t;
+
+/* INT64_MAX: no limit. Of teams both ends are included; ranges of bytes may share one. */
+typedef struct {
+    int64_t first;
+    int64_t last;
+} pto_ucc_range_t;
+
+/* Without ranges it holds for all sizes or teams. */
+typedef struct {
+    pto_ucc_owner_t owner;
+    int section;                           /* whose conditions must hold; -1: none */
+    unsigned collectives;                  /* bits in the order of pto_ucc_collective */
+    unsigned memories;                     /* bits of pto_ucc_memory_t */
+    int64_t score;                         /* -1: the owner's; 0: it never runs */
+    char algorithm[PTO_UCC_ALGORITHM_MAX]; /* "": the owner's choice */
+    int bytes_begin, bytes_end;            /* in the rules' ranges */
+    int team_begin, team_end;
+    int line, column;
+} pto_ucc_setting_t;
+
+/* UCC also knows conditions about CPUs, of which a machine file says nothing. */
+typedef struct {
+    pto_ucc_range_t ranks, ranks_per_node, nodes;
+} pto_ucc_section_t;
+
+typedef struct {
+    int setting_count, range_count, section_count;
+    pto_ucc_setting_t *setting;
+    pto_ucc_range_t *range;
+    pto_ucc_section_t *section;
+    bool layers_given;     /* by UCC_CL_BASIC_TLS */
+    unsigned layers_used;  /* bits of pto_ucc_owner_t, where they are given */
+    bool components_given; /* by UCC_CLS, and others than `basic` */
+} pto_ucc_rules_t;
+
+/* Its place in the list of collectives, or -1. UCC does not distinguish upper and lower case. */
+int pto_ucc_collective(const char *name);
+const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
+
+/* Add the settings of a variable's value to the rules. Errors: as pto_ucc_rules_read. */
+pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *path, pto_ucc_owner_t owner,
+                                  int section, pto_ucc_rules_t *rules, pto_error_t *err);
+
+/* Room for one more in an array of `count` that grows by doubling. Errors: PTO_ERR_TOO_LARGE above `most`,
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_ucc_grow(void **array, int count, int most, size_t size, pto_error_t *err);
+
+/* Read a text, which it changes, and which ends in a NUL behind its `size` bytes; free with
+ * pto_ucc_rules_fini. Errors: PTO_ERR_SYNTAX, _RANGE, _TOO_LARGE with line and column, also where UCC would
+ * ignore a part without saying so, or all of it with a message; PTO_ERR_MEMORY. */
+pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_ucc_rules_t *rules,
+                                pto_error_t *err);
+void pto_ucc_rules_fini(pto_ucc_rules_t *rules);
+
+#endif

@@ -1,0 +1,364 @@
+/* The grammar of UCC's variables about scores:
+ *
+ *     value     = setting *( "#" setting )
+ *     setting   = qualifier *( ":" qualifier ), each kind at most once, and a score or an algorithm
+ *     qualifier = names of collectives | names of memories | sizes | teams | score | algorithm
+ *     sizes     = size "-" size *( "," size "-" size ), of digits and b, k, m, g, t, kb ..., or inf
+ *     teams     = "[" team *( "," team ) "]", of ranks, ranks "-" ranks or ranks "-inf"
+ *     score     = digits | "inf"
+ *     algorithm = "@" name or number
+ *
+ * UCC skips empty parts. It ignores a setting without a score and an algorithm, and ranges that are empty or
+ * overlap, where they are not the last ones; these are errors here. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/checked.h"
+#include "ucc_rules.h"
+
+enum { SETTINGS_MOST = 4096, RANGES_MOST = 8192 };
+
+static const char digits[] = "0123456789";
+
+static const char *const collectives[] = {"allgather",      "allgatherv",      "allreduce", "alltoall",
+                                          "alltoallv",      "barrier",         "bcast",     "fanin",
+                                          "fanout",         "gather",          "gatherv",   "reduce",
+                                          "reduce_scatter", "reduce_scatterv", "scatter",   "scatterv"};
+static const char *const memories[] = {"host", "cuda", "cuda_managed", "rocm", "rocm_managed"};
+
+enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
+
+/* The only collective of NCCL with a choice. */
+static const char *const nccl_algorithms[] = {"p2p", "bcopy", "bcast", "0", "1", "2"};
+
+static int place_in(const char *const *words, int count, const char *word) {
+    for (int i = 0; i < count; i++)
+        if (strcasecmp(words[i], word) == 0)
+            return i;
+    return -1;
+}
+
+int pto_ucc_collective(const char *name) { return place_in(collectives, COLLECTIVE_COUNT, name); }
+
+typedef struct {
+    const pto_variable_t *variable;
+    const char *path;
+    pto_ucc_rules_t *rules;
+    pto_ucc_setting_t *setting; /* the one that is read */
+    pto_error_t *err;
+} reader_t;
+
+static int column_of(const reader_t *reader, const char *at) {
+    return reader->variable->column + (int)(at - reader->variable->value);
+}
+
+/* About the part of the value that begins at `at`. */
+static pto_status_t fault(const reader_t *reader, pto_status_t status, const char *at, const char *message) {
+    return pto_error_set_at(reader->err, status, reader->path, reader->variable->line, column_of(reader, at),
+                            "'%.40s' %s", at, message);
+}
+
+/* About the setting that begins at `at`, of which the qualifiers have been separated. */
+static pto_status_t setting_fault(const reader_t *reader, const char *at, const char *message) {
+    return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, reader->variable->line,
+                            column_of(reader, at), "%s", message);
+}
+
+pto_status_t pto_ucc_grow(void **array, int count, int most, size_t size, pto_error_t *err) {
+    if (count == most)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d settings, ranges or sections for UCC",
+                             most);
+    if (count & (count - 1))
+        return PTO_OK;
+    void *larger = realloc(*array, (count ? 2 * (size_t)count : 1) * size);
+    if (!larger)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
+    *array = larger;
+    return PTO_OK;
+}
+
+/* The next part that is not empty, which then ends in a NUL; NULL: none. */
+static char *next_part(char **rest, const char *delimiter) {
+    char *part = *rest + strspn(*rest, delimiter);
+    if (!*part)
+        return NULL;
+    char *end = part + strcspn(part, delimiter);
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return part;
+}
+
+/* --- numbers and ranges --------------------------------------------------------------------------------- */
+
+static pto_status_t read_digits(const reader_t *reader, const char *text, size_t length, int64_t most,
+                                int64_t *number) {
+    *number = 0;
+    for (size_t i = 0; i < length; i++)
+        if (!pto_multiply(*number, 10, number) || !pto_add(*number, text[i] - '0', number) || *number > most)
+            return fault(reader, PTO_ERR_RANGE, text, "is too large");
+    return PTO_OK;
+}
+
+/* The factor of a unit, 0 if UCX has no such unit. */
+static int64_t unit_bytes(const char *unit) {
+    static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb", "t", "tb"};
+    int at = place_in(units, sizeof units / sizeof *units, unit);
+    return at < 0 ? 0 : (int64_t)1 << 10 * (at / 2);
+}
+
+static pto_status_t read_size(const reader_t *reader, const char *text, int64_t *bytes) {
+    *bytes = INT64_MAX;
+    if (strcasecmp(text, "inf") == 0)
+        return PTO_OK;
+    size_t length = strspn(text, digits);
+    int64_t factor = unit_bytes(text + length);
+    if (length == 0 || factor == 0)
+        return fault(reader, PTO_ERR_SYNTAX, text, "is not a size such as 4096, 4k or inf");
+    pto_status_t status = read_digits(reader, text, length, INT64_MAX, bytes);
+    if (status == PTO_OK && (!pto_multiply(*bytes, factor, bytes) || *bytes == INT64_MAX))
+        status = fault(reader, PTO_ERR_RANGE, text, "is too large");
+    return status;
+}
+
+static pto_status_t read_ranks(const reader_t *reader, const char *text, bool may_be_infinite,
+                               int64_t *ranks) {
+    *ranks = INT64_MAX;
+    if (may_be_infinite && strcasecmp(text, "inf") == 0)
+        return PTO_OK;
+    size_t length = strspn(text, digits);
+    if (length == 0 || text[length])
+        return fault(reader, PTO_ERR_SYNTAX, text, "is not a number of ranks");
+    return read_digits(reader, text, length, INT32_MAX, ranks);
+}
+
+static pto_status_t add_range(const reader_t *reader, const char *at, pto_ucc_range_t range) {
+    pto_ucc_rules_t *rules = reader->rules;
+    void *ranges = rules->range;
+    pto_status_t status = pto_ucc_grow(&ranges, rules->range_count, RANGES_MOST, sizeof range, reader->err);
+    if (status == PTO_ERR_TOO_LARGE)
+        return fault(reader, status, at, "is one range too many");
+    if (status != PTO_OK)
+        return status;
+    rules->range = ranges;
+    rules->range[rules->range_count++] = range;
+    return PTO_OK;
+}
+
+static pto_status_t read_sizes(const reader_t *reader, char *list) {
+    pto_status_t status = PTO_OK;
+    pto_ucc_setting_t *setting = reader->setting;
+    setting->bytes_begin = reader->rules->range_count;
+    for (char *part; status == PTO_OK && (part = next_part(&list, ","));) {
+        pto_ucc_range_t range = {0};
+        const char *begin = part;
+        char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
+        if (!last || *part)
+            return fault(reader, PTO_ERR_SYNTAX, begin, "is not a range of sizes A-B");
+        status = read_size(reader, first, &range.first);
+        if (status == PTO_OK)
+            status = read_size(reader, last, &range.last);
+        if (status == PTO_OK && range.first >= range.last)
+            status = fault(reader, PTO_ERR_RANGE, first, "begins a range that does not end above it");
+        if (status == PTO_OK)
+            status = add_range(reader, first, range);
+    }
+    setting->bytes_end = reader->rules->range_count;
+    return status;
+}
+
+static pto_status_t read_teams(const reader_t *reader, char *list) {
+    pto_status_t status = PTO_OK;
+    pto_ucc_setting_t *setting = reader->setting;
+    size_t length = strlen(list);
+    if (list[length - 1] != ']')
+        return fault(reader, PTO_ERR_SYNTAX, list, "is not a list of team sizes in brackets");
+    list[length - 1] = '\0';
+    char *rest = list + 1;
+    setting->team_begin = reader->rules->range_count;
+    for (char *part; status == PTO_OK && (part = next_part(&rest, ","));) {
+        pto_ucc_range_t range = {0};
+        const char *begin = part;
+        char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
+        if (!first || *part)
+            return fault(reader, PTO_ERR_SYNTAX, begin, "is not a size of teams or a range of them");
+        status = read_ranks(reader, first, false, &range.first);
+        if (status == PTO_OK)
+            status = read_ranks(reader, last ? last : first, last, &range.last);
+        if (status == PTO_OK && range.first > range.last)
+            status = fault(reader, PTO_ERR_RANGE, first, "begins a range of teams that ends below it");
+        if (status == PTO_OK)
+            status = add_range(reader, first, range);
+    }
+    setting->team_end = reader->rules->range_count;
+    if (status == PTO_OK && setting->team_begin == setting->team_end)
+        status = fault(reader, PTO_ERR_SYNTAX, list, "names no size of teams");
+    return status;
+}
+
+/* --- words ---------------------------------------------------------------------------------------------- */
+
+static pto_status_t read_words(const reader_t *reader, char *list) {
+    unsigned found[2] = {0};
+    char *begin = list;
+    for (char *word; (word = next_part(&list, ","));) {
+        int collective = pto_ucc_collective(word);
+        int memory = strcasecmp(word, "CudaManaged") == 0   ? PTO_UCC_CUDA_MANAGED
+                     : strcasecmp(word, "RocmManaged") == 0 ? PTO_UCC_ROCM_MANAGED
+                                                            : place_in(memories, PTO_UCC_MEMORY_COUNT, word);
+        if (collective < 0 && memory < 0)
+            return fault(reader, PTO_ERR_SYNTAX, word, "is not something that UCC knows");
+        found[memory >= 0] |= 1u << (memory >= 0 ? memory : collective);
+    }
+    if (!found[0] == !found[1])
+        return fault(reader, PTO_ERR_SYNTAX, begin,
+                     found[0] ? "mixes collectives and memories" : "names nothing");
+    unsigned *known = found[1] ? &reader->setting->memories : &reader->setting->collectives;
+    if (*known)
+        return fault(reader, PTO_ERR_SYNTAX, begin, "is a second list of the same kind");
+    *known = found[0] | found[1];
+    return PTO_OK;
+}
+
+/* A name is printed. */
+static pto_status_t read_algorithm(const reader_t *reader, const char *text) {
+    size_t length = strlen(text + 1);
+    for (const char *at = text + 1; *at; at++)
+        if (*at <= ' ' || *at > '~')
+            return fault(reader, PTO_ERR_SYNTAX, text, "is not @ and the name or number of an algorithm");
+    if (length == 0 || length >= PTO_UCC_ALGORITHM_MAX)
+        return fault(reader, PTO_ERR_SYNTAX, text, "is not @ and the name or number of an algorithm");
+    memcpy(reader->setting->algorithm, text + 1, length + 1);
+    return PTO_OK;
+}
+
+static pto_status_t read_score(const reader_t *reader, const char *text) {
+    reader->setting->score = PTO_UCC_SCORE_INFINITE;
+    if (strcasecmp(text, "inf") == 0)
+        return PTO_OK;
+    return read_digits(reader, text, strlen(text), PTO_UCC_SCORE_INFINITE, &reader->setting->score);
+}
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+static pto_status_t read_qualifier(const reader_t *reader, char *text) {
+    pto_ucc_setting_t *setting = reader->setting;
+    static const char *const again = "is a second qualifier of its kind";
+    if (*text == '@')
+        return *setting->algorithm ? fault(reader, PTO_ERR_SYNTAX, text, again)
+                                   : read_algorithm(reader, text);
+    if (*text == '[')
+        return setting->team_end ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_teams(reader, text);
+    if (strcasecmp(text, "inf") == 0 || strspn(text, digits) == strlen(text))
+        return setting->score >= 0 ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_score(reader, text);
+    if (strchr(text, '-'))
+        return setting->bytes_end ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_sizes(reader, text);
+    return read_words(reader, text);
+}
+
+/* UCC refuses all of a variable of which a layer does not know an algorithm. Of the layers that portolan
+ * prices, it knows those of NCCL. */
+static pto_status_t check_algorithm(const reader_t *reader, const char *at) {
+    const pto_ucc_setting_t *setting = reader->setting;
+    enum { NCCL_ALGORITHMS = sizeof nccl_algorithms / sizeof *nccl_algorithms };
+    if (!*setting->algorithm)
+        return PTO_OK;
+    if (setting->owner >= PTO_UCC_LAYER_COUNT)
+        return setting_fault(reader, at, "components take no algorithm");
+    if (setting->owner != PTO_UCC_NCCL)
+        return PTO_OK;
+    if (setting->collectives != 1u << pto_ucc_collective("allgatherv"))
+        return setting_fault(reader, at,
+                             "layer NCCL takes an algorithm for allgatherv only: UCC ignores the variable");
+    for (int i = 0; i < NCCL_ALGORITHMS; i++)
+        if (strcmp(nccl_algorithms[i], setting->algorithm) == 0)
+            return PTO_OK;
+    return setting_fault(reader, at,
+                         "layer NCCL has the algorithms p2p, bcopy and bcast: UCC ignores the variable");
+}
+
+static pto_status_t read_setting(const reader_t *reader, char *text) {
+    pto_ucc_setting_t *setting = reader->setting;
+    const char *begin = text;
+    pto_status_t status = PTO_OK;
+    for (char *part; status == PTO_OK && (part = next_part(&text, ":"));)
+        status = read_qualifier(reader, part);
+    if (status != PTO_OK)
+        return status;
+    if (setting->score < 0 && !*setting->algorithm)
+        return setting_fault(reader, begin, "a setting has no score and no algorithm: UCC ignores it");
+    if (!setting->collectives)
+        setting->collectives = (1u << COLLECTIVE_COUNT) - 1;
+    if (!setting->memories)
+        setting->memories = (1u << PTO_UCC_MEMORY_COUNT) - 1;
+    setting->line = reader->variable->line;
+    setting->column = column_of(reader, begin);
+    return check_algorithm(reader, begin);
+}
+
+/* --- settings that overlap ------------------------------------------------------------------------------ */
+
+static bool teams_meet(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
+    if (a->team_begin == a->team_end || b->team_begin == b->team_end)
+        return true;
+    for (int i = a->team_begin; i < a->team_end; i++)
+        for (int k = b->team_begin; k < b->team_end; k++)
+            if (rules->range[i].first <= rules->range[k].last &&
+                rules->range[k].first <= rules->range[i].last)
+                return true;
+    return false;
+}
+
+/* A size at which two ranges meet belongs to both. */
+static bool sizes_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
+                          const pto_ucc_setting_t *b) {
+    if (a->bytes_begin == a->bytes_end || b->bytes_begin == b->bytes_end)
+        return true;
+    for (int i = a->bytes_begin; i < a->bytes_end; i++)
+        for (int k = a == b ? i + 1 : b->bytes_begin; k < b->bytes_end; k++)
+            if (rules->range[i].first < rules->range[k].last && rules->range[k].first < rules->range[i].last)
+                return true;
+    return false;
+}
+
+static bool clash(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
+    if (a == b)
+        return a->bytes_begin < a->bytes_end && sizes_overlap(rules, a, a);
+    return (a->collectives & b->collectives) && (a->memories & b->memories) && sizes_overlap(rules, a, b) &&
+           teams_meet(rules, a, b);
+}
+
+static pto_status_t check_overlaps(const reader_t *reader, int begin) {
+    const pto_ucc_rules_t *rules = reader->rules;
+    for (int i = begin; i < rules->setting_count; i++)
+        for (int k = begin; k <= i; k++)
+            if (clash(rules, &rules->setting[i], &rules->setting[k]))
+                return pto_error_set_at(
+                    reader->err, PTO_ERR_RANGE, reader->path, rules->setting[i].line,
+                    rules->setting[i].column,
+                    "the sizes overlap with those at column %d: UCC drops one of them, or all",
+                    rules->setting[k].column);
+    return PTO_OK;
+}
+
+pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *path, pto_ucc_owner_t owner,
+                                  int section, pto_ucc_rules_t *rules, pto_error_t *err) {
+    reader_t reader = {.variable = variable, .path = path, .rules = rules, .err = err};
+    int begin = rules->setting_count;
+    char *rest = variable->value;
+    pto_status_t status = PTO_OK;
+    for (char *text; status == PTO_OK && (text = next_part(&rest, "#"));) {
+        void *settings = rules->setting;
+        status = pto_ucc_grow(&settings, rules->setting_count, SETTINGS_MOST, sizeof *rules->setting, err);
+        if (status == PTO_ERR_TOO_LARGE)
+            return fault(&reader, status, text, "is one setting too many");
+        if (status != PTO_OK)
+            return status;
+        rules->setting = settings;
+        reader.setting = &rules->setting[rules->setting_count++];
+        *reader.setting = (pto_ucc_setting_t){.owner = owner, .section = section, .score = -1};
+        status = read_setting(&reader, text);
+    }
+    return status == PTO_OK ? check_overlaps(&reader, begin) : status;
+}
