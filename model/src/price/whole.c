@@ -23,8 +23,7 @@ static bool allocate(pto_pricing_t *pricing) {
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
     pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
-    pricing->raised =
-        calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
+    pricing->raised = pto_raises_begin(pricing);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
     pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
@@ -85,6 +84,8 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
         last = pto_time_max(last, pricing->ledger[actor].time);
     }
     pto_tape_result(last);
+    if (pricing->tables && !pricing->exceeded)
+        pto_tables_note_latest(pricing->tables, pricing->actor[slowest - pricing->ledger].place.node);
     if (explanation)
         pto_occupied_report(pricing, slowest->time.s, explanation);
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
