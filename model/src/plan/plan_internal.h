@@ -123,6 +123,8 @@ static inline bool pto_group_is_on_node(pto_group_kind_t kind) {
 
 /* Members of one group that are processes of one GPU. */
 int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
+/* Processes of one GPU that are members of any group of the kind. */
+int64_t pto_group_ranks_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
 
 /* Index arithmetic of folded groups: the member before folding, and the reverse (-1 for a member folded
  * away). */
