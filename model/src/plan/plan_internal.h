@@ -212,9 +212,10 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core);
  * PTO_ERR_TOO_LARGE with the count and the limit. */
 pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_error_t *err);
 
-/* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. Errors:
- * PTO_ERR_TOO_LARGE with the count and the limit. */
-pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
+/* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. `machine`: NULL if
+ * it is not known yet. Errors: PTO_ERR_TOO_LARGE with the count and the limit. */
+pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
+                                       pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
 /* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
