@@ -117,8 +117,9 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     return plain;
 }
 
-/* Price the rest of the plan with the ledgers and `behind` as they are. */
-static bool price_rest(pto_pricing_t *pricing, int loop) {
+/* Price the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
+ */
+static void price_rest(pto_pricing_t *pricing, int loop) {
     int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->library_end;
     pto_raises_t *raised = pricing->raised;
     pto_error_t *err = pricing->err;
@@ -126,14 +127,11 @@ static bool price_rest(pto_pricing_t *pricing, int loop) {
     pricing->err = NULL; /* what is wrong with the rest is found when its turn comes */
     if (pricing->raised)
         pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
-    bool exceeds = pricing->exceeded;
     pricing->out_of_memory = pricing->out_of_memory || !pricing->raised;
     pto_raises_fini(pricing);
     pricing->raised = raised;
     pricing->err = err;
-    pricing->exceeded = false;
     pricing->library_end = library_end;
-    return exceeds;
 }
 
 /* Whether the price exceeds its bound if processes leave the rounds when pairs->next_s says. */
@@ -151,12 +149,12 @@ static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
         int64_t actor = pairs->first_core + i / pairs->size + i % pairs->size * pairs->out.per_index;
         pricing->ledger[actor].time.s = pairs->next_s[i];
     }
-    bool exceeds = price_rest(pricing, loop);
+    price_rest(pricing, loop);
     for (int64_t i = 0; i < pricing->walked_count; i++)
         pricing->ledger[pricing->walked[i]].time = pricing->snapshot[pricing->walked[i]].time;
     memcpy(pricing->behind, behind, behind_size);
     free(behind);
-    return exceeds;
+    return pricing->exceeded;
 }
 
 /* --- the bound ------------------------------------------------------------------------------------------ */
