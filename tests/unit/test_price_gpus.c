@@ -363,8 +363,10 @@ static void build_flag(pto_builder_t *builder, int group) {
         wait.peers = signal.peers;
         wait.peers.sign = -1;
     } else if (one_in(4)) {
-        signal.who_first = pto_constant(random_below(members));
-        wait.who_until = pto_constant(1 + random_below(2));
+        signal.who_first = pto_constant(one_in(2) ? 0 : random_below(members));
+        if (one_in(2))
+            signal.who_until = pto_constant(signal.who_first.constant + 1);
+        wait.who_until = pto_constant(one_in(2) ? members : 1 + random_below(4));
         *(one_in(3) ? &signal.peers : &wait.peers) = peers_in_turn(members);
     }
     signal.flag = wait.flag = pto_build_flag(builder, "made up");
