@@ -39,6 +39,12 @@ static const command_t commands[] = {
      "predict " GPUS_576 "--collective allreduce --strategy gas_split --nodes 1", "1"},
     {"predict alltoall, node_aware, 576 GPUs", 0.02,
      "predict " GPUS_576 "--collective alltoall --strategy node_aware --nodes 1", "1"},
+    {"predict alltoallv, random, 65532 GPUs", 60,
+     "predict " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 --procs-per-gpu 1 --limit 1000000000 "
+     "--nodes 10922",
+     "4"},
+    {"predict allgather, mix, 576 GPUs", 2,
+     "predict " GPUS_576 "--collective allgather --strategy mix --nodes 1", "1"},
     {"check alltoall of all plans, 64 nodes", 5, "check " SUMMIT "1KiB --collective alltoall --nodes 64",
      "2"},
     {"check alltoall of all plans, 256 nodes", 60, "check " SUMMIT "1KiB --collective alltoall --nodes 256",

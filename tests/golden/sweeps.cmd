@@ -27,7 +27,7 @@ portolan predict $alltoall --nodes 2:8 --bytes 64:1MiB:4 --plot "$dir/sweeps.svg
 portolan predict $alltoall --nodes 8 --bytes 64:1MiB:4 --what-if 'injection.*=/2' --compare --plot "$dir/both.svg" >"$dir/out" && grep -o '>[a-zA-Z0-9_ ]*</text>' "$dir/both.svg" | sort -u | tr '\n' ' '
 portolan predict $alltoall --nodes 2:4 --bytes 64 --strategy cuda_aware --what-if 'nodes=*2' --compare
 COLUMNS=40 portolan predict $alltoall --nodes 2:4 --bytes 64 --strategy cuda_aware --what-if "injection.cpu.s_per_byte=$(printf '0.%040d,0.%030d' 1 1)"
-portolan predict --machine summit-spectrum-refit --collective alltoallv --counts skew:0.5:1 --nodes 4:32 --bytes 64:64KiB:32 --limit 8000 --strategy cuda_aware
+portolan predict --machine summit-spectrum-refit --collective alltoallv --counts skew:0.5:1 --nodes 4:32 --bytes 64:64KiB:32 --limit 5000 --strategy cuda_aware
 portolan predict $alltoall --nodes 8 --bytes 64 --strategy cuda_aware --what-if network.contention=1,-1 --format csv 2>&1 | cut -d, -f1-5
 printf 'upgrades: [{name: four nodes, what_if: nodes=4}, {name: NICs, what_if: injection.*=/2}]' >"$dir/nodes.yaml"
 portolan upgrade $alltoall --nodes 2:4 --bytes 64 --upgrades "$dir/nodes.yaml"

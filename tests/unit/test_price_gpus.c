@@ -332,6 +332,20 @@ static pto_step_t any_step(pto_builder_t *builder, pto_step_kind_t kind, int gro
     return step;
 }
 
+enum { ROUNDS_MAX = 7 };
+
+/* In each round another member, where there are as many. */
+static pto_peers_t peers_in_turn(int64_t members) {
+    int64_t first = members > ROUNDS_MAX ? random_below(members - ROUNDS_MAX) : 0;
+    int64_t step = members > ROUNDS_MAX;
+    pto_peers_t peers = {.kind = PTO_PEERS_INDEX,
+                         .first = pto_loop_index(step, first),
+                         .stride = pto_constant(1),
+                         .until = pto_loop_index(step, first + 1),
+                         .sign = 1};
+    return peers;
+}
+
 /* A flag that all raise for all, or some for some, and that some wait for. */
 static void build_flag(pto_builder_t *builder, int group) {
     int64_t members = pto_builder_group(builder, group)->size;
@@ -348,6 +362,12 @@ static void build_flag(pto_builder_t *builder, int group) {
         signal.peers = pto_peers_at(pto_loop_index(random_below(2), 1), 1);
         wait.peers = signal.peers;
         wait.peers.sign = -1;
+    } else if (one_in(4)) {
+        signal.who_first = pto_constant(one_in(2) ? 0 : random_below(members));
+        if (one_in(2))
+            signal.who_until = pto_constant(signal.who_first.constant + 1);
+        wait.who_until = pto_constant(one_in(2) ? members : 1 + random_below(4));
+        *(one_in(3) ? &signal.peers : &wait.peers) = peers_in_turn(members);
     }
     signal.flag = wait.flag = pto_build_flag(builder, "made up");
     pto_build_stage(builder, "raise", PTO_ORDER_SEQUENCE);
@@ -406,9 +426,9 @@ static void build_made_up(pto_builder_t *builder, const pto_request_t *request) 
         if (where < 2)
             pto_build_kernel(builder, &all);
         else if (where < 4)
-            pto_build_loop(builder, 0, 1 + random_below(7), false);
+            pto_build_loop(builder, 0, 1 + random_below(ROUNDS_MAX), false);
         else if (where == 4)
-            pto_build_pipeline(builder, 0, 1 + random_below(7), 1 + random_below(3));
+            pto_build_pipeline(builder, 0, 1 + random_below(ROUNDS_MAX), 1 + random_below(3));
         if (where == 5)
             build_branches(builder);
         else

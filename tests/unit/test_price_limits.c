@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "made_up.h"
+#include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/simulate.h"
@@ -29,6 +30,8 @@ static int free_machine(void **state) {
 static void what_would_take_too_long_is_refused_before_any_work(void **state) {
     (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    pto_machine_t shared = summit; /* messages of both directions, so that they are priced one by one */
+    shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
     const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -55,10 +58,26 @@ static void what_would_take_too_long_is_refused_before_any_work(void **state) {
         pto_price_t price;
         pto_error_t err;
         assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
-        assert_int_equal(pto_price(plan, &summit, &price, NULL, &err), PTO_ERR_TOO_LARGE);
+        assert_int_equal(pto_price(plan, &shared, &price, NULL, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, ask[i].reason));
         pto_plan_destroy(plan);
     }
+}
+
+/* Where messages share nothing, they take a hundredth of the time. */
+static void a_table_of_65536_processes_is_within_the_limits(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 8192, 8, 1, 1024);
+    pto_machine_t shared = summit;
+    pto_plan_t *plan = NULL;
+    request.counts = &counts;
+    shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price_check_size(plan, NULL), PTO_OK);
+    assert_int_equal(pto_price_walk_check_size(plan, &summit, NULL), PTO_OK);
+    assert_int_equal(pto_price_walk_check_size(plan, &shared, NULL), PTO_ERR_TOO_LARGE);
+    pto_plan_destroy(plan);
 }
 
 /* A prediction sums no table before it has counted the messages, and prints the strategies that can be
@@ -153,6 +172,7 @@ static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(voi
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
+        cmocka_unit_test(a_table_of_65536_processes_is_within_the_limits),
         cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
         cmocka_unit_test(empty_parts_cost_the_most_expensive_message_of_each_round),
         cmocka_unit_test(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far),

@@ -9,6 +9,7 @@
 
 #include "made_up.h"
 #include "plan_request.h"
+#include "portolan/builder.h"
 #include "portolan/price.h"
 #include "price/bounded.h"
 #include "price/table.h"
@@ -97,6 +98,12 @@ static void compare_bounded(const pto_plan_t *plan, const pto_machine_t *machine
     assert_int_equal(pto_price_bounded(plan, machine, price.seconds * (1 - 1e-9), &bounded, NULL, NULL),
                      PTO_OK);
     assert_true(price.seconds == 0 || isinf(bounded.seconds));
+    pto_explanation_t plain = {0}, explained = {0};
+    assert_int_equal(pto_price(plan, machine, &price, &plain, NULL), PTO_OK);
+    assert_int_equal(pto_price_bounded(plan, machine, price.seconds, &bounded, &explained, NULL), PTO_OK);
+    assert_same(&(priced_t){price, plain}, &(priced_t){bounded, explained});
+    pto_explanation_fini(&plain);
+    pto_explanation_fini(&explained);
 }
 
 typedef struct {
@@ -196,6 +203,84 @@ static void sums_of_messages_are_those_of_messages_one_by_one(void **state) {
     assert_true(compare_tables(&machine) > 3000);
 }
 
+/* --- processes that take no part in the rounds ---------------------------------------------------------- */
+
+static int own_buffer(pto_builder_t *builder, const pto_request_t *request, pto_space_t space) {
+    pto_buffer_t own = {.name = space == PTO_SPACE_GPU ? "device" : "host",
+                        .role = PTO_ROLE_TEMPORARY,
+                        .space = space,
+                        .core_count = request->layout.procs_per_gpu,
+                        .group = PTO_GROUP_CORES,
+                        .block_count = 64,
+                        .block_bytes = request->bytes,
+                        .granularity_bytes = 1};
+    return pto_build_buffer(builder, own);
+}
+
+/* All processes copy before the owners' exchange and after it. */
+static void build_bystanders(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    pto_buffer_t user = {.name = "in",
+                         .role = PTO_ROLE_IN,
+                         .space = PTO_SPACE_GPU,
+                         .core_count = request->layout.owners_per_gpu,
+                         .group = PTO_GROUP_OWNERS,
+                         .blocks = PTO_BLOCKS_ROW,
+                         .block_count = owners,
+                         .block_bytes = request->bytes,
+                         .granularity_bytes = 1};
+    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                               .n = owners,
+                               .core_count = request->layout.owners_per_gpu};
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_CORES, 0),
+                          .n = request->layout.nodes * request->layout.gpus_per_node,
+                          .core_count = request->layout.procs_per_gpu};
+    exchange.in = pto_build_buffer(builder, user);
+    user.name = "out";
+    user.role = PTO_ROLE_OUT;
+    user.blocks = PTO_BLOCKS_COLUMN;
+    exchange.out = pto_build_buffer(builder, user);
+    int own[] = {own_buffer(builder, request, PTO_SPACE_GPU), own_buffer(builder, request, PTO_SPACE_CPU)};
+    for (int i = 0; i < 2; i++) {
+        pto_step_t step = pto_step_of(PTO_STEP_COPY, &all);
+        step.source = pto_slice_all(builder, own[i]);
+        step.target = pto_slice_all(builder, own[1 - i]);
+        pto_build_stage(builder, i == 0 ? "before" : "after", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, step);
+        if (i == 0)
+            pto_build_exchange(builder, request, &exchange);
+    }
+}
+
+static const pto_strategy_t bystanders = {.name = "bystanders",
+                                          .summary = "all copy, owners exchange",
+                                          .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,
+                                          .collective_space = PTO_SPACE_GPU,
+                                          .build = build_bystanders};
+
+/* What follows the rounds is priced once beforehand. */
+static void the_bound_leaves_processes_outside_of_the_rounds_as_they_were(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    pto_request_t request = {.layout = layouts[0],
+                             .collective = PTO_COLLECTIVE_ALLTOALLV,
+                             .datatype = PTO_DATATYPE_BYTE,
+                             .counts = &counts,
+                             .strategy = &bystanders};
+    assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALLV, &request.algorithm, NULL),
+                     PTO_OK);
+    for (request.bytes = 64; request.bytes <= 1 << 20; request.bytes *= 16) {
+        pto_plan_t *plan = NULL;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        compare(plan, &machine);
+        compare_bounded(plan, &machine);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* --- other machines ------------------------------------------------------------------------------------- */
+
 /* Messages behind the first one cost less, and their cost has limits of its own. */
 static void gaps_begin_behind_the_first_message(void **state) {
     (void)state;
@@ -243,6 +328,7 @@ static void kept_sums_are_found_anew_for_other_tables(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_messages_are_those_of_messages_one_by_one),
+        cmocka_unit_test(the_bound_leaves_processes_outside_of_the_rounds_as_they_were),
         cmocka_unit_test(gaps_begin_behind_the_first_message),
         cmocka_unit_test(limits_of_nodes_hold_for_sums),
         cmocka_unit_test(messages_with_a_latency_are_summed),

@@ -14,12 +14,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "made_up.h"
 #include "plan_request.h"
+#include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/setup.h"
 #include "price/bounded.h"
@@ -170,6 +172,29 @@ static void prices_grow_with_the_gpus_of_a_node_not_with_their_pairs(void **stat
                          (long long)few, (long long)many, order);
             assert_true(few > 0);
         }
+}
+
+/* The root waits for one of them after another. */
+static int64_t visits_of_staged(int64_t gpus) {
+    pto_machine_t machine = completed(&summit);
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, "mix", "direct", 1, gpus, 1, 1 << 20);
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    request.layout.gpus_per_socket = gpus;
+    request.staged_members = (pto_staged_t){gpus / 2, gpus / 4};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_price_visits;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return pto_price_visits - before;
+}
+
+static void prices_grow_with_the_members_that_stage_not_with_their_pairs(void **state) {
+    (void)state;
+    int64_t few = visits_of_staged(72), many = visits_of_staged(576);
+    if (many > 8 * few + few / 2)
+        fail_msg("%lld visits on 72 GPUs and %lld on 576", (long long)few, (long long)many);
+    assert_true(few > 0);
 }
 
 /* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
@@ -445,6 +470,73 @@ static void an_exchange_at_once_is_priced_process_by_process(void **state) {
     }
 }
 
+/* The bound that rounds compete with. No round is looked at, or few if they hardly cost more. */
+static void rounds_that_cost_more_than_messages_at_once_are_not_walked(void **state) {
+    (void)state;
+    const int64_t sizes_bytes[] = {64, 1024, 16384, 1 << 20};
+    for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
+        pto_scenario_t scenario;
+        pto_predictions_t predictions = {0};
+        pto_scenario_init(&scenario);
+        scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+        scenario.counts = skewed;
+        scenario.library.best = true;
+        assert_int_equal(pto_series_one(sizes_bytes[i], &scenario.bytes, NULL), PTO_OK);
+        assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
+        assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+        int64_t owners = 64 * 6, before = pto_blocks_summed;
+        assert_int_equal(pto_predict(&scenario, &summit, true, &predictions, NULL), PTO_OK);
+        int64_t summed = pto_blocks_summed - before;
+        /* Strategies that are refused look at lines of the first node. The first look after a round is behind
+         * 16 of them. */
+        int64_t rounds = sizes_bytes[i] < 1 << 20 ? 12 : ROUTES * 64;
+        if (summed < 2 * owners * owners || summed > (2 * owners + rounds) * owners)
+            fail_msg("%lld bytes: %lld entries of %lld looked at", (long long)sizes_bytes[i],
+                     (long long)summed, (long long)(owners * owners));
+        for (int s = 0; s < predictions.strategy_count; s++)
+            if (pto_prediction_at(&predictions, 0, s)->applicable)
+                assert_string_equal(pto_prediction_at(&predictions, 0, s)->algorithm->name, "linear");
+        pto_predictions_fini(&predictions);
+        pto_scenario_fini(&scenario);
+    }
+}
+
+/* What is counted beforehand. */
+static int64_t counted_work(const char *route, const char *algorithm, const pto_machine_t *machine) {
+    pto_scenario_t scenario;
+    const pto_strategy_t *strategy;
+    char name[32];
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+    scenario.counts = skewed;
+    assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(1024, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, machine, NULL), PTO_OK);
+    snprintf(name, sizeof name, "%s", algorithm);
+    scenario.library.name = name;
+    int64_t work = pto_cell_work(&scenario, machine, 0, strategy);
+    scenario.library.name = NULL;
+    pto_scenario_fini(&scenario);
+    return work;
+}
+
+static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered(void **state) {
+    (void)state;
+    const pto_machine_t known = completed(&summit);
+    pto_machine_t shared = summit;
+    shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
+    const int64_t owners = 64 * 6, entries = owners * owners;
+    assert_int_equal(counted_work("cuda_aware", "pairwise", &summit), (entries - owners) / 16);
+    assert_int_equal(counted_work("dup_devptr", "pairwise", &summit), 6 * (entries - owners) / 16);
+    assert_int_equal(counted_work("cuda_aware", "pairwise", &shared), entries - owners);
+    assert_int_equal(counted_work("cuda_aware", "linear", &summit), entries / 128 + 2 * owners);
+    assert_in_range(counted_work("dup_devptr", "linear", &summit), entries / 128 + 6 * owners,
+                    entries / 128 + 60 * owners);
+    assert_int_equal(counted_work("node_aware", "linear", &known), entries / 16);
+    assert_int_equal(counted_work("node_aware", "linear", &summit), 0); /* refused for want of a cost */
+}
+
 static void one_process_tells_that_rounds_cost_too_much(void **state) {
     (void)state;
     for (int i = 0; i < ROUTES; i++) {
@@ -463,12 +555,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
         cmocka_unit_test(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs),
+        cmocka_unit_test(prices_grow_with_the_members_that_stage_not_with_their_pairs),
         cmocka_unit_test(local_actions_are_those_of_the_plans_size),
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(chunks_that_are_alike_are_charged_once),
         cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
         cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
+        cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),
+        cmocka_unit_test(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered),
         cmocka_unit_test(one_process_tells_that_rounds_cost_too_much),
         cmocka_unit_test(a_plan_without_a_cost_of_its_copies_is_refused_before_it_is_walked),
     };

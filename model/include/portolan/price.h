@@ -81,6 +81,8 @@ enum {
     PTO_PRICE_LATENCY_RANKS_MAX = 512,
     PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };
+/* The same where messages share no links. */
+#define PTO_PRICE_APART_MESSAGES_MAX (INT64_C(1) << 32)
 
 /* How many messages, or copies, reductions and signals, pricing the plan walks one by one; 0 for prices by
  * class. A million take about a second. */

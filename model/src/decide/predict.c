@@ -333,6 +333,26 @@ static int index_of(const pto_algorithm_t *algorithm) {
     return i;
 }
 
+/* Where counts are a table, the algorithm with the fewest stages: others then end where they exceed its
+ * price, long before they have looked at the messages of all of their rounds. -1: there is no table. */
+static int with_fewest_stages(const pto_request_t *request) {
+    pto_request_t tried = *request;
+    int64_t fewest = INT64_MAX;
+    int found = -1;
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_plan_t *made = NULL;
+        tried.algorithm = pto_algorithm_at(i);
+        if (!(tried.algorithm->collectives & 1u << tried.collective) || tried.algorithm->only_named ||
+            pto_plan_create(&tried, &made, NULL) != PTO_OK)
+            continue;
+        int64_t stages = pto_plan_has_tables(made) ? pto_plan_size(made).stages : INT64_MAX;
+        found = stages < fewest ? i : found;
+        fewest = stages < fewest ? stages : fewest;
+        pto_plan_destroy(made);
+    }
+    return found;
+}
+
 /* The cheapest algorithm that applies, of equal ones the first; if none does, the first one's reason. The
  * likely one is priced first, and explained at once: the others' prices end where they exceed it. */
 static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -344,7 +364,7 @@ static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_mac
     contest.plan = NULL;
     contest.price.seconds = INFINITY;
     pto_status_t status = PTO_OK;
-    int first = index_of(likely);
+    int first = likely ? index_of(likely) : with_fewest_stages(request);
     if (first >= 0)
         status = try_algorithm(scenario, machine, request, first, &contest, explanation, err);
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++)

@@ -9,26 +9,60 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "price/bounded.h"
 #include "price/pricing.h"
 
 /* Messages of tables that share no links take a quarter of the time, and where their latency is not known
- * apart, a sixteenth: rounds of all pairs by the loops of pairs.c with their terms, others by sums over the
- * table in less. */
-enum { APART_A_UNIT = 4, SUMMED_A_UNIT = 16 };
+ * apart, a sixteenth: rounds of all pairs by the loops of pairs.c with their terms. So do the entries of a
+ * table that are gathered by node. A table of messages that are all in flight at once is summed, in 1/128 for
+ * each entry, and each stage of a process takes as long as a message. */
+enum { APART_A_UNIT = 4, WALKED_A_UNIT = 16, SUMMED_A_UNIT = 128 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
+
+static int64_t units(int64_t count, int64_t a_unit) { return count / a_unit + (count % a_unit > 0); }
+
+static bool has_rounds(const pto_plan_t *plan) {
+    bool any = false;
+    for (int i = 0; i < pto_plan_node_count(plan); i++)
+        any = any || pto_node_at(plan, i)->kind == PTO_NODE_LOOP;
+    return any;
+}
+
+/* Whether some buffer has blocks of several rows or columns, whose bytes are added up one by one. */
+static bool gathers_blocks(const pto_plan_t *plan) {
+    bool any = false;
+    pto_parts_t parts;
+    for (int i = 0; i < pto_plan_buffer_count(plan); i++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
+        any = any || (pto_blocks_are_table(buffer) && !pto_buffer_parts(plan, buffer, &parts));
+    }
+    return any;
+}
+
+static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine) {
+    const pto_request_t *request = pto_plan_request(plan);
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
+    pto_plan_size_t size = pto_plan_size(plan);
+    bool apart = pto_messages_are_apart(machine, &request->layout), latency = pto_latency_known(machine);
+    if (apart && !latency && entries > 0 && size.messages >= entries - owners && !has_rounds(plan))
+        return units(entries, SUMMED_A_UNIT) + size.stages;
+    int64_t messages = units(size.messages, !apart ? 1 : latency ? APART_A_UNIT : WALKED_A_UNIT);
+    int64_t walked = gathers_blocks(plan) ? units(entries, WALKED_A_UNIT) : 0;
+    return messages > walked ? messages : walked;
+}
 
 /* Of one plan; REFUSED: there is none, or it is not priced. */
 static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return REFUSED;
-    int64_t work = pto_price_check_size(plan, NULL) == PTO_OK ? pto_price_work(plan) : REFUSED;
-    int64_t a_unit = 1;
-    if (pto_plan_has_tables(plan) && pto_messages_are_apart(machine, &request->layout))
-        a_unit = pto_latency_known(machine) ? APART_A_UNIT : SUMMED_A_UNIT;
-    if (work > 0)
-        work = work / a_unit + (work % a_unit > 0);
+    int64_t work = REFUSED;
+    bool table = pto_plan_has_tables(plan);
+    if (pto_price_check_size(plan, NULL) == PTO_OK &&
+        (!table || pto_table_check_costs(plan, machine, NULL) == PTO_OK))
+        work = table ? table_work(plan, machine) : pto_price_work(plan);
     pto_plan_destroy(plan);
     return work;
 }

@@ -47,6 +47,11 @@ int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t k
     return traits->index & PTO_BY_CORE ? core_limit(layout, traits) : 1;
 }
 
+int64_t pto_group_ranks_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind) {
+    const pto_group_traits_t *traits = &pto_group_traits[kind];
+    return (traits->index | traits->color) & PTO_BY_CORE ? core_limit(layout, traits) : 1;
+}
+
 pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned index = pto_group_traits[kind].index;
     pto_group_t group = {.kind = kind};

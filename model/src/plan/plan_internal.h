@@ -123,6 +123,8 @@ static inline bool pto_group_is_on_node(pto_group_kind_t kind) {
 
 /* Members of one group that are processes of one GPU. */
 int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
+/* Processes of one GPU that are members of any group of the kind. */
+int64_t pto_group_ranks_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
 
 /* Index arithmetic of folded groups: the member before folding, and the reverse (-1 for a member folded
  * away). */
@@ -210,9 +212,10 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core);
  * PTO_ERR_TOO_LARGE with the count and the limit. */
 pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_error_t *err);
 
-/* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. Errors:
- * PTO_ERR_TOO_LARGE with the count and the limit. */
-pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
+/* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. `machine`: NULL if
+ * it is not known yet. Errors: PTO_ERR_TOO_LARGE with the count and the limit. */
+pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
+                                       pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
 /* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced

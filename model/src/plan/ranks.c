@@ -143,31 +143,54 @@ bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer
            action->peer_rank == peer_rank;
 }
 
-/* The number of members to try in order to find those that reach one. Those at few distances are tried alone;
- * `*by_distance` says so. */
-static int64_t count_tries(const pto_step_t *step, const pto_group_t *group, int64_t distances,
-                           bool *by_distance) {
+/* Members to try in order to find those that reach one: `first`, and on in steps of `stride`. */
+typedef struct {
+    int64_t first;
+    int64_t stride;
+    int64_t count;
+} tries_t;
+
+/* Those that act, or all if that depends on the core. */
+static tries_t tries_of_actors(const pto_step_t *step, const pto_group_t *group, int64_t k) {
+    if (step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0)
+        return (tries_t){0, 1, group->size};
+    int64_t first = pto_expr_at(&step->who_first, k, 0, 0), stride = pto_expr_at(&step->who_stride, k, 0, 0);
+    int64_t until = pto_expr_at(&step->who_until, k, 0, 0);
+    until = until < group->size ? until : group->size;
+    if (first < 0 || stride < 1)
+        return (tries_t){0, 1, group->size};
+    return (tries_t){first, stride, first < until ? (until - first - 1) / stride + 1 : 0};
+}
+
+/* Of a member, as the actors of a core have peers: none try it if it is not among the peers of any, and those
+ * at few distances alone if they are fewer. */
+static tries_t tries_of_peers(const pto_plan_t *plan, const pto_step_t *step, const pto_group_t *group,
+                              int64_t me, const pto_action_t *of_core) {
     const pto_peers_t *peers = &step->peers;
-    *by_distance = peers->kind == PTO_PEERS_SHIFT && peers->first.core == 0 && peers->stride.core == 0 &&
-                   peers->until.core == 0 && distances < group->size - 1;
-    return *by_distance ? distances : group->size;
+    tries_t tries = tries_of_actors(step, group, of_core->k);
+    if (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0)
+        return tries;
+    int64_t first = pto_expr_at(&peers->first, of_core->k, 0, 0);
+    int64_t stride = pto_expr_at(&peers->stride, of_core->k, 0, 0);
+    int64_t count = pto_step_peer_count(plan, of_core);
+    if (peers->kind == PTO_PEERS_INDEX && (me < first || count == 0 || me > first + (count - 1) * stride))
+        tries.count = 0;
+    if (peers->kind == PTO_PEERS_SHIFT && count < tries.count && count < group->size - 1)
+        return (tries_t){me - peers->sign * first, -peers->sign * stride, count};
+    return tries;
 }
 
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action) {
-    const pto_peers_t *peers = &step->peers;
     const pto_group_t *group = pto_group_at(plan, step->group);
     int64_t me = pto_group_index(plan, group, rank);
-    if (me < 0 || peers->kind == PTO_PEERS_NONE)
+    if (me < 0 || step->peers.kind == PTO_PEERS_NONE)
         return false;
-    bool by_distance;
-    int64_t core = rank % plan->request.layout.procs_per_gpu;
-    pto_action_t same_core = {.step = step, .rank = rank, .core = core, .k = k};
-    int64_t tries = count_tries(step, group, pto_step_peer_count(plan, &same_core), &by_distance);
-    int64_t first = pto_expr_at(&peers->first, k, core, 0), stride = pto_expr_at(&peers->stride, k, core, 0);
-    while (*next < tries) {
-        int64_t j = (*next)++;
-        int64_t other = by_distance ? pto_floor_mod(me - peers->sign * (first + j * stride), group->size) : j;
+    pto_action_t of_core = {
+        .step = step, .rank = rank, .core = rank % plan->request.layout.procs_per_gpu, .k = k};
+    tries_t tries = tries_of_peers(plan, step, group, me, &of_core);
+    while (*next < tries.count) {
+        int64_t other = pto_floor_mod(tries.first + (*next)++ * tries.stride, group->size);
         if (other != me && pto_step_acts(plan, step, pto_group_rank(plan, group, rank, other), k, action) &&
             pto_step_reaches(plan, action, rank))
             return true;

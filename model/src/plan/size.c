@@ -169,6 +169,17 @@ static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, vo
     }
 }
 
+/* How many whole buffers the processes of a GPU have at most: each has one, or a part of one that the others
+ * have the other parts of. Chunks of parts may each be rounded up. */
+static int64_t buffers_per_gpu(const pto_layout_t *layout, const pto_buffer_t *buffer) {
+    int64_t parts = buffer->split > 1                   ? buffer->split
+                    : buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count
+                                                        : 1;
+    int64_t held = pto_group_ranks_per_gpu(layout, buffer->group);
+    held = buffer->core_count < held ? buffer->core_count : held;
+    return parts > 1 && buffer->chunks == 0 ? (held - 1) / parts + 1 : held;
+}
+
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t largest = pto_request_largest_bytes(&plan->request); /* block of a table */
@@ -179,10 +190,11 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
         if (buffer->chunks > 0)
             block_bytes = buffer->slots * pto_chunk_bytes(block_bytes, buffer->chunks);
         *(buffer->space == PTO_SPACE_GPU ? &gpu : &host) +=
-            (buffer->double_buffered ? 2.0 : 1.0) * (double)buffer->block_count * (double)block_bytes;
+            (double)(buffers_per_gpu(layout, buffer) * (buffer->double_buffered ? 2 : 1)) *
+            (double)buffer->block_count * (double)block_bytes;
     }
-    *gpu_bytes = gpu * (double)layout->procs_per_gpu;
-    *host_bytes = host * (double)(layout->procs_per_gpu * layout->gpus_per_node);
+    *gpu_bytes = gpu;
+    *host_bytes = host * (double)layout->gpus_per_node;
 }
 
 /* With tables every GPU may differ; otherwise the first one represents all. */

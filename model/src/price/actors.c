@@ -31,7 +31,8 @@ static bool has_roles(const pto_plan_t *plan) {
 }
 
 pto_actors_t pto_actors_of(const pto_plan_t *plan) {
-    if (pto_plan_has_tables(plan) || (has_roles(plan) && pto_price_walk_check_size(plan, NULL) == PTO_OK))
+    if (pto_plan_has_tables(plan) ||
+        (has_roles(plan) && pto_price_walk_check_size(plan, NULL, NULL) == PTO_OK))
         return PTO_ACTORS_RANKS;
     return pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
 }

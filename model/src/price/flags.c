@@ -149,6 +149,10 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
     pto_charge_wait(charge, pricing->machine, action->step);
 }
 
+pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing) {
+    return calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
+}
+
 int64_t pto_raises_pending(const pto_pricing_t *pricing) {
     int64_t pending = 0;
     for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)

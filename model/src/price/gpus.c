@@ -58,6 +58,14 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
+/* What a member waits for is found by its peers' numbers, and the peers do nothing for it. So these may
+ * change from round to round if no other member waits for them, which could be one of them. */
+static bool waits_alone(const pto_step_t *step) {
+    return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
+           pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
+           step->who_until.constant == step->who_first.constant + 1;
+}
+
 static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_group_t *group) {
     const pto_peers_t *peers = &step->peers;
     if (peers->kind == PTO_PEERS_SHIFT) {
@@ -71,7 +79,8 @@ static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_gro
         int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, group->kind);
         if (several && per_gpu > 1 && adds_up_peers(step))
             return false;
-        return cut_around_range(survey, group, &peers->first, &peers->stride, &peers->until);
+        return waits_alone(step) ||
+               cut_around_range(survey, group, &peers->first, &peers->stride, &peers->until);
     }
     return peers->kind == PTO_PEERS_NONE;
 }

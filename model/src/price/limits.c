@@ -26,10 +26,16 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
     return check_walk(plan, what, PTO_PRICE_WALK_MESSAGES_MAX, err);
 }
 
-pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err) {
-    return check_walk(plan, "byte counts from a table are priced",
-                      pto_plan_has_tables(plan) ? PTO_PRICE_TABLE_MESSAGES_MAX : PTO_PRICE_WALK_MESSAGES_MAX,
-                      err);
+static int64_t most_messages(const pto_plan_t *plan, const pto_machine_t *machine) {
+    if (!pto_plan_has_tables(plan))
+        return PTO_PRICE_WALK_MESSAGES_MAX;
+    bool apart = !machine || pto_messages_are_apart(machine, &plan->request.layout);
+    return apart ? PTO_PRICE_APART_MESSAGES_MAX : PTO_PRICE_TABLE_MESSAGES_MAX;
+}
+
+pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
+                                       pto_error_t *err) {
+    return check_walk(plan, "byte counts from a table are priced", most_messages(plan, machine), err);
 }
 
 /* --- places --------------------------------------------------------------------------------------------- */
@@ -95,7 +101,7 @@ static pto_status_t check_places(const pto_plan_t *plan, pto_error_t *err) {
 
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
     if (pto_plan_has_tables(plan))
-        return pto_price_walk_check_size(plan, err);
+        return pto_price_walk_check_size(plan, NULL, err);
     return pto_plan_uses_peers_memory(plan) ? check_places(plan, err) : PTO_OK;
 }
 

@@ -2,7 +2,6 @@
  * and receives one. What messages.c does for it is here a few loops over all processes, with the same
  * operations on the same numbers; only what a node's bytes have in common with those of others is found from
  * their sum. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "price/pairs.h"
@@ -230,57 +229,6 @@ static void price_round(pto_pairs_t *pairs, int64_t distance) {
     pairs->next_s = behind_s;
 }
 
-/* --- a bound -------------------------------------------------------------------------------------------- */
-
-static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
-    int64_t core = pairs->first_core + group;
-    bool dealt = pairs->parts.kind == PTO_PARTS_DEALT;
-    if (dealt && pairs->dealt && distance % pairs->parts.count != core)
-        return 0;
-    int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
-    int64_t bytes = pto_table_entry(&pairs->table, sender, receiver);
-    return dealt ? bytes : pto_share_bytes(bytes, pairs->parts.granularity_bytes, pairs->parts.count, core);
-}
-
-/* What the message of a sender costs alone. */
-static double alone_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
-    int64_t bytes = own_bytes(pairs, group, sender, distance);
-    const pto_postal_t *postal =
-        pto_messages_postal(pairs->out.cost[pto_pairs_level(pairs, sender, distance)], bytes);
-    return postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value;
-}
-
-/* No process is behind its rounds before it would be without waits and limits, as every operation on times
- * grows with its operands. So one process may tell that the price exceeds its bound, for each of whose rounds
- * all processes would be looked at. */
-static bool is_hopeless(const pto_pairs_t *pairs, const pto_node_t *loop, int64_t group, int64_t member) {
-    double *time_s = &pairs->time_s[group * pairs->size + member], least_s = *time_s;
-    for (int64_t k = loop->from; k < loop->to; k++) {
-        int64_t distance = pto_expr_at(&pairs->out.step->peers.first, k, 0, 0);
-        int64_t sender = pto_messages_wrap(member - distance, pairs->size);
-        least_s +=
-            pto_larger(alone_s(pairs, group, member, distance), alone_s(pairs, group, sender, distance));
-    }
-    pto_price_visits += loop->to - loop->from;
-    if (least_s > pairs->pricing->most_s)
-        *time_s = least_s;
-    return least_s > pairs->pricing->most_s;
-}
-
-/* Of the one that comes last: [group][member]. */
-static int64_t latest_of(const pto_pairs_t *pairs) {
-    int64_t latest = 0;
-    for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
-        latest = pairs->time_s[i] > pairs->time_s[latest] ? i : latest;
-    return latest;
-}
-
-static bool one_is_hopeless(const pto_pairs_t *pairs, const pto_node_t *loop) {
-    int64_t latest = latest_of(pairs);
-    return !isinf(pairs->pricing->most_s) &&
-           is_hopeless(pairs, loop, latest / pairs->size, latest % pairs->size);
-}
-
 /* --- the loop ------------------------------------------------------------------------------------------- */
 
 /* Between the ledgers and the times here. */
@@ -295,8 +243,9 @@ static void each_time(const pto_pairs_t *pairs, bool take) {
         }
 }
 
-/* How often the bound is looked at. */
-enum { ROUNDS_A_LOOK = 16 };
+/* The bound is looked at before the first round, behind so many, and each time that they are so many times as
+ * many: processes that wait for each other come ever later than one that does not. */
+enum { FIRST_LOOK = 16, LOOK_FACTOR = 4 };
 
 bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
     pto_pairs_t pairs = {.pricing = pricing};
@@ -309,10 +258,13 @@ bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
         return true;
     }
     each_time(&pairs, true);
-    bool exceeded = one_is_hopeless(&pairs, node);
-    for (int64_t k = node->from; k < node->to && !exceeded; k++) {
-        price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
-        exceeded = (k - node->from) % ROUNDS_A_LOOK == 0 && pairs.time_s[latest_of(&pairs)] > pricing->most_s;
+    for (int64_t k = node->from, look = k; k < node->to && !pricing->exceeded; k++) {
+        if (k == look) {
+            pricing->exceeded = pto_pairs_exceed(&pairs, loop, k);
+            look = node->from + (k > node->from ? LOOK_FACTOR * (k - node->from) : FIRST_LOOK);
+        }
+        if (!pricing->exceeded)
+            price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
     }
     if (pairs.terms)
         pto_pairs_terms_end(&pairs);

@@ -50,6 +50,12 @@ const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t 
 /* What a node sends off in this round. */
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 
+/* --- pairs_bound.c -------------------------------------------------------------------------------------- */
+
+/* Whether the price is sure to exceed its bound, with the times before round `from`. All ledgers are those
+ * before the loop. */
+bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from);
+
 /* --- pairs_terms.c -------------------------------------------------------------------------------------- */
 
 /* False: out of memory. */

@@ -280,6 +280,8 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
 /* Shift those of the last `period` rounds as the actors that raised them are, relative to the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
+/* No raises; NULL: out of memory. Free those of a pricing. */
+pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
 void pto_raises_fini(pto_pricing_t *pricing);
 
 /* --- gpus.c --------------------------------------------------------------------------------------------- */

@@ -192,6 +192,7 @@ typedef struct {
 
 struct pto_tables {
     kept_sums_t kept[2][2]; /* [kind of parts][by row] */
+    int64_t latest_node;    /* -1: unknown */
 };
 
 static _Thread_local pto_tables_t *kept_tables;
@@ -266,10 +267,17 @@ static void destroy(pto_tables_t *tables) {
     free(tables);
 }
 
+static pto_tables_t *create(void) {
+    pto_tables_t *tables = calloc(1, sizeof *tables);
+    if (tables)
+        tables->latest_node = -1;
+    return tables;
+}
+
 pto_tables_t *pto_tables_keep(void) {
     if (kept_tables)
         return NULL;
-    kept_tables = calloc(1, sizeof *kept_tables);
+    kept_tables = create();
     return kept_tables;
 }
 
@@ -279,12 +287,16 @@ void pto_tables_keep_end(pto_tables_t *kept) {
     destroy(kept);
 }
 
-pto_tables_t *pto_tables_get(void) { return kept_tables ? kept_tables : calloc(1, sizeof *kept_tables); }
+pto_tables_t *pto_tables_get(void) { return kept_tables ? kept_tables : create(); }
 
 void pto_tables_release(pto_tables_t *tables) {
     if (tables != kept_tables)
         destroy(tables);
 }
+
+void pto_tables_note_latest(pto_tables_t *tables, int64_t node) { tables->latest_node = node; }
+
+int64_t pto_tables_latest_node(const pto_tables_t *tables) { return tables->latest_node; }
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 

@@ -101,6 +101,10 @@ void pto_tables_release(pto_tables_t *tables);
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 
+/* The node whose process was last in the latest price with these tables; -1: there was none. */
+void pto_tables_note_latest(pto_tables_t *tables, int64_t node);
+int64_t pto_tables_latest_node(const pto_tables_t *tables);
+
 /* The parts of its lines by which a buffer is summed: those that each process has, or, where processes have
  * whole lines, those of the dealt ones. False: the buffer has no lines of the table. */
 bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts);

@@ -23,8 +23,7 @@ static bool allocate(pto_pricing_t *pricing) {
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
     pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
-    pricing->raised =
-        calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
+    pricing->raised = pto_raises_begin(pricing);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
     pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
@@ -85,6 +84,8 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
         last = pto_time_max(last, pricing->ledger[actor].time);
     }
     pto_tape_result(last);
+    if (pricing->tables && !pricing->exceeded)
+        pto_tables_note_latest(pricing->tables, pricing->actor[slowest - pricing->ledger].place.node);
     if (explanation)
         pto_occupied_report(pricing, slowest->time.s, explanation);
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
@@ -136,6 +137,15 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
     return status;
 }
 
+pto_status_t pto_table_check_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
+    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = PTO_ACTORS_RANKS, .err = err};
+    pto_status_t status = pto_actors_find(&pricing)
+                              ? pto_pricing_check_costs(&pricing)
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
+    release(&pricing);
+    return status;
+}
+
 /* `sized`: whether the plan has passed pto_price_check_size. */
 static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
                                 double most_s, pto_price_t *price, pto_explanation_t *explanation,
@@ -148,7 +158,7 @@ static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *mac
     } else if (kind == PTO_ACTORS_RANKS ||
                (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
         kind = PTO_ACTORS_RANKS;
-        status = pto_price_walk_check_size(plan, err);
+        status = pto_price_walk_check_size(plan, machine, err);
     } else if (!sized) {
         status = pto_price_check_size(plan, err);
     }
@@ -158,7 +168,7 @@ static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *mac
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
     plan = pto_plan_fixed(plan);
-    pto_status_t status = pto_price_walk_check_size(plan, err);
+    pto_status_t status = pto_price_walk_check_size(plan, machine, err);
     return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, INFINITY, price, explanation, err)
                             : status;
 }

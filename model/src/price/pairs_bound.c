@@ -1,0 +1,181 @@
+/* Whether the rounds of pairs.c are sure to make a price exceed its bound, found without a look at each
+ * message: from the processes of one node, and what follows the rounds. Every operation on times grows with
+ * its operands, in floating point, too, so that what begins earlier and waits for nothing never ends later.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "price/pairs.h"
+
+/* --- one process ---------------------------------------------------------------------------------------- */
+
+static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance) {
+    int64_t core = pairs->first_core + group;
+    bool dealt = pairs->parts.kind == PTO_PARTS_DEALT;
+    if (dealt && pairs->dealt && distance % pairs->parts.count != core)
+        return 0;
+    int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
+    int64_t bytes = pto_table_entry(&pairs->table, sender, receiver);
+    return dealt ? bytes : pto_share_bytes(bytes, pairs->parts.granularity_bytes, pairs->parts.count, core);
+}
+
+/* The limits of a node in one round. */
+static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distance) {
+    pto_sum_t *sent = &pairs->sent[node];
+    *sent = (pto_sum_t){0, 0};
+    for (int64_t member = node * pairs->per_node; member < (node + 1) * pairs->per_node; member++) {
+        if (pto_pairs_level(pairs, member, distance) != PTO_LEVEL_OFF_NODE)
+            continue;
+        sent->messages += pairs->groups;
+        for (int64_t group = 0; group < pairs->groups; group++)
+            sent->bytes += own_bytes(pairs, group, member, distance);
+    }
+    pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
+    pto_outflow_find_limits(&outflow, pairs->pricing->machine);
+    return outflow;
+}
+
+/* What the message of a sender costs where a node's limits are these. */
+static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance,
+                        const pto_outflow_t *outflow) {
+    int64_t bytes = own_bytes(pairs, group, sender, distance);
+    pto_level_t level = pto_pairs_level(pairs, sender, distance);
+    const pto_postal_t *postal = pto_messages_postal(pairs->out.cost[level], bytes);
+    double alpha_s = postal->alpha_s.value, bytes_s = (double)bytes * postal->beta_s_per_byte.value;
+    return level == PTO_LEVEL_OFF_NODE
+               ? pto_off_node_s(alpha_s, bytes_s, outflow->bytes_limit.s, outflow->rate_limit.s)
+               : alpha_s + bytes_s;
+}
+
+/* Advance the processes of a node in pairs->next_s by rounds [from, to), as if none ever waited. */
+static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t node) {
+    int64_t first = node * pairs->per_node, until = first + pairs->per_node;
+    for (int64_t k = from; k < to; k++) {
+        int64_t distance = pto_expr_at(&pairs->out.step->peers.first, k, 0, 0);
+        pto_outflow_t outflow = limits_of(pairs, node, distance);
+        for (int64_t group = 0; group < pairs->groups; group++)
+            for (int64_t member = first; member < until; member++) {
+                int64_t sender = pto_messages_wrap(member - distance, pairs->size);
+                pairs->next_s[group * pairs->size + member] +=
+                    pto_larger(message_s(pairs, group, member, distance, &outflow),
+                               message_s(pairs, group, sender, distance, &outflow));
+            }
+    }
+    pto_price_visits += (to - from) * pairs->per_node * pairs->groups;
+}
+
+/* --- which node ----------------------------------------------------------------------------------------- */
+
+static int64_t sent_off_node(const pto_pairs_t *pairs, const pto_table_sums_t *rows, int64_t node) {
+    int64_t bytes = 0;
+    for (int64_t line = node * pairs->per_node; line < (node + 1) * pairs->per_node; line++)
+        for (int64_t part = 0; part < rows->parts.count; part++)
+            for (int class = 0; class < rows->classes.count; class ++)
+                bytes += pto_table_off_node(rows, line, part)[class].bytes;
+    return bytes;
+}
+
+static int64_t busiest_node(const pto_pairs_t *pairs, const pto_table_sums_t *rows) {
+    int64_t busiest = 0, most = -1;
+    for (int64_t node = 0; node < pairs->pricing->node_count; node++) {
+        int64_t bytes = sent_off_node(pairs, rows, node);
+        busiest = bytes > most ? node : busiest;
+        most = bytes > most ? bytes : most;
+    }
+    return busiest;
+}
+
+/* That of the last process in the price that made the bound, as its messages are the same in another order;
+ * if it is not known, the one that sends most. -1: out of memory. */
+static int64_t choose_node(pto_pairs_t *pairs) {
+    pto_pricing_t *pricing = pairs->pricing;
+    int64_t node = pto_tables_latest_node(pricing->tables);
+    if (node >= 0 && node < pricing->node_count)
+        return node;
+    const pto_table_sums_t *rows = pto_tables_sum(pricing->tables, pto_plan_request(pricing->plan),
+                                                  pricing->machine, pairs->parts, true);
+    return rows ? busiest_node(pairs, rows) : -1;
+}
+
+/* --- what follows the rounds ---------------------------------------------------------------------------- */
+
+/* Whether behind the rounds are stages alone in which nothing depends on who comes first. */
+static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
+    const pto_plan_t *plan = pricing->plan;
+    bool plain = !pricing->explain && !pricing->loads.links.memory_s_per_byte;
+    for (int i = 0; i < pto_plan_node_count(plan) && plain; i++) {
+        const pto_node_t *node = pto_node_at(plan, i);
+        bool matters = i > loop + pto_node_at(plan, loop)->span || (i < loop && i + node->span >= loop);
+        if (matters && node->kind != PTO_NODE_STAGE)
+            plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
+        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
+        for (int s = 0; stage && matters && s < stage->step_count; s++)
+            plain =
+                plain && !pto_step_queues(plan, pricing->machine, pto_step_at(plan, stage->step_first + s));
+    }
+    return plain;
+}
+
+/* Price the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
+ */
+static void price_rest(pto_pricing_t *pricing, int loop) {
+    int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->library_end;
+    pto_raises_t *raised = pricing->raised;
+    pto_error_t *err = pricing->err;
+    pricing->raised = pto_raises_begin(pricing);
+    pricing->err = NULL; /* what is wrong with the rest is found when its turn comes */
+    if (pricing->raised)
+        pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
+    pricing->out_of_memory = pricing->out_of_memory || !pricing->raised;
+    pto_raises_fini(pricing);
+    pricing->raised = raised;
+    pricing->err = err;
+    pricing->library_end = library_end;
+}
+
+/* Whether the price exceeds its bound if processes leave the rounds when pairs->next_s says. */
+static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
+    pto_pricing_t *pricing = pairs->pricing;
+    size_t behind_size = (size_t)pricing->actor_count * sizeof *pricing->behind;
+    pto_behind_t *behind = malloc(behind_size);
+    if (!behind) {
+        pricing->out_of_memory = true;
+        return false;
+    }
+    memcpy(behind, pricing->behind, behind_size);
+    pto_pricing_remember(pricing, pricing->snapshot);
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
+        int64_t actor = pairs->first_core + i / pairs->size + i % pairs->size * pairs->out.per_index;
+        pricing->ledger[actor].time.s = pairs->next_s[i];
+    }
+    price_rest(pricing, loop);
+    for (int64_t i = 0; i < pricing->walked_count; i++)
+        pricing->ledger[pricing->walked[i]].time = pricing->snapshot[pricing->walked[i]].time;
+    memcpy(pricing->behind, behind, behind_size);
+    free(behind);
+    return pricing->exceeded;
+}
+
+/* --- the bound ------------------------------------------------------------------------------------------ */
+
+static bool any_exceeds(const pto_pairs_t *pairs) {
+    double last_s = 0;
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
+        last_s = pto_larger(last_s, pairs->next_s[i]);
+    return last_s > pairs->pricing->most_s;
+}
+
+bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from) {
+    pto_pricing_t *pricing = pairs->pricing;
+    if (isinf(pricing->most_s))
+        return false;
+    int64_t node = choose_node(pairs);
+    if (node < 0) {
+        pricing->out_of_memory = true;
+        return false;
+    }
+    memcpy(pairs->next_s, pairs->time_s, (size_t)(pairs->groups * pairs->size) * sizeof *pairs->next_s);
+    advance_node(pairs, from, pto_node_at(pricing->plan, loop)->to, node);
+    return any_exceeds(pairs) || (ends_plainly(pricing, loop) && rest_exceeds(pairs, loop));
+}
