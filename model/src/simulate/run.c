@@ -7,19 +7,11 @@
  * until their receive is posted, have a record.
  *
  * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop
- * for `plain` simulations, everything is left out that they cannot need (see is_plain). */
+ * for `plain` simulations, everything is left out that they cannot need (is_plain in memory.c). */
 #include <math.h>
 
 #include "portolan/progress.h"
 #include "simulate/moves.h"
-
-/* Whether there are only messages that nothing delays: no links that can bind, no lanes, no other plans, no
- * trace, and all nodes are simulated. There may be local steps. */
-static bool is_plain(const pto_sims_t *all) {
-    const pto_sim_t *sim = all->sim;
-    return all->count == 1 && all->lanes == 1 && !sim->options->visit && sim->nodes == sim->layout->nodes &&
-           sim->is_free && !sim->latency_apart && !sim->both_ways;
-}
 
 PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
     return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
@@ -342,10 +334,54 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
         send_next(sim, rank, false, plain);
 }
 
+/* Begin a stage's only local step, which nothing slows; false if it takes no time. A copy that does not queue
+ * takes its turns among simultaneous events as one that shares its engine (engines.c): it begins after those
+ * that are set for now, and ends after those that are set for its end. */
+PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_behind_t behind = pto_sim_behind(proc, move);
+    if (!move->known || move->behind != behind)
+        pto_sim_find_alone(sim, rank, behind, move);
+    bool copies = move->step->kind == PTO_STEP_COPY, joins = copies && !move->copy.queued;
+    bool takes_time = copies ? move->copy.bytes > 0 : move->copy.alone_s > 0;
+    proc->stage_s = sim->now_s;
+    proc->streams = move->streams && (takes_time || proc->streams);
+    if (!takes_time)
+        return false;
+    double end_s = sim->now_s + move->copy.alone_s;
+    sim->local[rank].copy_end_s = joins ? end_s : 0;
+    proc->state = joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, joins ? sim->now_s : end_s);
+    return true;
+}
+
+/* Take the next turn of such a step. Returns whether it has ended. */
+PTO_SIM_HOT bool alone_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    if (proc->state != PTO_PROC_LEAVES) {
+        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, local->copy_end_s);
+        proc->state = begins ? PTO_PROC_COPIES : PTO_PROC_LEAVES;
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? local->copy_end_s : sim->now_s);
+        return false;
+    }
+    const pto_move_t *move = proc->at->alone;
+    double busy_s = sim->now_s - proc->stage_s;
+    local->busy_s += busy_s;
+    local->copy_end_s = 0;
+    if (move->step->kind == PTO_STEP_COPY)
+        pto_engine_at(sim, pto_sim_place(sim, proc->rank), move->copy.engine)->busy_s += busy_s;
+    proc->state = PTO_PROC_BETWEEN;
+    return true;
+}
+
 PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_view_t *view = proc->at->view;
-    if (sim->has_locals && (view->signals_first || view->locals || sim->local[rank].streams))
+    if (proc->at->ends_streams)
+        proc->streams = false;
+    bool prepares = view->locals && !(plain && proc->at->alone);
+    if (sim->has_locals && (view->signals_first || prepares || proc->streams))
         pto_sim_prepare_locals(sim, rank, follows);
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)
@@ -372,6 +408,12 @@ PTO_SIM_HOT bool go_on(pto_sim_t *sim, uint32_t rank, bool plain) {
     return true;
 }
 
+/* Continue a rank's local steps; true when the stage's last one has ended. */
+PTO_SIM_HOT bool run_locals(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_move_t *alone = plain ? sim->proc[rank].at->alone : NULL;
+    return alone ? !begin_alone(sim, rank, alone) : pto_sim_run_local(sim, rank);
+}
+
 PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK) {
@@ -381,7 +423,7 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
             return;
         if (proc->state != PTO_PROC_BETWEEN) {
             proc->state = proc->state == PTO_PROC_MESSAGES ? PTO_PROC_LOCAL : proc->state;
-            if (proc->at->view->locals && !pto_sim_run_local(sim, rank))
+            if (proc->at->view->locals && !run_locals(sim, rank, plain))
                 return;
             proc->state = PTO_PROC_BETWEEN;
         }
@@ -390,15 +432,14 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     }
 }
 
-void pto_sim_pass(pto_sim_t *sim, uint32_t rank) { pass(sim, rank, false); }
-
 /* --- events --------------------------------------------------------------------------------------------- */
 
 PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool plain) {
     bool passes = false;
     switch (slot) {
     case PTO_SLOT_RUN:
-        passes = pto_sim_run_event(sim, rank);
+        passes = plain && sim->proc[rank].state >= PTO_PROC_JOINS ? alone_event(sim, rank)
+                                                                  : pto_sim_run_event(sim, rank);
         break;
     case PTO_SLOT_SEND:
         passes = send_event(sim, rank, plain);
@@ -434,10 +475,21 @@ PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
 /* How often a simulation looks whether it is to end. */
 enum { EVENTS_PER_LOOK = 1 << 16 };
 
-PTO_SIM_HOT void run(pto_sim_t *first, pto_agenda_t *agenda, bool plain) {
-    pto_sim_t *sim = first;
+/* Let all ranks begin that need not wait for another plan's. */
+PTO_SIM_HOT bool begin(pto_sim_t *sim, bool plain) {
+    for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
+        if (sim->proc[rank].state == PTO_PROC_BETWEEN)
+            pass(sim, rank, plain);
+    return sim->status == PTO_OK;
+}
+
+PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
+    pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot, look = EVENTS_PER_LOOK;
     double time_s;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (!begin(&all->sim[i], plain))
+            return;
     while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
         if (time_s > first->now_s)
             first->now_s = time_s;
@@ -454,15 +506,12 @@ PTO_SIM_HOT void run(pto_sim_t *first, pto_agenda_t *agenda, bool plain) {
     first->events += EVENTS_PER_LOOK - look;
 }
 
-static void run_plain(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, true); }
-static void run_any(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, false); }
+static void run_plain(pto_sims_t *all, pto_agenda_t *agenda) { run(all, agenda, true); }
+static void run_any(pto_sims_t *all, pto_agenda_t *agenda) { run(all, agenda, false); }
 
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda) {
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->sim[i].status != PTO_OK)
-            return;
-    if (is_plain(all))
-        run_plain(all->sim, agenda);
+    if (all->sim->is_plain)
+        run_plain(all, agenda);
     else
-        run_any(all->sim, agenda);
+        run_any(all, agenda);
 }

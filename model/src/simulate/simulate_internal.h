@@ -28,6 +28,8 @@
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
+#include <assert.h>
+
 #include "portolan/simulate.h"
 #include "simulate/events.h"
 #include "simulate/ranks.h"
@@ -73,7 +75,9 @@ typedef struct {
     pto_simulation_t *simulation;
     double *end_s;    /* of each call; NULL: not asked for */
     bool has_links;   /* false: no link can delay anything, so none is allocated */
-    bool has_engines; /* false: nothing is copied or reduced, so none is allocated */
+    unsigned engines; /* a bit for each of a GPU's that a step may use; the others are not allocated */
+    int engine_place[PTO_ENGINES_PER_GPU]; /* of each that is used, among these */
+    int engines_per_gpu;
 } pto_sims_t;
 
 typedef struct pto_sim {
@@ -109,7 +113,7 @@ typedef struct pto_sim {
     pto_routes_t *routes;     /* one per node, then the fabric's */
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
-    pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    pto_engine_t *engine;     /* all->engines_per_gpu per GPU */
     uint8_t *in_use;          /* a bit for each engine that has copies, per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
@@ -128,6 +132,8 @@ typedef struct pto_sim {
     bool latency_apart; /* the machine has a latency that occupies neither end of a message */
     bool both_ways;     /* it has a slowdown of processes that send and receive at once */
     bool has_locals;    /* any copies, reductions, signals or waits */
+    bool is_plain;      /* only messages that nothing delays, and local steps: see run.c */
+    bool own_engines;   /* it is, and each rank alone uses the engines of its GPU */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -176,6 +182,11 @@ static inline uint32_t pto_link_number(pto_link_kind_t kind, int32_t node) {
 
 static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     return pto_link_at(sim, pto_link_number(kind, node));
+}
+
+static inline pto_engine_t *pto_engine_at(const pto_sim_t *sim, int64_t gpu, int engine) {
+    assert(sim->all->engines >> engine & 1);
+    return &sim->engine[gpu * sim->all->engines_per_gpu + sim->all->engine_place[engine]];
 }
 
 static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO_LINK_ROUTES; }
@@ -228,6 +239,12 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
+/* Find what the stage's only local step is, and costs behind what it follows; keep it in its move. */
+void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move);
+/* What a copy of a process follows, outside of lanes. */
+static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_move_t *move) {
+    return move->streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+}
 /* Enter the stage that a rank has reached. Returns whether it begins; if not, the rank waits for other lanes,
  * skips it, or is in NCCL's collective that it stands for. */
 bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
@@ -342,9 +359,7 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t 
 
 /* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
 void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
-/* Advance a rank as far as possible without time passing. */
-void pto_sim_pass(pto_sim_t *sim, uint32_t rank);
-/* Handle the events of all plans, to their end. */
+/* Let the ranks of all plans begin, and handle the events to their end. */
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
@@ -437,6 +452,9 @@ static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool send
 
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
+/* Find what a copy of a rank is, and costs alone behind what it follows; keep it in its move. */
+void pto_engine_find_copy(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes,
+                          pto_move_t *move);
 /* A copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
                      int64_t bytes);

@@ -100,7 +100,10 @@ typedef struct pto_passage {
     struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
     pto_move_t *move;  /* one for each step */
+    pto_move_t *alone; /* its only local step, if all ranks do the same there, each in its own memory, and
+                          nothing else can slow them; NULL: otherwise */
     uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
+    bool ends_streams; /* all ranks send or receive there, which ends a stream of copies */
     bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
     pto_walk_t walk;
 } pto_passage_t;
