@@ -102,7 +102,6 @@ static void view_plan(pto_sim_t *sim) {
             view->messages = view->messages || message;
             view->signals_first = view->signals_first || first;
             view->locals = view->locals || (!message && !first);
-            sim->has_locals = sim->has_locals || !message;
             sim->view[j].of_all = is_of_all(sim, step);
             if (message)
                 view_message_step(sim, step, &sim->view[j]);

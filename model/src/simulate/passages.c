@@ -131,10 +131,13 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
     }
     pto_passage_t *made = &block->passage[block->count++];
     made->next = NULL;
+    made->straight = NULL;
     made->block = block;
     made->walk = passages->walk;
     make_passage(sim, made);
     passages->last->next = made;
+    if (made->plain && made->block == passages->last->block)
+        passages->last->straight = made;
     passages->last = made;
     return made;
 }

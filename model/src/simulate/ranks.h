@@ -29,6 +29,7 @@ typedef struct {
     double start_s;
     double alpha_s; /* of the message, to this side */
     double bytes_s;
+    double link_s;       /* what it needs of its node's link */
     double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
                             the message rate of its node. Receiving: its ejection, and the sender's injection
                             once the sender is done with the message */

@@ -131,7 +131,6 @@ typedef struct pto_sim {
     bool has_flows;                              /* messages may be flows on links that routes.c shares */
     bool latency_apart; /* the machine has a latency that occupies neither end of a message */
     bool both_ways;     /* it has a slowdown of processes that send and receive at once */
-    bool has_locals;    /* any copies, reductions, signals or waits */
     bool is_plain;      /* only messages that nothing delays, and local steps: see run.c */
     bool own_engines;   /* it is, and each rank alone uses the engines of its GPU */
     pto_status_t status;
@@ -222,8 +221,8 @@ void pto_passages_fini(pto_passages_t *passages);
 /* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
 bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    const pto_passage_t *next = proc->at->next;
-    if (!next || !next->plain || next->block != proc->at->block)
+    const pto_passage_t *next = proc->at->straight;
+    if (!next)
         return pto_sim_find_next_stage(sim, proc);
     proc->at = next;
     return true;
@@ -276,8 +275,9 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* The distance of a rank of the plan from a process, of the same node and of any. */
 pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
-static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
-    bool whole = sim->nodes == sim->layout->nodes; /* then without a division */
+static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank,
+                                        bool plain) {
+    bool whole = plain || sim->nodes == sim->layout->nodes; /* then without a division */
     int64_t node = whole ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
     return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
 }
@@ -336,13 +336,6 @@ double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, con
 void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends, double alone_s);
 /* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
-
-/* What a message needs of the link of its sender's or receiver's node. */
-static inline double pto_sim_link_s(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
-    double s_per_byte =
-        sends ? sim->view[message->step].injection_s_per_byte : sim->ejection_s_per_byte[message->space];
-    return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
-}
 
 /* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits
  * for one of them. */

@@ -10,8 +10,9 @@
 
 typedef struct {
     double alpha_s;
-    double alone_s; /* beta s, at the rate of the two processes alone */
-    double bytes_s; /* the same, with what slows it */
+    double alone_s;   /* beta s, at the rate of the two processes alone */
+    double bytes_s;   /* the same, with what slows it */
+    double link_s[2]; /* of the link of its receiver's node, and of its sender's */
 } pto_sim_cost_t;
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
@@ -97,6 +98,7 @@ typedef struct {
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
     struct pto_passage *next;        /* NULL: none, or not made yet */
+    struct pto_passage *straight;    /* the same, if it is plain and in the same block; else NULL */
     struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
     pto_move_t *move;  /* one for each step */
