@@ -354,16 +354,15 @@ PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
     pto_behind_t behind = pto_sim_behind(proc, move);
     if (!move->known || move->behind != behind)
         pto_sim_find_alone(sim, rank, behind, move);
-    bool copies = move->step->kind == PTO_STEP_COPY, joins = copies && !move->copy.queued;
-    bool takes_time = copies ? move->copy.bytes > 0 : move->copy.alone_s > 0;
     proc->stage_s = sim->now_s;
-    proc->streams = move->streams && (takes_time || proc->streams);
-    if (!takes_time)
+    proc->streams = move->streams && (move->takes_time || proc->streams);
+    if (!move->takes_time)
         return false;
     double end_s = sim->now_s + move->copy.alone_s;
-    sim->local[rank].copy_end_s = joins ? end_s : 0;
-    proc->state = joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
-    pto_sim_set(sim, rank, PTO_SLOT_RUN, joins ? sim->now_s : end_s);
+    if (move->joins)
+        sim->local[rank].copy_end_s = end_s;
+    proc->state = move->joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, move->joins ? sim->now_s : end_s);
     return true;
 }
 
@@ -381,7 +380,7 @@ PTO_SIM_HOT bool alone_event(pto_sim_t *sim, uint32_t rank) {
     double busy_s = sim->now_s - proc->stage_s;
     local->busy_s += busy_s;
     local->copy_end_s = 0;
-    if (move->step->kind == PTO_STEP_COPY)
+    if (move->copy.bytes > 0)
         pto_engine_at(sim, pto_sim_place(sim, proc->rank), move->copy.engine)->busy_s += busy_s;
     proc->state = PTO_PROC_BETWEEN;
     return true;

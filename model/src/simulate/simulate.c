@@ -199,12 +199,14 @@ void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_
     acts(sim, proc, move, &action);
     local->rank = proc->rank;
     local->behind = behind;
-    if (move->step->kind == PTO_STEP_COPY) {
+    bool copies = move->step->kind == PTO_STEP_COPY;
+    if (copies)
         pto_engine_find_copy(sim, rank, &action, pto_copy_bytes(sim->plan, &action), move);
-        local->copy.bytes = 0; /* the rank is in no engine's list */
-        return;
-    }
-    move->copy = (pto_sim_copy_t){.alone_s = pto_sim_reduce_s(sim, &action)};
+    else
+        move->copy = (pto_sim_copy_t){.alone_s = pto_sim_reduce_s(sim, &action)};
+    local->copy.bytes = 0; /* it is in no engine's list */
+    move->takes_time = copies ? move->copy.bytes > 0 : move->copy.alone_s > 0;
+    move->joins = copies && !move->copy.queued;
     move->behind = behind;
     move->known = true;
 }

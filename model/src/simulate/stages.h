@@ -93,6 +93,8 @@ typedef struct {
     bool known;          /* all ranks make the same copy or reduction, and one has */
     pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
     pto_behind_t behind; /* what the copy followed */
+    bool takes_time;     /* of the only local step of a stage, once it is known */
+    bool joins;          /* such a copy carried by an engine, not in a queue */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
