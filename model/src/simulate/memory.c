@@ -124,8 +124,8 @@ static void view_plan(pto_sim_t *sim) {
     for (int i = 0; i < sim->plan->steps.count; i++)
         sim->is_free = sim->is_free && sim->view[i].rate_s == 0;
     sim->is_plain = is_plain(sim);
-    sim->own_engines = sim->is_plain && sim->layout->procs_per_gpu == 1 && sim->shared_links.count == 0 &&
-                       !(sim->all->engines >> PTO_ENGINE_IN);
+    sim->own_engines =
+        sim->is_plain && sim->layout->procs_per_gpu == 1 && !(sim->all->engines >> PTO_ENGINE_IN);
 }
 
 /* What is shared in a node, and the links of a fabric. */
