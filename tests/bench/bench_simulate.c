@@ -1,9 +1,9 @@
 /* What simulating costs, beside its aims: collectives of 1 KiB among 1,024 ranks, and alltoalls among 4,096
  * (16.8 million messages), with one and with four ranks a node, all of which are simulated; one node that
- * stands for 20 million; the pairwise alltoall of 512 ranks beside SimGrid's SMPI, and it and Bruck's beside
- * LogGOPSim, where these are installed. Each runs in a process of its own, for its peak memory, which
- * includes what the benchmark had before; the times depend on the machine that ran them, ratios within one
- * run count. */
+ * stands for 20 million; the pairwise alltoall of 512 ranks beside SimGrid's SMPI; it, Bruck's and Bruck's
+ * allgather beside LogGOPSim, where these are installed. Each runs in a process of its own, for its peak
+ * memory, which includes what the benchmark had before; the times depend on the machine that ran them, ratios
+ * within one run count. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,9 +128,11 @@ static run_t bench_ask(const ask_t *ask, int times) {
         if (i == 0 || run.cpu_s < best.cpu_s)
             best = run;
     }
-    printf("%-18s %5lld x %lld ranks  %6.2f s  %6.1f MiB  %9lld messages, %4.0f ns each; predicts %.1f us\n",
-           ask->algorithm, (long long)ask->nodes, (long long)ask->gpus, best.cpu_s, best.peak_mib,
-           best.messages, 1e9 * best.cpu_s / (double)best.messages, 1e6 * best.predicted_s);
+    printf("%-18s %-14s %5lld x %lld ranks  %6.2f s  %6.1f MiB  %9lld messages, %4.0f ns each; predicts %.1f "
+           "us\n",
+           ask->algorithm, pto_collective_name(ask->collective), (long long)ask->nodes, (long long)ask->gpus,
+           best.cpu_s, best.peak_mib, best.messages, 1e9 * best.cpu_s / (double)best.messages,
+           1e6 * best.predicted_s);
     return best;
 }
 
@@ -139,18 +141,38 @@ static run_t bench_ours(const pto_machine_t *machine, const char *algorithm, int
     return bench_ask(&ask, 1);
 }
 
+/* How many copies and reductions the first process makes. */
+static long long local_steps_of(const ask_t *ask) {
+    pto_plan_t *plan = plan_of(ask);
+    pto_walk_t walk;
+    long long count = 0;
+    for (pto_walk_begin(&walk, plan); pto_walk_next(&walk);)
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            pto_action_t action;
+            bool counts = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+            count += counts && pto_step_acts(plan, step, 0, walk.k, &action);
+        }
+    pto_plan_destroy(plan);
+    return count;
+}
+
 static void bench_rates(const pto_machine_t *machine) {
     const ask_t asks[] = {{machine, "pairwise", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
                           {machine, "linear", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 1},
                           {machine, "ring", 1024, 1, PTO_COLLECTIVE_ALLGATHER, 1},
                           {machine, "bruck", 1024, 1, PTO_COLLECTIVE_ALLTOALL, 50},
+                          {machine, "bruck", 1024, 1, PTO_COLLECTIVE_ALLGATHER, 50},
                           {machine, "recursive_doubling", 1024, 1, PTO_COLLECTIVE_ALLREDUCE, 50}};
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
         ask_t ask = asks[i];
         ask.nodes = bench_is_short() ? 64 : ask.nodes;
         run_t run = bench_ask(&ask, bench_is_short() ? 1 : 5);
-        printf("%-18s %6.1f million messages a second by one core; the aim is %d\n", "",
-               1e-6 * (double)run.messages / run.cpu_s, AIM_MILLIONS_PER_S);
+        double operations = (double)(run.messages + ask.nodes * local_steps_of(&ask));
+        printf(
+            "%-18s %6.1f million messages a second by one core; the aim is %d. With copies and reductions, "
+            "%.1f million operations\n",
+            "", 1e-6 * (double)run.messages / run.cpu_s, AIM_MILLIONS_PER_S, 1e-6 * operations / run.cpu_s);
     }
     printf("a message in flight takes %zu bytes; the aim is %d. A rank takes %zu, and %zu for copies\n",
            sizeof(pto_message_t), AIM_MESSAGE_BYTES, sizeof(pto_proc_t), sizeof(pto_local_t));
@@ -252,11 +274,12 @@ static void run_loggopsim(const void *context) {
     _exit(127);
 }
 
+/* A schedule has the messages of a plan, but not its copies. */
 static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *theirs, const char *algorithm,
-                            int64_t ranks) {
+                            pto_collective_t collective, int64_t ranks) {
     pto_cost_row_t row;
     pto_machine_t same = same_machine(machine, &row);
-    ask_t ask = {&same, algorithm, ranks, 1, PTO_COLLECTIVE_ALLTOALL, 1};
+    ask_t ask = {&same, algorithm, ranks, 1, collective, 1};
     pto_plan_t *plan = plan_of(&ask);
     FILE *goal = fopen(theirs->goal, "w");
     char command[5000];
@@ -273,9 +296,9 @@ static void bench_loggopsim(const pto_machine_t *machine, const loggopsim_t *the
     remove(theirs->goal);
     remove(theirs->binary);
     double apart_ns = 1e9 * (other.predicted_s - ours.predicted_s);
-    printf("LogGOPSim          %5lld x 1 ranks  %6.2f s: %.1f times the time, the aim is %d; the predictions "
+    printf("%-33s %5lld x 1 ranks  %6.2f s: %.1f times the time, the aim is %d; the predictions "
            "differ by %.3f ns\n",
-           (long long)ranks, other.cpu_s, other.cpu_s / ours.cpu_s, AIM_LOGGOPSIM, apart_ns);
+           "LogGOPSim", (long long)ranks, other.cpu_s, other.cpu_s / ours.cpu_s, AIM_LOGGOPSIM, apart_ns);
     if (apart_ns > 1 || apart_ns < -1)
         fail("LogGOPSim predicts another time");
 }
@@ -291,9 +314,12 @@ static void bench_all_loggopsim(const pto_machine_t *machine) {
     }
     snprintf(theirs.goal, sizeof theirs.goal, "/tmp/portolan-goal-%ld.txt", (long)getpid());
     snprintf(theirs.binary, sizeof theirs.binary, "/tmp/portolan-goal-%ld.bin", (long)getpid());
-    bench_loggopsim(machine, &theirs, "pairwise", bench_is_short() ? 64 : 1024);
-    bench_loggopsim(machine, &theirs, "bruck", bench_is_short() ? 32 : 1024);
-    bench_loggopsim(machine, &theirs, "bruck", bench_is_short() ? 64 : 16384);
+    const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLTOALL};
+    bench_loggopsim(machine, &theirs, "pairwise", PTO_COLLECTIVE_ALLTOALL, bench_is_short() ? 64 : 1024);
+    for (int i = 0; i < 2; i++) {
+        bench_loggopsim(machine, &theirs, "bruck", collectives[i], bench_is_short() ? 32 : 1024);
+        bench_loggopsim(machine, &theirs, "bruck", collectives[i], bench_is_short() ? 64 : 16384);
+    }
 }
 
 int main(void) {

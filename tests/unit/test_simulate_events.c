@@ -77,11 +77,32 @@ static void events_set_while_late_ones_are_handled_come_first(void **state) {
     pto_agenda_fini(&agenda);
 }
 
+/* A list of events that has been taken to its end is not found again by its time. */
+static void a_time_can_be_set_again_when_its_events_are_over(void **state) {
+    (void)state;
+    pto_agenda_t agenda;
+    uint32_t slot = 0;
+    double time_s;
+    assert_true(pto_agenda_init(&agenda, 8));
+    pto_agenda_set(&agenda, 0, 1, false);
+    pto_agenda_set(&agenda, 1, 2, false);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+        assert_int_equal(slot, i);
+    }
+    pto_agenda_set(&agenda, 2, 1, false);
+    assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+    assert_int_equal(slot, 2);
+    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    pto_agenda_fini(&agenda);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_fire_in_the_order_of_their_times),
         cmocka_unit_test(equal_times_fire_in_insertion_order_and_late_events_last),
         cmocka_unit_test(events_set_while_late_ones_are_handled_come_first),
+        cmocka_unit_test(a_time_can_be_set_again_when_its_events_are_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

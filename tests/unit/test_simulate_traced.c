@@ -54,6 +54,8 @@ static void compare(const pto_request_t *request, const pto_machine_t *machine) 
         assert_int_equal(traced.messages, plain.messages);
         assert_int_equal(traced.most_in_flight, plain.most_in_flight);
         assert_same_use(&traced, &plain, what);
+        for (int i = PTO_RESOURCE_COPY_H2D; i < PTO_RESOURCE_COUNT; i++)
+            assert_int_equal(plain.use[i].count, request->layout.nodes * request->layout.gpus_per_node);
         compared++;
     }
     pto_plan_destroy(plan);
@@ -143,8 +145,81 @@ static void a_stage_may_send_in_several_steps(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* A copy of all blocks by processes from `who_first` on. */
+static void build_copy(pto_builder_t *builder, const pto_exchange_t *all, int from, int to,
+                       int64_t who_first) {
+    pto_step_t step = pto_step_of(PTO_STEP_COPY, all);
+    step.source = pto_slice_all(builder, from);
+    step.target = pto_slice_all(builder, to);
+    step.who_first = pto_constant(who_first);
+    pto_build_step(builder, step);
+}
+
+/* Everybody sends its block to the next process. */
+static void build_around(pto_builder_t *builder, const pto_exchange_t *all, pto_step_kind_t kind,
+                         int buffer) {
+    pto_step_t step = pto_step_of(kind, all);
+    step.peers = pto_peers_at(pto_constant(1), kind == PTO_STEP_SEND ? 1 : -1);
+    step.source = step.target = pto_slice_block(buffer, PTO_ANCHOR_ME);
+    pto_build_step(builder, step);
+}
+
+/* Some copy, then all do, then all twice in one stage, and again between messages. */
+static void build_copies(pto_builder_t *builder, const pto_request_t *request) {
+    int64_t n = pto_layout_owner_count(&request->layout);
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .space = PTO_SPACE_GPU,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = n,
+                           .block_bytes = request->bytes,
+                           .granularity_bytes = 1};
+    int in = pto_build_buffer(builder, buffer);
+    buffer.name = "other";
+    buffer.role = PTO_ROLE_TEMPORARY;
+    int other = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "some", PTO_ORDER_SEQUENCE);
+    build_copy(builder, &all, in, other, n / 2);
+    pto_build_stage(builder, "all", PTO_ORDER_SEQUENCE);
+    build_copy(builder, &all, in, other, 0);
+    pto_build_stage(builder, "twice", PTO_ORDER_SEQUENCE);
+    build_copy(builder, &all, in, other, 0);
+    build_copy(builder, &all, other, in, 0);
+    for (int i = 0; i < 2; i++) {
+        pto_build_stage(builder, "around, then all", PTO_ORDER_SEQUENCE);
+        build_around(builder, &all, PTO_STEP_SEND, in);
+        build_around(builder, &all, PTO_STEP_RECV, other);
+        build_copy(builder, &all, other, in, 0);
+    }
+}
+
+static const pto_strategy_t copies = {.name = "copies",
+                                      .summary = "copies, with messages between them",
+                                      .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                      .build = build_copies};
+
+/* A copy behind another of its process costs less than the first, so processes that did not make the copy
+ * before pay more for the one that all make. */
+static void a_trace_changes_no_copy(void **state) {
+    (void)state;
+    pto_machine_t behind = unlimited(&summit), queued = unlimited(&refit);
+    behind.queued_copy_s[PTO_COPY_D2D] = (pto_param_t){.value = 1e-7, .line = 1};
+    const pto_machine_t *const machines[] = {&behind, &queued};
+    for (int m = 0; m < 2; m++)
+        for (int64_t nodes = 2; nodes < 9; nodes++) {
+            pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", nodes, 1, 1, 4096);
+            request.strategy = &copies;
+            int before = compared;
+            compare(&request, machines[m]);
+            assert_int_equal(compared, before + 1);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_changes_no_time),
+                                       cmocka_unit_test(a_trace_changes_no_copy),
                                        cmocka_unit_test(a_stage_may_send_in_several_steps)};
     return cmocka_run_group_tests(tests, read_machines, free_machines);
 }

@@ -25,6 +25,12 @@ typedef struct {
     uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
 } cost_key_t;
 
+/* What a message needs of the link of its sender's or receiver's node. */
+static double link_s(const pto_sim_t *sim, const cost_key_t *key, pto_space_t space, bool sends) {
+    double s_per_byte = sends ? sim->view[key->step].injection_s_per_byte : sim->ejection_s_per_byte[space];
+    return key->level == PTO_LEVEL_OFF_NODE ? (double)key->bytes * s_per_byte : 0;
+}
+
 static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cost_key_t *key,
                               pto_space_t space) {
     pto_charge_t charge;
@@ -39,7 +45,8 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cos
     if (status != PTO_OK)
         sim->status = status;
     pto_sim_cost_t cost = {.alpha_s = charge.alpha.s + charge.other.s,
-                           .alone_s = charge.on_node.s + charge.off_node.s};
+                           .alone_s = charge.on_node.s + charge.off_node.s,
+                           .link_s = {link_s(sim, key, space, false), link_s(sim, key, space, true)}};
     cost.bytes_s = cost.alone_s + (at->walk.lanes >= 0 ? pto_charge_staged(&charge, sim->machine).s : 0);
     return cost;
 }

@@ -86,7 +86,7 @@ static bool expect_delay(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pt
 
 bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     pto_side_t *in = &sim->proc[rank].in;
-    double ejection_s = pto_sim_link_s(sim, message, false);
+    double ejection_s = in->link_s;
     bool limited = ejection_s > 0 && sim->limited[PTO_LINK_EJECTION];
     if (limited)
         pto_link_join(sim, PTO_LINK_EJECTION, rank, ejection_s, message->bytes);
@@ -116,7 +116,7 @@ bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *
 bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message) {
     const pto_step_view_t *view = &sim->view[message->step];
     pto_side_t *out = &sim->proc[rank].out;
-    double injection_s = pto_sim_link_s(sim, message, true);
+    double injection_s = out->link_s;
     bool waits = false;
     if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, true, rank, message)) {
         out->through_s[0] = INFINITY;

@@ -42,8 +42,8 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     local->copy_left = 1;
     local->copy_next = engine->first;
     engine->first = sim->first_proc + rank + 1;
-    uint32_t number = (uint32_t)(engine - sim->engine), gpu = number / PTO_ENGINES_PER_GPU;
-    sim->in_use[gpu] |= (uint8_t)(1u << number % PTO_ENGINES_PER_GPU);
+    uint32_t gpu = (uint32_t)local->copy.gpu;
+    sim->in_use[gpu] |= (uint8_t)(1u << local->copy.engine);
     engine->total_bytes += local->copy.bytes;
     engine->next_s = sim->now_s;
     set_event(sim, gpu, sim->now_s);
@@ -85,7 +85,7 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
 }
 
 static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
-    return &sim->engine[local->copy.gpu * PTO_ENGINES_PER_GPU + (int64_t)local->copy.engine];
+    return pto_engine_at(sim, local->copy.gpu, local->copy.engine);
 }
 
 /* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
@@ -187,6 +187,15 @@ static void find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes,
         local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
 }
 
+void pto_engine_find_copy(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes,
+                          pto_move_t *move) {
+    pto_local_t *local = &sim->local[rank];
+    find_copy(sim, action, bytes, local);
+    move->known = move->view->alike;
+    move->behind = local->behind;
+    move->copy = local->copy;
+}
+
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
                      int64_t bytes) {
     pto_local_t *local = &sim->local[rank];
@@ -194,10 +203,7 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
         local->copy = move->copy;
         local->copy.gpu = (int32_t)pto_sim_gpu(sim, local->rank);
     } else {
-        find_copy(sim, action, bytes, local);
-        move->known = move->view->alike;
-        move->behind = local->behind;
-        move->copy = local->copy;
+        pto_engine_find_copy(sim, rank, action, bytes, move);
     }
     if (sim->all->lanes > 1)
         pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy.kind));
@@ -258,10 +264,10 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
     double first_s = INFINITY;
     unsigned in_use = sim->in_use[gpu];
-    for (uint32_t kind = 0; in_use >> kind; kind++) {
-        pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
+    for (int kind = 0; in_use >> kind; kind++) {
         if (!(in_use >> kind & 1))
             continue;
+        pto_engine_t *engine = pto_engine_at(sim, gpu, kind);
         if (engine->next_s <= sim->now_s)
             engine_event(sim, engine);
         if (!engine->first)

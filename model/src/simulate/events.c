@@ -4,46 +4,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The buckets, the stack of free ones and the heap have the same capacity. */
-static bool grow_buckets(pto_agenda_t *agenda) {
-    uint32_t old = agenda->bucket_room, room = old > 0 ? 2 * old : 256;
-    pto_agenda_bucket_t *bucket = realloc(agenda->bucket, room * sizeof *bucket);
-    if (bucket)
-        agenda->bucket = bucket;
-    uint32_t *stack = realloc(agenda->bucket_free, room * sizeof *stack);
-    if (stack)
-        agenda->bucket_free = stack;
-    pto_agenda_key_t *heap = realloc(agenda->heap, room * sizeof *heap);
+/* Add as many buckets as there are. */
+static bool add_buckets(pto_agenda_t *agenda) {
+    uint32_t count = agenda->heap_room > 0 ? agenda->heap_room : 256;
+    pto_agenda_key_t *heap = realloc(agenda->heap, ((size_t)agenda->heap_room + count) * sizeof *heap);
     if (heap)
         agenda->heap = heap;
-    agenda->out_of_memory = !bucket || !stack || !heap;
-    if (agenda->out_of_memory)
+    pto_agenda_block_t *block = calloc(1, sizeof *block + count * sizeof *block->bucket);
+    agenda->out_of_memory = !heap || !block;
+    if (!block || !heap) {
+        free(block);
         return false;
-    for (uint32_t i = old; i < room; i++)
-        bucket[i] = (pto_agenda_bucket_t){.time_s = NAN};
-    agenda->bucket_room = room;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        block->bucket[i].time_s = NAN;
+        block->bucket[i].free_next = i + 1 < count ? &block->bucket[i + 1] : agenda->bucket_free;
+    }
+    agenda->bucket_free = block->bucket;
+    agenda->heap_room += count;
+    block->count = count;
+    block->next = agenda->block;
+    agenda->block = block;
     return true;
 }
 
-/* Whether or not the heap is empty, its place 0 names a bucket; that of an empty heap has no slots left. */
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
     *agenda = (pto_agenda_t){0};
     agenda->time_s = malloc(slots * sizeof *agenda->time_s);
     for (uint32_t slot = 0; agenda->time_s && slot < slots; slot++)
         agenda->time_s[slot] = INFINITY;
-    if (!agenda->time_s || !grow_buckets(agenda))
+    if (!agenda->time_s || !add_buckets(agenda))
         return false;
-    agenda->heap[0] = (pto_agenda_key_t){.bucket = 0};
+    pto_agenda_bucket_t *any = agenda->bucket_free;
+    agenda->heap[0] = (pto_agenda_key_t){.bucket = any};
+    agenda->last[0] = agenda->last[1] = any;
+    for (int i = 0; i < 1 << PTO_AGENDA_RECENT_BITS; i++)
+        agenda->recent[i] = any;
     return true;
 }
 
 void pto_agenda_fini(pto_agenda_t *agenda) {
     free(agenda->time_s);
-    for (uint32_t i = 0; i < agenda->bucket_room; i++)
-        free(agenda->bucket[i].slot);
-    free(agenda->bucket);
-    free(agenda->bucket_free);
     free(agenda->heap);
+    for (pto_agenda_block_t *block = agenda->block, *next; block; block = next) {
+        next = block->next;
+        for (uint32_t i = 0; i < block->count; i++)
+            free(block->bucket[i].slot);
+        free(block);
+    }
 }
 
 /* --- times ---------------------------------------------------------------------------------------------- */
@@ -74,34 +82,29 @@ static void pop_key(pto_agenda_t *agenda) {
     agenda->heap[at] = key;
 }
 
-/* The number of the bucket of a time, if it was made lately. */
-static uint32_t *recent_place(pto_agenda_t *agenda, double time_s, bool late) {
+/* Where the bucket of a time is kept, if it was taken lately. */
+static pto_agenda_bucket_t **recent_place(pto_agenda_t *agenda, double time_s, bool late) {
     uint64_t bits;
     memcpy(&bits, &time_s, sizeof bits);
     bits = (bits ^ (uint64_t)late) * 0x9e3779b97f4a7c15u;
     return &agenda->recent[bits >> (64 - PTO_AGENDA_RECENT_BITS)];
 }
 
-/* The bucket of a time: a recently made one if found at once, else a new one. */
+/* The bucket of a time: a recently taken one if found at once, else an unused one. */
 static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool late) {
-    uint32_t *recent = recent_place(agenda, time_s, late), number;
-    if (agenda->bucket[*recent].time_s == time_s && agenda->bucket[*recent].late == late)
-        return &agenda->bucket[*recent];
-    if (agenda->bucket_free_count > 0) {
-        number = agenda->bucket_free[--agenda->bucket_free_count];
-    } else {
-        if (agenda->bucket_count == agenda->bucket_room && !grow_buckets(agenda))
-            return NULL;
-        number = agenda->bucket_count++;
-    }
-    pto_agenda_bucket_t *bucket = &agenda->bucket[number];
+    pto_agenda_bucket_t **recent = recent_place(agenda, time_s, late);
+    if ((*recent)->time_s == time_s && (*recent)->late == late)
+        return *recent;
+    if (!agenda->bucket_free && !add_buckets(agenda))
+        return NULL;
+    pto_agenda_bucket_t *bucket = agenda->bucket_free;
+    agenda->bucket_free = bucket->free_next;
     bucket->time_s = time_s;
     bucket->late = late;
     bucket->next = 0;
     bucket->count = 0;
-    push_key(agenda, (pto_agenda_key_t){time_s, (uint64_t)late << 63 | agenda->made++, number});
-    *recent = number;
-    return bucket;
+    push_key(agenda, (pto_agenda_key_t){time_s, (uint64_t)late << 63 | agenda->made++, bucket});
+    return *recent = bucket;
 }
 
 static bool grow_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
@@ -121,7 +124,7 @@ static bool grow_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);
     if (bucket)
-        agenda->last[late] = (uint32_t)(bucket - agenda->bucket);
+        agenda->last[late] = bucket;
     if (bucket && (bucket->count < bucket->room || grow_bucket(agenda, bucket)))
         bucket->slot[bucket->count++] = slot;
 }
@@ -129,9 +132,10 @@ void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool lat
 bool pto_agenda_drop_first(pto_agenda_t *agenda) {
     if (agenda->heap_count == 0)
         return false;
-    uint32_t number = agenda->heap[0].bucket;
-    agenda->bucket[number].time_s = NAN; /* no lookup finds it any more */
-    agenda->bucket_free[agenda->bucket_free_count++] = number;
+    pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;
+    bucket->time_s = NAN; /* no lookup finds it any more */
+    bucket->free_next = agenda->bucket_free;
+    agenda->bucket_free = bucket;
     pop_key(agenda);
     return agenda->heap_count > 0;
 }

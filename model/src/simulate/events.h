@@ -7,21 +7,28 @@
 #include <stdint.h>
 
 /* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
- * stale, and skipped. */
-typedef struct {
+ * stale, and skipped. Its address never changes. */
+typedef struct pto_agenda_bucket {
     double time_s;  /* NAN: not in use */
     uint32_t *slot; /* kept for the next time when the bucket is empty */
     uint32_t next;  /* the first one that is not taken yet */
     uint32_t count;
     uint32_t room;
-    bool late; /* comes after all other events of that time */
+    bool late;                           /* comes after all other events of that time */
+    struct pto_agenda_bucket *free_next; /* of those that are not in use */
 } pto_agenda_bucket_t;
 
 typedef struct {
     double time_s;
     uint64_t order; /* late buckets last, then by creation */
-    uint32_t bucket;
+    pto_agenda_bucket_t *bucket;
 } pto_agenda_key_t;
+
+typedef struct pto_agenda_block {
+    struct pto_agenda_block *next;
+    uint32_t count;
+    pto_agenda_bucket_t bucket[];
+} pto_agenda_block_t;
 
 enum { PTO_AGENDA_RECENT_BITS = 8 };
 
@@ -30,18 +37,17 @@ enum { PTO_AGENDA_RECENT_BITS = 8 };
  * logarithmic in the number of scheduled events. Events of equal time keep the order in which they
  * were set, so every run is the same. */
 typedef struct {
-    double *time_s; /* of every slot; INFINITY: not scheduled */
-    pto_agenda_bucket_t *bucket;
-    uint32_t bucket_count;
-    uint32_t bucket_room;
-    uint32_t *bucket_free; /* a stack of the same capacity */
-    uint32_t bucket_free_count;
-    pto_agenda_key_t *heap;
+    double *time_s;            /* of every slot; INFINITY: not scheduled */
+    pto_agenda_block_t *block; /* all buckets */
+    pto_agenda_bucket_t *bucket_free;
+    pto_agenda_key_t *heap; /* with room for all buckets; place 0 names one even if it is empty */
     uint32_t heap_count;
-    uint64_t made;                                /* buckets created so far: the next `order` */
-    bool out_of_memory;                           /* set by pto_agenda_set; its caller must check */
-    uint32_t last[2];                             /* the buckets into which slots were put last, by `late` */
-    uint32_t recent[1 << PTO_AGENDA_RECENT_BITS]; /* a cache of buckets, by a hash of their time */
+    uint32_t heap_room;
+    uint64_t made;                /* buckets taken so far: the next `order` */
+    bool out_of_memory;           /* set by pto_agenda_set; its caller must check */
+    pto_agenda_bucket_t *last[2]; /* the buckets into which slots were put last, by `late` */
+    pto_agenda_bucket_t
+        *recent[1 << PTO_AGENDA_RECENT_BITS]; /* a cache of buckets, by a hash of their time */
 } pto_agenda_t;
 
 /* Returns false when out of memory. pto_agenda_fini is valid even then. */
@@ -58,7 +64,7 @@ static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double ti
     if (agenda->time_s[slot] == time_s)
         return;
     agenda->time_s[slot] = time_s;
-    pto_agenda_bucket_t *bucket = &agenda->bucket[agenda->last[late]];
+    pto_agenda_bucket_t *bucket = agenda->last[late];
     if (bucket->time_s == time_s && bucket->late == late && bucket->count < bucket->room)
         bucket->slot[bucket->count++] = slot;
     else if (time_s < INFINITY)
@@ -68,7 +74,7 @@ static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double ti
 /* Take the next slot and set it to never; false if there is none. */
 static inline bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
     do {
-        pto_agenda_bucket_t *bucket = &agenda->bucket[agenda->heap[0].bucket];
+        pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;
         while (bucket->next < bucket->count) {
             *slot = bucket->slot[bucket->next++];
             if (agenda->time_s[*slot] == bucket->time_s) {

@@ -70,6 +70,21 @@ static void widen(int step, int *first, int *last) {
     *last = step;
 }
 
+/* Whether there are only messages that nothing delays: no links that can bind, no lanes, no other plans, no
+ * trace, and all nodes are simulated. There may be local steps. */
+static bool is_plain(const pto_sim_t *sim) {
+    return sim->all->count == 1 && sim->all->lanes == 1 && !sim->options->visit &&
+           sim->nodes == sim->layout->nodes && sim->is_free && !sim->latency_apart && !sim->both_ways;
+}
+
+/* The engines that a copy may use: those of other GPUs' links too, unless it is within a rank's own memory.
+ */
+static unsigned engines_of(const pto_sim_t *sim, const pto_step_t *step, bool own) {
+    unsigned links = 1u << PTO_ENGINE_IN | 1u << PTO_ENGINE_OUT;
+    pto_copy_kind_t kind = pto_step_copy_kind(sim->plan, step);
+    return 1u << kind | ((kind == PTO_COPY_D2D && !own) || step->in_kernel ? links : 0);
+}
+
 static void view_plan(pto_sim_t *sim) {
     for (int i = 0; i < sim->plan->stages.count; i++) {
         const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
@@ -87,12 +102,13 @@ static void view_plan(pto_sim_t *sim) {
             view->messages = view->messages || message;
             view->signals_first = view->signals_first || first;
             view->locals = view->locals || (!message && !first);
-            sim->has_locals = sim->has_locals || !message;
             sim->view[j].of_all = is_of_all(sim, step);
             if (message)
                 view_message_step(sim, step, &sim->view[j]);
             if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
                 view_local_step(sim, step, &sim->view[j]);
+            if (step->kind == PTO_STEP_COPY)
+                sim->all->engines |= engines_of(sim, step, sim->view[j].alike);
         }
     }
     sim->has_flows = sim->machine->fabric.levels > 0 || sim->shared_links.count > 0;
@@ -107,6 +123,9 @@ static void view_plan(pto_sim_t *sim) {
     sim->is_free = !sim->has_flows && !sim->limited[PTO_LINK_INJECTION] && !sim->limited[PTO_LINK_EJECTION];
     for (int i = 0; i < sim->plan->steps.count; i++)
         sim->is_free = sim->is_free && sim->view[i].rate_s == 0;
+    sim->is_plain = is_plain(sim);
+    sim->own_engines =
+        sim->is_plain && sim->layout->procs_per_gpu == 1 && !(sim->all->engines >> PTO_ENGINE_IN);
 }
 
 /* What is shared in a node, and the links of a fabric. */
@@ -139,7 +158,6 @@ static bool allocate(pto_sim_t *sim) {
         return false;
     view_plan(sim);
     sim->all->has_links = sim->all->has_links || !sim->is_free;
-    sim->all->has_engines = sim->all->has_engines || sim->has_locals;
     return true;
 }
 
@@ -152,11 +170,18 @@ static void *zeroed_lines(size_t count, size_t size, void **whole) {
     return *whole ? (char *)*whole + (beyond > 0 ? CACHE_LINE - beyond : 0) : NULL;
 }
 
+/* The places of the engines in use. */
+static void place_engines(pto_sims_t *all) {
+    for (int engine = 0; engine < PTO_ENGINES_PER_GPU; engine++)
+        if (all->engines >> engine & 1)
+            all->engine_place[engine] = all->engines_per_gpu++;
+}
+
 /* What all plans share, first in the one given. */
 static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
     size_t nodes = (size_t)sim->nodes;
     size_t links = all->has_links ? nodes * PTO_LINKS_PER_NODE : 0;
-    size_t gpus = all->has_engines ? (size_t)sim->gpus : 0;
+    size_t gpus = all->engines ? (size_t)sim->gpus : 0;
     int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
     sim->agenda = agenda;
     sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
@@ -165,7 +190,8 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
     sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links + 1, sim->link_size);
-    sim->engine = zeroed_lines(gpus * PTO_ENGINES_PER_GPU, sizeof *sim->engine, &all->memory[2]);
+    place_engines(all);
+    sim->engine = zeroed_lines(gpus * (size_t)all->engines_per_gpu, sizeof *sim->engine, &all->memory[2]);
     sim->in_use = calloc(gpus + 1, sizeof *sim->in_use);
     sim->line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->line_s);
     sim->routes = calloc(nodes + 1, sizeof *sim->routes);

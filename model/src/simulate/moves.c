@@ -76,5 +76,5 @@ void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move
         return;
     for (int64_t j = 0; j < peers; j++)
         if ((bytes = bytes_for(sim, move, j, &action)) >= 0)
-            pto_sim_expect(sim, proc, action.peer_rank, bytes);
+            pto_sim_expect(proc, pto_sim_stand_in(sim, action.peer_rank), bytes);
 }

@@ -62,17 +62,33 @@ static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
+static pto_move_t *alone(const pto_sim_t *sim, const pto_passage_t *at) {
+    pto_move_t *found = NULL;
+    for (int i = 0; i < at->walk.stage->step_count && sim->own_engines; i++) {
+        pto_move_t *move = &at->move[i];
+        if (move->sends || move->receives)
+            continue;
+        if (found || !move->all_act || !move->view->alike)
+            return NULL;
+        found = move;
+    }
+    return found;
+}
+
 static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     const pto_stage_t *stage = made->walk.stage;
     made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
     made->cost_key = pto_cost_key(made->walk.lanes >= 0);
+    made->ends_streams = false;
     made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
     for (int i = 0; i < stage->step_count; i++) {
         made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
         made->move[i].all_act = all_act(&made->move[i]);
         made->move[i].streams =
             may_stream(sim, &made->walk) && pto_step_streams(sim->plan, made->move[i].step);
+        made->ends_streams |= made->move[i].all_act && (made->move[i].sends || made->move[i].receives);
     }
+    made->alone = alone(sim, made);
 }
 
 /* Add an empty block; NULL when out of memory. */
@@ -115,10 +131,13 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
     }
     pto_passage_t *made = &block->passage[block->count++];
     made->next = NULL;
+    made->straight = NULL;
     made->block = block;
     made->walk = passages->walk;
     make_passage(sim, made);
     passages->last->next = made;
+    if (made->plain && made->block == passages->last->block)
+        passages->last->straight = made;
     passages->last = made;
     return made;
 }

@@ -15,7 +15,10 @@ typedef enum {
     PTO_PROC_FLAGS,    /* waiting for signals */
     PTO_PROC_RESOURCE, /* waiting for what another lane of its rank uses */
     PTO_PROC_NCCL,     /* in an NCCL collective, or waiting for the others to enter */
-    PTO_PROC_ENDED
+    PTO_PROC_ENDED,
+    PTO_PROC_JOINS,  /* about to begin a stage's copy that nothing slows, */
+    PTO_PROC_COPIES, /* making it, */
+    PTO_PROC_LEAVES  /* and ending it; or making such a copy in a queue, or a reduction */
 } pto_proc_state_t;
 
 /* One side, sending or receiving, of a rank: a cache line. */
@@ -26,6 +29,7 @@ typedef struct {
     double start_s;
     double alpha_s; /* of the message, to this side */
     double bytes_s;
+    double link_s;       /* what it needs of its node's link */
     double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
                             the message rate of its node. Receiving: its ejection, and the sender's injection
                             once the sender is done with the message */
@@ -51,13 +55,12 @@ typedef struct {
     int local_step;
     pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
     double copy_left;    /* remaining fraction of its copy, from 1 to 0 */
-    double copy_end_s;   /* when it ends, if it waits for its turn; else 0 */
+    double copy_end_s;   /* when it ends, if that is known and its event is another; else 0 */
     double busy_s;
     int copy_flows;      /* those that have not ended */
     uint8_t holds;       /* 1 + the pto_lane_resource_t that it uses now; 0: none */
     uint8_t wants;       /* the same for one that it waits for */
     bool in_branch;      /* of an either node, whose current stage it passes */
-    bool streams;        /* whether its last copy is in its stream, and not waited for */
     bool copy_waits;     /* only for its flows */
     pto_sim_copy_t copy; /* its current one */
     double wants_s;      /* since when it waits for what it wants */
@@ -85,6 +88,7 @@ typedef struct {
     uint32_t early; /* heap of messages to later stages, held back or arrived */
     uint16_t lane;
     uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
+    bool streams;         /* whether its last copy is in its stream, and not waited for */
     pto_side_t out;
     pto_side_t in;
     pto_side_use_t sending;

@@ -131,14 +131,15 @@ static void report_links(const pto_sims_t *all, pto_simulation_t *simulation) {
 }
 
 static void report_engines(const pto_sim_t *sim, pto_simulation_t *simulation) {
-    const pto_engine_t none = {0};
-    for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
-        for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
-            const pto_engine_t *engine =
-                sim->all->has_engines ? &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind] : &none;
-            add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
-                    engine->waiting_s / (double)sim->layout->procs_per_gpu);
+    for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+        pto_resource_use_t *use = &simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind];
+        bool used = sim->all->engines >> kind & 1;
+        for (int64_t gpu = 0; gpu < sim->gpus && used; gpu++) {
+            const pto_engine_t *engine = pto_engine_at(sim, gpu, kind);
+            add_use(use, engine->busy_s, engine->waiting_s / (double)sim->layout->procs_per_gpu);
         }
+        use->count = sim->gpus;
+    }
 }
 
 void pto_sim_report(const pto_sims_t *all, pto_simulation_t *simulation) {

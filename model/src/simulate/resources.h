@@ -65,7 +65,8 @@ typedef struct {
     int32_t flows; /* whose rates are not known yet */
 } pto_capacity_t;
 
-/* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
+/* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. Those
+ * that no step of any plan uses have no record. */
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 _Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits of a byte");
 

@@ -7,19 +7,11 @@
  * until their receive is posted, have a record.
  *
  * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop
- * for `plain` simulations, everything is left out that they cannot need (see is_plain). */
+ * for `plain` simulations, everything is left out that they cannot need (is_plain in memory.c). */
 #include <math.h>
 
 #include "portolan/progress.h"
 #include "simulate/moves.h"
-
-/* Whether there are only messages that nothing delays: no links that can bind, no lanes, no other plans, no
- * trace, and all nodes are simulated. There may be local steps. */
-static bool is_plain(const pto_sims_t *all) {
-    const pto_sim_t *sim = all->sim;
-    return all->count == 1 && all->lanes == 1 && !sim->options->visit && sim->nodes == sim->layout->nodes &&
-           sim->is_free && !sim->latency_apart && !sim->both_ways;
-}
 
 PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
     return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
@@ -44,21 +36,27 @@ PTO_SIM_HOT double later(double a_s, double b_s) { return a_s < b_s ? b_s : a_s;
 
 /* --- both sides ----------------------------------------------------------------------------------------- */
 
-/* Assign a message to a side, and find its cost there. */
+/* The cost of a message at a side. */
+PTO_SIM_HOT const pto_known_cost_t *cost_at(pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                                            const pto_message_t *message) {
+    return pto_sim_message_cost(sim, proc->at, side->moved, message->step, (pto_level_t)message->level,
+                                message->bytes);
+}
+
+/* Assign a message to a side. */
 PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
-                            const pto_message_t *message, bool plain) {
-    const pto_sim_cost_t *cost = &pto_sim_message_cost(sim, proc->at, side->moved, message->step,
-                                                       (pto_level_t)message->level, message->bytes)
-                                      ->cost;
+                            const pto_message_t *message, const pto_sim_cost_t *cost, bool plain) {
+    bool sends = side == &proc->out;
     side->message = number;
     side->start_s = sim->now_s;
     side->alpha_s = cost->alpha_s;
     side->bytes_s = cost->bytes_s;
+    side->link_s = cost->link_s[sends];
     if (!plain && sim->latency_apart)
         side->alpha_s -= pto_sim_latency_apart_s(sim, proc, side, message, cost->alpha_s);
     side->moved |= (uint8_t)(1u << message->level);
     if (!plain && sim->both_ways)
-        pto_sim_share_both_ways(sim, (uint32_t)(proc - sim->proc), side, side == &proc->out, cost->alone_s);
+        pto_sim_share_both_ways(sim, (uint32_t)(proc - sim->proc), side, sends, cost->alone_s);
 }
 
 static void show_message(pto_sim_t *sim, uint32_t rank, const pto_side_t *side,
@@ -70,11 +68,11 @@ static void show_message(pto_sim_t *sim, uint32_t rank, const pto_side_t *side,
 
 /* A message has ended at one of its ends; the second one frees its record. */
 PTO_SIM_HOT void end_message(pto_sim_t *sim, uint32_t rank, pto_side_t *side, pto_message_t *message,
-                             pto_side_use_t *use, bool sends, bool plain) {
+                             pto_side_use_t *use, bool plain) {
     if (!plain && sim->options->visit)
         show_message(sim, rank, side, message);
     use->stage_busy_s += sim->now_s - side->start_s;
-    use->link_s += pto_sim_link_s(sim, message, sends);
+    use->link_s += side->link_s;
     if (message->one_end)
         pto_pool_give(&sim->pool, side->message);
     else
@@ -99,7 +97,7 @@ PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number,
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank, "is sent a message that it does not receive");
         return;
     }
-    start_side(sim, proc, &proc->in, number, message, plain);
+    start_side(sim, proc, &proc->in, number, message, &cost_at(sim, proc, &proc->in, message)->cost, plain);
     proc->in.through_s[0] = sim->now_s;
     proc->in.through_s[1] = 0;
     if (plain || sim->is_free || !pto_sim_enter_node(sim, rank, message))
@@ -160,7 +158,7 @@ PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
     uint32_t source = message->source - proc->lane * sim->ranks;
     proc->expected -= pto_sim_message_digest(source, message->bytes);
     proc->recvs_open--;
-    end_message(sim, rank, &proc->in, message, &proc->receiving, false, plain);
+    end_message(sim, rank, &proc->in, message, &proc->receiving, plain);
     if (proc->recvs_open == 0) {
         if (proc->expected != 0)
             pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank,
@@ -185,11 +183,13 @@ PTO_SIM_HOT bool is_posted(const pto_sim_t *sim, const pto_message_t *message, b
 }
 
 PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, pto_message_t *message,
-                               bool plain) {
+                               const pto_known_cost_t *known, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     message->start_s = sim->now_s;
     message->waits = false;
-    start_side(sim, proc, &proc->out, number, message, plain);
+    if (!known)
+        known = cost_at(sim, proc, &proc->out, message);
+    start_side(sim, proc, &proc->out, number, message, &known->cost, plain);
     proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
     proc->out.through_s[1] = sim->now_s;
     if (plain || sim->is_free || !pto_sim_leave_node(sim, rank, message))
@@ -203,9 +203,9 @@ PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, p
                      "has already left the stage of a message sent to it");
 }
 
-/* Make a record of a send; 0 on failure. */
+/* Make a record of a send, and find its cost; 0 on failure. */
 PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank, int64_t bytes,
-                                  bool plain) {
+                                  const pto_known_cost_t **known, bool plain) {
     uint32_t number = pto_pool_take(&sim->pool);
     if (!number) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lu messages in flight",
@@ -213,8 +213,9 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
         return 0;
     }
     uint32_t step = (uint32_t)(proc->at->walk.stage->step_first + proc->send_step);
-    pto_level_t level = pto_sim_level(sim, proc, peer_rank);
+    pto_level_t level = pto_sim_level(sim, proc, peer_rank, plain);
     const pto_known_cost_t *cost = pto_sim_message_cost(sim, proc->at, proc->out.moved, step, level, bytes);
+    *known = cost;
     int64_t target = plain ? peer_rank : pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks;
     *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
                                                           .source = (uint32_t)(proc - sim->proc),
@@ -227,13 +228,15 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     return number;
 }
 
-/* The message to send next: one that was held back and may now start, else the next of the plan; 0: none. */
-PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
+/* The message to send next: one that was held back and may now start, else the next of the plan; 0: none.
+ * `known` becomes its cost, if that has been found. */
+PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known_cost_t **known, bool plain) {
     uint32_t number = pto_queue_take(&sim->pool, &proc->out.queue);
     int64_t peer_rank, bytes;
+    *known = NULL;
     if (number || !pto_sim_next_send(sim, proc, &peer_rank, &bytes))
         return number;
-    number = make_message(sim, proc, peer_rank, bytes, plain);
+    number = make_message(sim, proc, peer_rank, bytes, known, plain);
     if (number) {
         proc->sends_open++;
         sim->messages++;
@@ -245,15 +248,16 @@ PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
  * of this time. If it still must wait, it is held back and the next one is tried. */
 PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
+    const pto_known_cost_t *known;
     uint32_t number;
-    while ((number = take_next(sim, proc, plain))) {
+    while ((number = take_next(sim, proc, &known, plain))) {
         if (!plain && pto_sim_side_is_busy(sim, rank, true)) {
             pto_queue_add(&sim->pool, &proc->out.queue, number);
             return;
         }
         pto_message_t *message = pto_message_at(&sim->pool, number);
         if (!message->waits || is_posted(sim, message, plain)) {
-            start_sending(sim, rank, number, message, plain);
+            start_sending(sim, rank, number, message, known, plain);
             return;
         }
         if (!second_look) {
@@ -301,7 +305,7 @@ PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *target = &sim->proc[message->target];
     if (target->in.message == proc->out.message)
         target->in.through_s[1] = proc->out.through_s[0];
-    end_message(sim, rank, &proc->out, message, &proc->sending, true, plain);
+    end_message(sim, rank, &proc->out, message, &proc->sending, plain);
     proc->sends_open--;
     send_more(sim, rank, plain);
     if (proc->sends_open == 0 && proc->sends_made_all)
@@ -312,18 +316,18 @@ PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 /* --- stages --------------------------------------------------------------------------------------------- */
 
 /* Messages that arrived early for this stage, or waited for it, may continue. */
-static void take_early(pto_sim_t *sim, pto_proc_t *proc) {
+static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
     while (proc->early && sim->status == PTO_OK &&
            pto_message_at(&sim->pool, proc->early)->instance <= instance_of(proc)) {
         uint32_t number = pto_heap_take(&sim->pool, &proc->early);
         const pto_message_t *message = pto_message_at(&sim->pool, number);
         if (!message->waits) {
-            arrive(sim, number, message, false);
+            arrive(sim, number, message, plain);
             continue;
         }
         pto_queue_add(&sim->pool, &sim->proc[message->source].out.queue, number);
         if (!sim->proc[message->source].out.message)
-            send_next(sim, message->source, false, false);
+            send_next(sim, message->source, false, plain);
     }
 }
 
@@ -332,20 +336,63 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     bool sends = proc->at->view->sends;
     proc->stage_s = sim->now_s;
-    pto_sim_count_receives(sim, proc);
+    pto_sim_count_receives(sim, proc, plain);
     proc->sends_made_all = !sends;
     if (sends)
         pto_sim_begin_sends(sim, proc, proc->at->view->send_first);
     if (proc->early)
-        take_early(sim, proc);
+        take_early(sim, proc, plain);
     if (sends && sim->status == PTO_OK)
         send_next(sim, rank, false, plain);
+}
+
+/* Begin a stage's only local step, which nothing slows; false if it takes no time. A copy that does not queue
+ * takes its turns among simultaneous events as one that shares its engine (engines.c): it begins after those
+ * that are set for now, and ends after those that are set for its end. */
+PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_behind_t behind = pto_sim_behind(proc, move);
+    if (!move->known || move->behind != behind)
+        pto_sim_find_alone(sim, rank, behind, move);
+    proc->stage_s = sim->now_s;
+    proc->streams = move->streams && (move->takes_time || proc->streams);
+    if (!move->takes_time)
+        return false;
+    double end_s = sim->now_s + move->copy.alone_s;
+    if (move->joins)
+        sim->local[rank].copy_end_s = end_s;
+    proc->state = move->joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, move->joins ? sim->now_s : end_s);
+    return true;
+}
+
+/* Take the next turn of such a step. Returns whether it has ended. */
+PTO_SIM_HOT bool alone_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    if (proc->state != PTO_PROC_LEAVES) {
+        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, local->copy_end_s);
+        proc->state = begins ? PTO_PROC_COPIES : PTO_PROC_LEAVES;
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? local->copy_end_s : sim->now_s);
+        return false;
+    }
+    const pto_move_t *move = proc->at->alone;
+    double busy_s = sim->now_s - proc->stage_s;
+    local->busy_s += busy_s;
+    local->copy_end_s = 0;
+    if (move->copy.bytes > 0)
+        pto_engine_at(sim, pto_sim_place(sim, proc->rank), move->copy.engine)->busy_s += busy_s;
+    proc->state = PTO_PROC_BETWEEN;
+    return true;
 }
 
 PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_view_t *view = proc->at->view;
-    if (sim->has_locals && (view->signals_first || view->locals || sim->local[rank].streams))
+    if (proc->at->ends_streams)
+        proc->streams = false;
+    bool prepares = view->locals && !(plain && proc->at->alone);
+    if (view->signals_first || prepares || proc->streams)
         pto_sim_prepare_locals(sim, rank, follows);
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)
@@ -372,6 +419,12 @@ PTO_SIM_HOT bool go_on(pto_sim_t *sim, uint32_t rank, bool plain) {
     return true;
 }
 
+/* Continue a rank's local steps; true when the stage's last one has ended. */
+PTO_SIM_HOT bool run_locals(pto_sim_t *sim, uint32_t rank, bool plain) {
+    pto_move_t *alone = plain ? sim->proc[rank].at->alone : NULL;
+    return alone ? !begin_alone(sim, rank, alone) : pto_sim_run_local(sim, rank);
+}
+
 PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK) {
@@ -381,7 +434,7 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
             return;
         if (proc->state != PTO_PROC_BETWEEN) {
             proc->state = proc->state == PTO_PROC_MESSAGES ? PTO_PROC_LOCAL : proc->state;
-            if (proc->at->view->locals && !pto_sim_run_local(sim, rank))
+            if (proc->at->view->locals && !run_locals(sim, rank, plain))
                 return;
             proc->state = PTO_PROC_BETWEEN;
         }
@@ -390,15 +443,14 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     }
 }
 
-void pto_sim_pass(pto_sim_t *sim, uint32_t rank) { pass(sim, rank, false); }
-
 /* --- events --------------------------------------------------------------------------------------------- */
 
 PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool plain) {
     bool passes = false;
     switch (slot) {
     case PTO_SLOT_RUN:
-        passes = pto_sim_run_event(sim, rank);
+        passes = plain && sim->proc[rank].state >= PTO_PROC_JOINS ? alone_event(sim, rank)
+                                                                  : pto_sim_run_event(sim, rank);
         break;
     case PTO_SLOT_SEND:
         passes = send_event(sim, rank, plain);
@@ -434,10 +486,21 @@ PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
 /* How often a simulation looks whether it is to end. */
 enum { EVENTS_PER_LOOK = 1 << 16 };
 
-PTO_SIM_HOT void run(pto_sim_t *first, pto_agenda_t *agenda, bool plain) {
-    pto_sim_t *sim = first;
+/* Let all ranks begin that need not wait for another plan's. */
+PTO_SIM_HOT bool begin(pto_sim_t *sim, bool plain) {
+    for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
+        if (sim->proc[rank].state == PTO_PROC_BETWEEN)
+            pass(sim, rank, plain);
+    return sim->status == PTO_OK;
+}
+
+PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
+    pto_sim_t *first = all->sim, *sim = first;
     uint32_t slot, look = EVENTS_PER_LOOK;
     double time_s;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (!begin(&all->sim[i], plain))
+            return;
     while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
         if (time_s > first->now_s)
             first->now_s = time_s;
@@ -454,15 +517,12 @@ PTO_SIM_HOT void run(pto_sim_t *first, pto_agenda_t *agenda, bool plain) {
     first->events += EVENTS_PER_LOOK - look;
 }
 
-static void run_plain(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, true); }
-static void run_any(pto_sim_t *first, pto_agenda_t *agenda) { run(first, agenda, false); }
+static void run_plain(pto_sims_t *all, pto_agenda_t *agenda) { run(all, agenda, true); }
+static void run_any(pto_sims_t *all, pto_agenda_t *agenda) { run(all, agenda, false); }
 
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda) {
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->sim[i].status != PTO_OK)
-            return;
-    if (is_plain(all))
-        run_plain(all->sim, agenda);
+    if (all->sim->is_plain)
+        run_plain(all, agenda);
     else
-        run_any(all->sim, agenda);
+        run_any(all, agenda);
 }

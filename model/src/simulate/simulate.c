@@ -115,12 +115,11 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_ac
 
 /* Begin a copy; false if it has nothing to copy. */
 static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
-    const pto_proc_t *proc = &sim->proc[rank];
-    pto_local_t *local = &sim->local[rank];
+    pto_proc_t *proc = &sim->proc[rank];
     int64_t bytes = move->known ? move->copy.bytes : pto_copy_bytes(sim->plan, action);
     if (bytes > 0 && proc->at->walk.lanes < 0) {
-        local->behind = move->streams && local->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
-        local->streams = move->streams;
+        sim->local[rank].behind = pto_sim_behind(proc, move);
+        proc->streams = move->streams;
     }
     if (bytes > 0 && begin_use(sim, rank, action->step))
         pto_engine_join(sim, rank, action, move, bytes);
@@ -132,7 +131,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_act
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     if (!move->streams)
-        sim->local[rank].streams = false;
+        proc->streams = false;
     if (sim->lines && step->in_kernel && pto_step_is_local(step)) /* the launch takes the whole run's time */
         return false;
     switch (step->kind) {
@@ -193,11 +192,30 @@ bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     return sim->status == PTO_OK;
 }
 
+void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_local_t *local = &sim->local[rank];
+    pto_action_t action;
+    acts(sim, proc, move, &action);
+    local->rank = proc->rank;
+    local->behind = behind;
+    bool copies = move->step->kind == PTO_STEP_COPY;
+    if (copies)
+        pto_engine_find_copy(sim, rank, &action, pto_copy_bytes(sim->plan, &action), move);
+    else
+        move->copy = (pto_sim_copy_t){.alone_s = pto_sim_reduce_s(sim, &action)};
+    local->copy.bytes = 0; /* it is in no engine's list */
+    move->takes_time = copies ? move->copy.bytes > 0 : move->copy.alone_s > 0;
+    move->joins = copies && !move->copy.queued;
+    move->behind = behind;
+    move->known = true;
+}
+
 /* --- stages --------------------------------------------------------------------------------------------- */
 
 /* Raise the flags that come first; a message or a signal ends a stream of copies. */
 static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
-    const pto_proc_t *proc = &sim->proc[rank];
+    pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_t *stage = proc->at->walk.stage;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
@@ -206,7 +224,7 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
         if ((!signals && !pto_step_is_message(step)) ||
             !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
             continue;
-        sim->local[rank].streams = false;
+        proc->streams = false;
         if (signals)
             raise_flags(sim, &action);
     }
@@ -215,7 +233,7 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
-    if (proc->at->view->signals_first || local->streams)
+    if (proc->at->view->signals_first || proc->streams)
         begin_at_once(sim, rank);
     if (!proc->at->view->locals)
         return;
@@ -242,7 +260,7 @@ bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
     if (pto_walk_in_nccl(&proc->at->walk)) {
-        sim->local[rank].streams = false;
+        proc->streams = false;
         pto_sim_nccl_enter(sim, rank);
         return false;
     }
@@ -367,12 +385,6 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
-static void begin(pto_sim_t *sim) {
-    for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
-        if (sim->proc[rank].state == PTO_PROC_BETWEEN)
-            pto_sim_pass(sim, rank);
-}
-
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     pto_agenda_t agenda = {0};
     pto_status_t status = PTO_OK;
@@ -380,8 +392,6 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
         pto_sims_release(all, &agenda);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)all->procs);
     }
-    for (uint32_t i = 0; i < all->count; i++)
-        begin(&all->sim[i]);
     pto_sims_run_events(all, &agenda);
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
         status = all->sim[i].status;

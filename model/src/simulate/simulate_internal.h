@@ -28,6 +28,8 @@
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
+#include <assert.h>
+
 #include "portolan/simulate.h"
 #include "simulate/events.h"
 #include "simulate/ranks.h"
@@ -73,7 +75,9 @@ typedef struct {
     pto_simulation_t *simulation;
     double *end_s;    /* of each call; NULL: not asked for */
     bool has_links;   /* false: no link can delay anything, so none is allocated */
-    bool has_engines; /* false: nothing is copied or reduced, so none is allocated */
+    unsigned engines; /* a bit for each of a GPU's that a step may use; the others are not allocated */
+    int engine_place[PTO_ENGINES_PER_GPU]; /* of each that is used, among these */
+    int engines_per_gpu;
 } pto_sims_t;
 
 typedef struct pto_sim {
@@ -109,7 +113,7 @@ typedef struct pto_sim {
     pto_routes_t *routes;     /* one per node, then the fabric's */
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
-    pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    pto_engine_t *engine;     /* all->engines_per_gpu per GPU */
     uint8_t *in_use;          /* a bit for each engine that has copies, per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
@@ -127,7 +131,8 @@ typedef struct pto_sim {
     bool has_flows;                              /* messages may be flows on links that routes.c shares */
     bool latency_apart; /* the machine has a latency that occupies neither end of a message */
     bool both_ways;     /* it has a slowdown of processes that send and receive at once */
-    bool has_locals;    /* any copies, reductions, signals or waits */
+    bool is_plain;      /* only messages that nothing delays, and local steps: see run.c */
+    bool own_engines;   /* it is, and each rank alone uses the engines of its GPU */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -178,6 +183,11 @@ static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind
     return pto_link_at(sim, pto_link_number(kind, node));
 }
 
+static inline pto_engine_t *pto_engine_at(const pto_sim_t *sim, int64_t gpu, int engine) {
+    assert(sim->all->engines >> engine & 1);
+    return &sim->engine[gpu * sim->all->engines_per_gpu + sim->all->engine_place[engine]];
+}
+
 static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO_LINK_ROUTES; }
 
 /* Record a failure, naming `rank` and its stage; only the first one counts. */
@@ -211,8 +221,8 @@ void pto_passages_fini(pto_passages_t *passages);
 /* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
 bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    const pto_passage_t *next = proc->at->next;
-    if (!next || !next->plain || next->block != proc->at->block)
+    const pto_passage_t *next = proc->at->straight;
+    if (!next)
         return pto_sim_find_next_stage(sim, proc);
     proc->at = next;
     return true;
@@ -228,6 +238,12 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
+/* Find what the stage's only local step is, and costs behind what it follows; keep it in its move. */
+void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move);
+/* What a copy of a process follows, outside of lanes. */
+static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_move_t *move) {
+    return move->streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
+}
 /* Enter the stage that a rank has reached. Returns whether it begins; if not, the rank waits for other lanes,
  * skips it, or is in NCCL's collective that it stands for. */
 bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
@@ -259,8 +275,9 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* The distance of a rank of the plan from a process, of the same node and of any. */
 pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
-static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank) {
-    bool whole = sim->nodes == sim->layout->nodes; /* then without a division */
+static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank,
+                                        bool plain) {
+    bool whole = plain || sim->nodes == sim->layout->nodes; /* then without a division */
     int64_t node = whole ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
     return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
 }
@@ -320,13 +337,6 @@ void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bo
 /* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 
-/* What a message needs of the link of its sender's or receiver's node. */
-static inline double pto_sim_link_s(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
-    double s_per_byte =
-        sends ? sim->view[message->step].injection_s_per_byte : sim->ejection_s_per_byte[message->space];
-    return message->level == PTO_LEVEL_OFF_NODE ? (double)message->bytes * s_per_byte : 0;
-}
-
 /* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits
  * for one of them. */
 bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
@@ -342,9 +352,7 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t 
 
 /* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
 void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
-/* Advance a rank as far as possible without time passing. */
-void pto_sim_pass(pto_sim_t *sim, uint32_t rank);
-/* Handle the events of all plans, to their end. */
+/* Let the ranks of all plans begin, and handle the events to their end. */
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
@@ -437,6 +445,9 @@ static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool send
 
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
+/* Find what a copy of a rank is, and costs alone behind what it follows; keep it in its move. */
+void pto_engine_find_copy(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes,
+                          pto_move_t *move);
 /* A copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
                      int64_t bytes);

@@ -10,8 +10,9 @@
 
 typedef struct {
     double alpha_s;
-    double alone_s; /* beta s, at the rate of the two processes alone */
-    double bytes_s; /* the same, with what slows it */
+    double alone_s;   /* beta s, at the rate of the two processes alone */
+    double bytes_s;   /* the same, with what slows it */
+    double link_s[2]; /* of the link of its receiver's node, and of its sender's */
 } pto_sim_cost_t;
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
@@ -92,15 +93,21 @@ typedef struct {
     bool known;          /* all ranks make the same copy or reduction, and one has */
     pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
     pto_behind_t behind; /* what the copy followed */
+    bool takes_time;     /* of the only local step of a stage, once it is known */
+    bool joins;          /* such a copy carried by an engine, not in a queue */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
     struct pto_passage *next;        /* NULL: none, or not made yet */
+    struct pto_passage *straight;    /* the same, if it is plain and in the same block; else NULL */
     struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
     pto_move_t *move;  /* one for each step */
+    pto_move_t *alone; /* its only local step, if all ranks do the same there, each in its own memory, and
+                          nothing else can slow them; NULL: otherwise */
     uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
+    bool ends_streams; /* all ranks send or receive there, which ends a stream of copies */
     bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
     pto_walk_t walk;
 } pto_passage_t;
