@@ -145,6 +145,9 @@ static void a_failed_message_is_named(void) {
  * absent after as many rounds as there are between. None frees what the others may still use. */
 static void an_absent_process_is_waited_for(const char *strategy, const char *algorithm, pto_wait_t wait,
                                             const char *doing) {
+    const bool in_rounds = strcmp(algorithm, "ring") == 0;
+    /* A process must not be late for a round because the machine is slow. */
+    const double timeout_s = in_rounds ? 3 : 0.3;
     static const int64_t table[PROCESSES] = {2, 0, 3, 1};
     enum { ABSENT = 3 };
     pto_error_t err = {0};
@@ -154,7 +157,7 @@ static void an_absent_process_is_waited_for(const char *strategy, const char *al
     const pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE,
                                         .table = table,
                                         .own_algorithms = true,
-                                        .timeout_s = 0.3,
+                                        .timeout_s = timeout_s,
                                         .wait = wait};
     float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
     if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
@@ -164,15 +167,16 @@ static void an_absent_process_is_waited_for(const char *strategy, const char *al
     if (rank != ABSENT) {
         expect(pto_exec_run(exec, &err) == PTO_ERR_TIMEOUT, strategy, err.message);
         double took_s = MPI_Wtime() - began_s;
-        expect(took_s >= 0.3 && took_s < 20, strategy, "not the time that was given");
+        expect(took_s >= timeout_s && took_s < 20, strategy, "not the time that was given");
         snprintf(place, sizeof place, "rank %d (MPI rank %d; node 0, GPU %d, core 0) in stage '",
                  (int)table[rank], rank, (int)table[rank]);
         expect(strncmp(err.message, place, strlen(place)) == 0, place, err.message);
         expect(strstr(err.message, doing) != NULL, doing, err.message);
         snprintf(place, sizeof place,
                  ", k %d: ", ((int)table[rank] - (int)table[ABSENT] + PROCESSES - 1) % PROCESSES);
-        expect(strcmp(algorithm, "ring") != 0 || strstr(err.message, place), place, err.message);
-        expect(strstr(err.message, ", no progress for 0.3 s") != NULL, strategy, err.message);
+        expect(!in_rounds || strstr(err.message, place), place, err.message);
+        snprintf(place, sizeof place, ", no progress for %g s", timeout_s);
+        expect(strstr(err.message, place) != NULL, strategy, err.message);
         expect(pto_exec_run(exec, &err) == PTO_ERR_RANGE && strstr(err.message, "an earlier run failed"),
                "runs again", err.message);
         pto_exec_destroy(exec);
@@ -365,7 +369,7 @@ static void one_does_not_end(void) {
     pto_plan_t *plan = allreduce_by("gas_read");
     pto_exec_options_t options = usual;
     float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
-    options.timeout_s = 1;
+    options.timeout_s = 5;
     options.on_timeout = PTO_TIMEOUT_ABORT;
     if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK ||
         pto_exec_run(exec, &err) != PTO_OK)

@@ -13,5 +13,5 @@ done
 check "what is seldom asked for is right" launch 120 -n 4 "$build/tests/test_seldom"
 check "what ends late, wrong or never is an error" launch 120 -n 4 "$build/tests/test_late"
 check "an executor that one process does not end, ends the job" fails launch 120 -n 4 "$build/tests/test_late" end
-check "which says why" has "portolan: rank [023] .*: waiting for the other processes, no progress for 1 s; ending the job"
+check "which says why" has "portolan: rank [023] .*: waiting for the other processes, no progress for 5 s; ending the job"
 finish
