@@ -306,7 +306,7 @@ $(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUIL
 		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late test_left): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
