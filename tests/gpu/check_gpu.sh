@@ -70,6 +70,7 @@ fi
 run() {
     local limit=$1 processes=$2
     shift 2
+    [ "$DEVICE" = cuda ] || limit=$((10 * limit)) # of two cores, which others may use, nothing is known
     timeout -k 5 "$limit" mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 "${transport[@]}" \
         --mca orte_tmpdir_base "$(mktemp -d "$work/mpiXXXX")" --mca mpi_yield_when_idle 1 "$@"
 }
