@@ -2,9 +2,11 @@
  * the host device, with 4 processes.
  *
  *   mpirun -n 4 test_left */
-#include <signal.h>
+#define _GNU_SOURCE /* fallocate */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "../../impl/job.h"
@@ -63,11 +65,29 @@ static pto_status_t release_counted(void *memory, pto_error_t *err) {
     return host->release(memory, err);
 }
 
+static int pinned;
+static bool pins = true;
+
+static pto_status_t pin_counted(void *memory, size_t bytes, pto_error_t *err) {
+    if (!pins)
+        return pto_error_set(err, PTO_ERR_IO, "nothing is pinned here");
+    pinned += memory && bytes > 0;
+    return PTO_OK;
+}
+
+static pto_status_t unpin_counted(void *memory, pto_error_t *err) {
+    (void)err;
+    pinned -= memory != NULL;
+    return PTO_OK;
+}
+
 static pto_device_t counted(void) {
     pto_device_t device = *host;
     device.open_memory = open_counted;
     device.close_memory = close_counted;
     device.release = release_counted;
+    device.pin = pin_counted;
+    device.unpin = unpin_counted;
     opened = released = 0;
     return device;
 }
@@ -82,6 +102,24 @@ static int mappings(void) {
     if (maps)
         fclose(maps);
     return count;
+}
+
+static int files(void) {
+    DIR *stream = opendir("/proc/self/fd");
+    int count = 0;
+    while (stream && readdir(stream))
+        count++;
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+static int full = -1; /* the rank that can reserve no shared memory; -1: none */
+
+int posix_fallocate(int descriptor, off_t offset, off_t bytes) {
+    if (full == rank)
+        return ENOSPC;
+    return fallocate(descriptor, 0, offset, bytes) == 0 ? 0 : errno;
 }
 
 /* --- communicators -------------------------------------------------------------------------------------- */
@@ -149,6 +187,45 @@ static void memory_stays_where_one_does_not_come(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Of a grid with rings in the node's segment, and in place. */
+static pto_plan_t *plan_of_rings(void) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t request = {.layout = one_node,
+                             .collective = PTO_COLLECTIVE_HALO,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .chunks = 7,
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                             .bytes = 4};
+    if (pto_strategy_find("shm_ring", &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", request.collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        die(err.message);
+    return plan;
+}
+
+/* Each process pins the segment, and unpins it where it has done so. */
+static void segments_are_unpinned(void) {
+    pto_device_t device = counted();
+    pto_plan_t *plan = plan_of_rings();
+    void *field = calloc(1, (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT));
+    for (int without = -1; without < PROCESSES; without++) {
+        pto_error_t err = {0};
+        pto_exec_t *exec = NULL;
+        pins = rank != without;
+        pto_status_t status =
+            pto_exec_create(plan, MPI_COMM_WORLD, &device, field, field, PTO_OP_SUM, &usual, &exec, &err);
+        expect(status == (without < 0 ? PTO_OK : PTO_ERR_IO), "a segment that one does not pin", err.message);
+        expect(pinned == (without < 0), "pinned once, or no more", "another number");
+        if (status == PTO_OK)
+            pto_exec_destroy(exec);
+        expect(pinned == 0, "unpinned", "not so");
+    }
+    pins = true;
+    pto_plan_destroy(plan);
+    free(field);
+}
+
 /* Of a process that cannot register, no other one keeps anything open. */
 static void what_is_not_registered_is_closed(void) {
     pto_device_t device = counted();
@@ -207,27 +284,21 @@ static void unregistered_memory_is_closed_by_all(void) {
     host->release(pool, NULL);
 }
 
-/* One process can allocate nothing: it may grow no file, and the host device's memory is one. */
+/* For one process, /dev/shm is full: there is the host device's memory. */
 static void buffers_are_released_where_one_has_none(void) {
     pto_plan_t *plan = allreduce_by("gas_read");
-    struct rlimit limit;
-    if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || getrlimit(RLIMIT_FSIZE, &limit) != 0)
-        die("no limit of files");
-    for (int without = 0; without < PROCESSES; without++) {
-        const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    for (full = 0; full < PROCESSES; full++) {
         pto_error_t err = {0};
         pto_exec_t *exec = NULL;
-        char wanted[32];
-        int before = mappings();
-        if (rank == without)
-            setrlimit(RLIMIT_FSIZE, &none);
+        char wanted[64];
+        int before = mappings(), files_before = files();
         pto_status_t status = pto_exec_open(plan, MPI_COMM_WORLD, "host", PTO_OP_SUM, &usual, &exec, &err);
-        if (rank == without)
-            setrlimit(RLIMIT_FSIZE, &limit);
-        snprintf(wanted, sizeof wanted, "MPI rank %d: ", without);
+        snprintf(wanted, sizeof wanted, "MPI rank %d: posix_fallocate in /dev/shm: No space left", full);
         expect(status != PTO_OK && strncmp(err.message, wanted, strlen(wanted)) == 0, wanted, err.message);
         expect(mappings() == before, "buffers are released", "some that are left");
+        expect(files() == files_before, "files are closed", "some that are open");
     }
+    full = -1;
     pto_plan_destroy(plan);
 }
 
@@ -243,6 +314,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     communicators_are_freed_where_one_is_missing();
     communicators_of_failed_runs_stay();
+    segments_are_unpinned();
     what_is_not_registered_is_closed();
     unregistered_memory_is_closed_by_all();
     buffers_are_released_where_one_has_none();
