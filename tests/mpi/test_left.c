@@ -116,6 +116,7 @@ static int files(void) {
 
 static int full = -1; /* the rank that can reserve no shared memory; -1: none */
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's are reserved */
 int posix_fallocate(int descriptor, off_t offset, off_t bytes) {
     if (full == rank)
         return ENOSPC;

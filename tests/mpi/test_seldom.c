@@ -374,8 +374,9 @@ static void what_was_not_opened_stays_new(void) {
         if (host->allocate((size_t)PROCESSES * BYTES, &memory, NULL) != PTO_OK)
             die("no memory");
         in[i] = memory;
-        for (int k = 0; k < PROCESSES * ELEMENTS; k++)
-            in[i][k] = (float)(100 * i + k / ELEMENTS);
+        for (int owner = 0; owner < PROCESSES; owner++)
+            for (int k = 0; k < ELEMENTS; k++)
+                in[i][owner * ELEMENTS + k] = (float)(100 * i + owner);
     }
     device.open_memory = open_or_not;
     if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
