@@ -1,13 +1,15 @@
 /* What a guard sees on one node. tests/mpi/test_guard.sh reads what is printed.
  *
- *   mpirun -n 3 test_guard elsewhere | stopped | says
+ *   mpirun -n 3 test_guard elsewhere | stopped | says | hangs
  *
  * elsewhere: after a step that makes progress for longer than the time-out, process 2 sleeps and the others
  *     wait for it in vain.
  * stopped: process 2 stops in a step of its own, while the others have no limit.
- * says: which of the processes are to print an error. */
+ * says: which of the processes are to print an error.
+ * hangs: MPI_Abort does not return. */
 #include <math.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +53,14 @@ static void stop_one(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static bool hangs;
+
+int MPI_Abort(MPI_Comm comm, int code) {
+    if (hangs)
+        rest(300);
+    return PMPI_Abort(comm, code);
+}
+
 static int says_in_turn(int turn, const char *text) {
     int says = rank == turn && guard_says(text);
     MPI_Allreduce(MPI_IN_PLACE, &says, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -77,7 +87,10 @@ int main(int argc, char **argv) {
         wait_elsewhere();
     else if (strcmp(argv[1], "stopped") == 0)
         stop_one();
-    else
+    else if (strcmp(argv[1], "hangs") == 0) {
+        hangs = true;
+        guard_abort(3);
+    } else
         say();
     guard_part();
     MPI_Finalize();

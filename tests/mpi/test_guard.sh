@@ -22,7 +22,7 @@ said() { # MODE
 }
 host=$(hostname | cut -c1-62)
 
-for mode in elsewhere stopped says; do
+for mode in elsewhere stopped says hangs; do
     ends $mode &
 done
 wait
@@ -34,6 +34,7 @@ test_guard: MPI rank 2 (process) is elsewhere: a test of 3: sleeping" ]
 check "a process that is stopped ends the job" ended stopped
 check "is named, once, with its last step" [ "$(said stopped)" = \
     "test_guard: MPI rank 2 (process) shows no sign of life (stopped?): ending the job; its last step: stopping" ]
+check "an MPI_Abort that hangs does not keep a process" ended hangs
 check "of those with the same error, one prints it" has "^said: 1 1 0$" "$work/says.out"
 check "and the others give it time to end the job" [ "$(cut -d ' ' -f 2 "$work/says.end")" -ge 5 ]
 finish

@@ -223,6 +223,15 @@ static void segments_are_unpinned(void) {
         expect(pinned == 0, "unpinned", "not so");
     }
     pins = true;
+    for (full = 0; full < PROCESSES; full++) {
+        pto_error_t err = {0};
+        pto_exec_t *exec = NULL;
+        pto_status_t status =
+            pto_exec_create(plan, MPI_COMM_WORLD, &device, field, field, PTO_OP_SUM, &usual, &exec, &err);
+        expect(status != PTO_OK && strstr(err.message, "No space left"), "a segment without room",
+               err.message);
+    }
+    full = -1;
     pto_plan_destroy(plan);
     free(field);
 }

@@ -17,7 +17,8 @@ static const pto_device_t *host;
 static pto_device_t device;
 static pto_kernels_t kernels;
 static int without = -1; /* the rank that gets no memory; -1: none */
-static bool broken;      /* no kernel starts */
+static bool broken;      /* no kernel starts, and nothing is copied */
+static int left = -1;    /* callocs until one is refused; negative: none is */
 static int held;         /* buffers */
 
 #define COUNTED(name)                                                                                        \
@@ -44,6 +45,22 @@ static pto_status_t start(void *kernel, uint64_t run, bool queued, void *stream,
     return host->kernels->start(kernel, run, queued, stream, err);
 }
 
+static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
+    if (broken)
+        return pto_error_set(err, PTO_ERR_IO, "nothing is copied");
+    return host->copy(move, stream, err);
+}
+
+/* Of the drop-in and the executor, and no library's. */
+void *__libc_calloc(size_t count, size_t bytes); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's are reserved */
+__attribute__((visibility("hidden"))) void *calloc(size_t count, size_t bytes) {
+    if (left >= 0 && left-- == 0)
+        return NULL;
+    return __libc_calloc(count, bytes);
+}
+
 static void fail_on_demand(void) {
     host = drop.device;
     device = *host;
@@ -54,6 +71,7 @@ static void fail_on_demand(void) {
     device.release = release;
     device.release_staging = release_staging;
     device.kernels = &kernels;
+    device.copy = copy;
     drop.device = &device;
 }
 
@@ -113,6 +131,22 @@ static void one_has_no_board(void) {
     }
 }
 
+/* In the first call of a communicator, any request of one process for memory may fail. */
+static void one_knows_nothing(void) {
+    for (int number = 0; number < 60; number++) {
+        MPI_Comm comm;
+        int code;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        left = drop.rank == number % 2 ? number / 2 : -1;
+        allreduce(comm, 500, &code);
+        left = -1;
+        expect(code == MPI_SUCCESS, "a call without memory");
+        allreduce(comm, 501, &code);
+        expect(code == MPI_SUCCESS, "a call after it");
+        MPI_Comm_free(&comm);
+    }
+}
+
 static int handled;
 
 static void note_error(MPI_Comm *comm, int *code, ...) {
@@ -131,6 +165,12 @@ static void a_run_fails(void) {
     broken = false;
     expect(code == MPI_ERR_OTHER, "a run that fails is none");
     expect(handled == 1, "the program's error handler is not called once");
+    drop.strategy = "three_step";
+    expect(!allreduce(MPI_COMM_WORLD, 600, &code) && code == MPI_SUCCESS, "copies are none of MPI's");
+    broken = true;
+    expect(allreduce(MPI_COMM_WORLD, 600, &code), "MPI gets what was not copied");
+    broken = false;
+    expect(code == MPI_ERR_OTHER && handled == 2, "copies that fail are no error");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
 }
@@ -143,6 +183,7 @@ int main(int argc, char **argv) {
     if (drop.size == 2) {
         one_has_no_memory();
         one_has_no_board();
+        one_knows_nothing();
         a_run_fails();
     }
     return end();
