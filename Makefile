@@ -302,11 +302,11 @@ $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_
 	$(call link,$(MPICC),-lpthread -ldl -lm)
 
 # The drop-in without the functions that it takes.
-$(addprefix $(BUILD)/tests/,test_contexts test_trials): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
+$(addprefix $(BUILD)/tests/,test_contexts test_trials test_refused): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
 		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late test_left): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \

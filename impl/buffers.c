@@ -11,6 +11,7 @@
 #include "nccl_collective.h"
 #include "offers.h"
 #include "register.h"
+#include "watchdog.h"
 
 enum { ALIGN_BYTES = 256, PAGE_BYTES = 4096 };
 
@@ -360,7 +361,25 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_stat
     return pto_offers_share(exec, status, err);
 }
 
-void pto_exec_unbind(pto_exec_t *exec) {
+/* A process must not free memory that another one still has open. A barrier that blocks in MPI would have no
+ * time-out. */
+static bool all_have_closed(pto_exec_t *exec) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int spins = 0, all = 0;
+    if (exec->offer_count == 0 || exec->failed)
+        return true;
+    pto_status_t status = PTO_MPI(MPI_Ibarrier(exec->job.comm, &request), NULL);
+    while (status == PTO_OK && !all) {
+        status = PTO_MPI(MPI_Test(&request, &all, MPI_STATUS_IGNORE), NULL);
+        if (status == PTO_OK && !all)
+            status = pto_job_rest(&exec->job, &spins, NULL);
+        if (status == PTO_OK && !all)
+            status = pto_exec_deadline(exec, NULL);
+    }
+    return status == PTO_OK;
+}
+
+static void close_opened(pto_exec_t *exec) {
     const pto_opened_t *opened = exec->opened.item;
     for (int i = 0; i < exec->opened.count; i++)
         exec->device->close_memory(opened[i].start, NULL);
@@ -370,11 +389,14 @@ void pto_exec_unbind(pto_exec_t *exec) {
     free(exec->reached_at);
     free(exec->places);
     free(exec->told);
-    free(exec->moved.item);
+    free(exec->moved);
     free(exec->offers);
-    /* A process must not free memory that another one still has open. */
-    if (exec->offer_count > 0 && !exec->failed)
-        MPI_Barrier(exec->job.comm);
+}
+
+bool pto_exec_unbind(pto_exec_t *exec) {
+    close_opened(exec);
+    if (!all_have_closed(exec))
+        return false;
     leave_segment(exec);
     pto_register_free(exec);
     pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->shadow_in);
@@ -384,4 +406,5 @@ void pto_exec_unbind(pto_exec_t *exec) {
     exec->device->release(exec->device_arena, NULL);
     exec->device->release_staging(exec->staging_arena, NULL);
     free(exec->bound);
+    return true;
 }

@@ -11,7 +11,9 @@ pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err);
  * Errors, also those of others on the node, must be agreed on. */
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
                            pto_error_t *err);
-void pto_exec_unbind(pto_exec_t *exec);
+/* Collective. False, and nothing that others may have open is freed, where they have not come within the
+ * time-out. */
+bool pto_exec_unbind(pto_exec_t *exec);
 
 /* Not collective: what rebinding needs, so that it allocates nothing. All that others export is open. */
 pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err);

@@ -558,25 +558,22 @@ void pto_exec_destroy(pto_exec_t *exec) {
         exec->job.comms->abandoned = true;
         return;
     }
-    /* After a failed run a kernel may still wait for other GPUs, and freeing device memory would wait for
-     * the kernel. */
-    if (exec->failed) {
-        set_next(exec, -1);
-        atomic_store(&exec->watchdog.began_ns, pto_now_ns());
-    } else {
-        pto_watchdog_end(exec);
-    }
+    /* The others may not come. And after a failed run a kernel may still wait for other GPUs, and freeing
+     * device memory would wait for the kernel. */
+    pto_watchdog_watch_end(exec);
     pto_kernels_free(exec);
     pto_schedule_free(exec);
     pto_library_free(exec);
     pto_nccl_free(exec);
-    pto_exec_unbind(exec);
+    bool is_free = pto_exec_unbind(exec);
+    exec->job.comms->abandoned |= !is_free;
     if (exec->followed)
         exec->device->event_destroy(exec->followed, NULL);
     for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
-    pto_exec_own_release(exec->plan, exec->device, &exec->options, exec->own);
+    if (is_free)
+        pto_exec_own_release(exec->plan, exec->device, &exec->options, exec->own);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec->lane);

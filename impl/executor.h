@@ -87,8 +87,8 @@ typedef struct {
 enum { PTO_SHORT_BYTES_MAX = 256 };
 typedef struct {
     bool sends;
-    bool is_short;
-    int peer; /* MPI rank */
+    bool by_call; /* no persistent request */
+    int peer;     /* MPI rank */
     void *at;
     int count;
     MPI_Datatype type;
@@ -220,6 +220,7 @@ typedef struct {
     pthread_cond_t wake;
     bool running;
     bool stop;
+    bool at_end; /* pto_exec_destroy frees what runs needed */
     double timeout_s;
     atomic_int_fast64_t
         began_ns; /* 0: no run active; PTO_BEGAN_NOW: the watchdog has yet to look at a clock */
@@ -246,7 +247,7 @@ struct pto_exec {
     pto_user_side_t side[2];
     pto_peer_memory_t *places; /* room for a rebinding: where `reached` will be */
     void *told;                /* the same: what all processes tell (rebind.c); NULL: they tell nothing */
-    pto_vector_t moved;        /* the same: the buffers that move (rebind.c) */
+    void *moved;               /* the same: the buffers that move (rebind.c) */
     uint64_t meetings;         /* so far, through the mailboxes */
     bool mailboxes_own;
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */

@@ -535,17 +535,12 @@ static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 const pto_kernels_t pto_kernels_cuda = {
-    {BLOCK_BYTES, SLICE_BYTES},
-    {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
-    PTO_LINES_BYTES_MAX,
-    cuda_blocks_max,
-    cuda_kernel_create,
-    cuda_kernel_rebind,
-    cuda_kernel_start,
-    cuda_kernel_enqueue,
-    cuda_kernel_gave_up,
-    cuda_kernel_poll,
-    POLLS_AT_ONCE,
+    {BLOCK_BYTES, SLICE_BYTES}, {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
+    PTO_LINES_BYTES_MAX,        cuda_blocks_max,
+    cuda_kernel_create,         nullptr, /* a kernel keeps what its first operands took */
+    cuda_kernel_rebind,         cuda_kernel_start,
+    cuda_kernel_enqueue,        cuda_kernel_gave_up,
+    cuda_kernel_poll,           POLLS_AT_ONCE,
     cuda_kernel_destroy,
 };
 }

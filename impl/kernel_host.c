@@ -1,6 +1,7 @@
 /* Kernels on the host device: the calling process executes the program for all parts. Each part keeps its own
  * position; when one has to wait, the next continues. The first part to be executed changes from run to run.
  * This exposes programs in which a part uses data that another part's peer has not sent yet. */
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ typedef struct binding {
 struct host_kernel {
     pto_kernel_program_t program; /* with the operands of the run that is advanced */
     binding_t *binding;
+    binding_t *spare; /* for the next rebinding; NULL: none yet */
     uint64_t started; /* runs started, enqueued ones too */
     uint64_t ended;
     atomic_bool gave_up;
@@ -68,6 +70,7 @@ static void host_kernel_destroy(void *kernel) {
     if (host) {
         free(host->at);
         free(host->turn);
+        free(host->spare);
         free(host->unpacked);
         free(host->sources);
     }
@@ -97,27 +100,37 @@ static size_t most_in_lines(const pto_kernel_program_t *program) {
 
 static bool is_free(const binding_t *binding) { return binding->enqueued == 0 && !binding->in_graph; }
 
+/* One of those that are free is the spare. */
 static void forget_bindings(host_kernel_t *host) {
     for (binding_t **link = &host->binding; *link;) {
         binding_t *binding = *link;
         if (is_free(binding)) {
             *link = binding->before;
-            free(binding);
+            free(host->spare);
+            host->spare = binding;
         } else {
             link = &binding->before;
         }
     }
 }
 
+static pto_status_t host_kernel_reserve(void *kernel, pto_error_t *err) {
+    host_kernel_t *host = kernel;
+    if (!host->spare)
+        host->spare = calloc(1, sizeof *host->spare +
+                                    (size_t)host->program.operand_count * sizeof *host->program.operands);
+    return host->spare ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
+}
+
 static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t *program, pto_error_t *err) {
     host_kernel_t *host = kernel;
     size_t bytes = (size_t)program->operand_count * sizeof *program->operands;
-    binding_t *binding = calloc(1, sizeof *binding + bytes);
-    if (!binding)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
+    binding_t *binding = host->spare;
+    (void)err;
+    assert(binding);
+    host->spare = NULL;
     forget_bindings(host);
-    binding->before = host->binding;
-    binding->host = host;
+    *binding = (binding_t){.before = host->binding, .host = host};
     if (bytes > 0)
         memcpy(binding->operands, program->operands, bytes);
     host->binding = binding;
@@ -148,7 +161,9 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
     }
     host->program = *program;
     host->cuts = cuts_of(program);
-    pto_status_t status = host_kernel_rebind(host, program, err);
+    pto_status_t status = host_kernel_reserve(host, err);
+    if (status == PTO_OK)
+        status = host_kernel_rebind(host, program, err);
     if (status == PTO_OK)
         *kernel = host;
     else
@@ -473,6 +488,7 @@ const pto_kernels_t pto_kernels_host = {
     .lines_bytes_max = LINES_BYTES_MAX,
     .blocks_max = host_blocks_max,
     .create = host_kernel_create,
+    .reserve = host_kernel_reserve,
     .rebind = host_kernel_rebind,
     .start = host_kernel_start,
     .enqueue = host_kernel_enqueue,

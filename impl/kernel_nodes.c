@@ -123,6 +123,15 @@ bool pto_kernels_gave_up(const pto_exec_t *exec) {
     return gave_up;
 }
 
+pto_status_t pto_kernels_reserve(const pto_exec_t *exec, pto_error_t *err) {
+    const pto_exec_kernel_t *kernel = exec->kernels.item;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
+        if (kernel[i].made && exec->device->kernels->reserve)
+            status = exec->device->kernels->reserve(kernel[i].made, err);
+    return status;
+}
+
 pto_status_t pto_kernel_rebind(const pto_exec_t *exec, const pto_exec_kernel_t *kernel, pto_error_t *err) {
     const pto_kernel_program_t program = program_of(exec, kernel);
     return kernel->made ? exec->device->kernels->rebind(kernel->made, &program, err) : PTO_OK;

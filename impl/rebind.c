@@ -6,8 +6,9 @@
  *
  * All processes exchange their new buffers in one message. Allocations are known by their handles and stay
  * open, so only those that were never offered before have to be opened, which may fail and has to be agreed
- * on. Buffers in registered memory (register.c) need no handles: their places are told through shared memory,
- * or are the same on all processes. */
+ * on. What else may fail is done before the exchange, which tells it: after it, no process fails alone.
+ * Buffers in registered memory (register.c) need no handles: their places are told through shared memory, or
+ * are the same on all processes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,10 +39,10 @@ typedef struct {
     char *to;
 } moved_t;
 
-/* Where this process's and the others' user buffers were and are: exec->moved. */
+/* Where this process's and the others' user buffers were and are. */
 typedef struct {
-    pto_vector_t *list; /* moved_t */
-    bool failed;
+    moved_t *item; /* exec->moved, which has room for all of them */
+    int count;
 } moves_t;
 
 static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
@@ -92,11 +93,13 @@ pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err) {
     for (int side = 0; side < PTO_SIDES; side++)
         exec->side[side] = side_as_bound(exec, side);
     exec->places = calloc((size_t)exec->reached.count + 1, sizeof *exec->places);
+    exec->moved = calloc((size_t)exec->reached.count + PTO_SIDES, sizeof(moved_t));
     const bool others = others_use_buffers(exec);
     if (others)
         exec->told = calloc((size_t)exec->job.size, sizeof(told_t));
-    return exec->places && (exec->told || !others) ? PTO_OK
-                                                   : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    return exec->places && exec->moved && (exec->told || !others)
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
 }
 
 bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
@@ -131,7 +134,8 @@ static pto_status_t may_rebind(pto_exec_t *exec, const void *in, const void *out
                              "the buffers are NCCL's symmetric windows, which stay");
     pto_memory_handle_t handle; /* the device divides an average into `out`, which must be its own memory */
     bool divides = exec->divisor != 0 && exec->shadow_out && !exec->quotient && out != exec->user_out;
-    return divides ? exec->device->export_memory(out, &handle, err) : PTO_OK;
+    status = divides ? exec->device->export_memory(out, &handle, err) : PTO_OK;
+    return status == PTO_OK ? pto_kernels_reserve(exec, err) : status;
 }
 
 static pto_status_t make_visit(pto_exec_t *exec, const void *in, const void *out, visit_t *visit,
@@ -143,6 +147,8 @@ static pto_status_t make_visit(pto_exec_t *exec, const void *in, const void *out
         if (side_of(exec, b, &side) && pto_buffer_is_users(exec->plan, b, exec->job.logical))
             status = offer(exec, b, side == PTO_SIDE_IN ? in : out, side, visit, err);
     }
+    if (status == PTO_OK && !pto_vector_reserve(&exec->offered, PTO_SIDES, sizeof(pto_memory_handle_t)))
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     visit->status = status;
     return status;
 }
@@ -164,19 +170,18 @@ static pto_status_t open_visits(pto_exec_t *exec, const visit_t *visits, pto_pee
     return status;
 }
 
-static pto_status_t note_offers(pto_exec_t *exec, const visit_t *visit, pto_error_t *err) {
+/* make_visit has made room. */
+static void note_offers(pto_exec_t *exec, const visit_t *visit) {
     for (int side = 0; side < PTO_SIDES; side++) {
         if (was_offered(exec, &visit->handle[side]))
             continue;
         pto_memory_handle_t *offered = pto_vector_add(&exec->offered, sizeof *offered);
-        if (!offered)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
         *offered = visit->handle[side];
     }
-    return PTO_OK;
 }
 
-/* Collective. Nothing of the executor has changed where it fails. */
+/* Collective. Nothing of the executor has changed where it fails. What some process could not open stays
+ * new: the next time may be another process's to fail. */
 static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_memory_t *at, pto_error_t *err) {
     visit_t *visits = exec->told;
     pto_status_t status = PTO_MPI(
@@ -190,9 +195,12 @@ static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_mem
     if (status != PTO_OK || refused)
         return pto_agree(exec->job.comm, status == PTO_OK ? (pto_status_t)mine->status : status, err);
     status = open_visits(exec, visits, at, err);
-    if (status == PTO_OK && fresh)
-        status = note_offers(exec, mine, err);
-    return fresh ? pto_agree(exec->job.comm, status, err) : status;
+    if (fresh) {
+        status = pto_agree(exec->job.comm, status, err);
+        if (status == PTO_OK)
+            note_offers(exec, mine);
+    }
+    return status;
 }
 
 /* --- moving addresses ----------------------------------------------------------------------------------- */
@@ -200,10 +208,7 @@ static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_mem
 static void note(moves_t *moves, const void *from, int64_t bytes, const void *to) {
     if (!from || bytes == 0 || from == to)
         return;
-    moved_t *moved = pto_vector_add(moves->list, sizeof *moved);
-    moves->failed |= !moved;
-    if (!moved)
-        return;
+    moved_t *moved = &moves->item[moves->count++];
     *moved = (moved_t){.from = from, .bytes = bytes};
     memcpy(&moved->to, &to, sizeof to); /* a plan never writes its input */
 }
@@ -223,10 +228,10 @@ static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, mov
 
 /* Where an address is now; itself if it lies in no user's buffer. */
 static void *moved(const moves_t *moves, const void *address) {
-    const moved_t *item = moves->list->item;
+    const moved_t *item = moves->item;
     const char *at = address;
     void *same;
-    for (int i = 0; i < moves->list->count; i++)
+    for (int i = 0; i < moves->count; i++)
         if (at >= item[i].from && at < item[i].from + item[i].bytes)
             return item[i].to + (at - item[i].from);
     memcpy(&same, &address, sizeof same);
@@ -262,16 +267,17 @@ static void move_calls(pto_exec_t *exec, const moves_t *moves) {
     }
 }
 
-static pto_status_t move_requests(pto_exec_t *exec, const moves_t *moves, pto_error_t *err) {
+/* Where MPI makes no persistent request, each run posts the message by a call of its own: so nothing fails
+ * here, of which the other processes would not know. */
+static void move_requests(pto_exec_t *exec, const moves_t *moves) {
     pto_exec_end_t *end = exec->ends.item;
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < exec->ends.count && status == PTO_OK; i++) {
+    for (int i = 0; i < exec->ends.count; i++) {
         void *at = moved(moves, end[i].at);
         bool same = at == end[i].at;
         end[i].at = at;
-        status = same ? PTO_OK : pto_request_make(exec, i, err);
+        if (!same && pto_request_make(exec, i, NULL) != PTO_OK)
+            end[i].by_call = true;
     }
-    return status;
 }
 
 static pto_status_t move_kernels(pto_exec_t *exec, const moves_t *moves, pto_error_t *err) {
@@ -286,18 +292,17 @@ static pto_status_t move_kernels(pto_exec_t *exec, const moves_t *moves, pto_err
     return status;
 }
 
-static pto_status_t move_addresses(pto_exec_t *exec, const moves_t *moves, pto_error_t *err) {
-    move_items(exec, moves);
-    move_calls(exec, moves);
-    pto_status_t status = move_requests(exec, moves, err);
-    return status == PTO_OK ? move_kernels(exec, moves, err) : status;
-}
-
-/* If it fails, the other processes use buffers that this one does not know. */
-static pto_status_t move_all(pto_exec_t *exec, moves_t *moves, const void *in, void *out, pto_error_t *err) {
-    pto_status_t status = moves->failed ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory") : PTO_OK;
-    if (status == PTO_OK && moves->list->count > 0)
-        status = move_addresses(exec, moves, err);
+/* Only a device that has failed altogether fails here. The other processes then use buffers that this one
+ * does not know, and wait for it in vain. */
+static pto_status_t move_all(pto_exec_t *exec, const moves_t *moves, const void *in, void *out,
+                             pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (moves->count > 0) {
+        move_items(exec, moves);
+        move_calls(exec, moves);
+        move_requests(exec, moves);
+        status = move_kernels(exec, moves, err);
+    }
     exec->failed |= status != PTO_OK;
     exec->user_in = in;
     exec->user_out = out;
@@ -411,9 +416,8 @@ static pto_peer_memory_t *reached_now(const pto_exec_t *exec) {
 
 static pto_status_t take_places(pto_exec_t *exec, const void *in, void *out, const pto_peer_memory_t *at,
                                 pto_error_t *err) {
-    moves_t moves = {.list = &exec->moved};
+    moves_t moves = {.item = exec->moved};
     pto_reached_t *reached = exec->reached.item;
-    exec->moved.count = 0;
     note_own(exec, in, out, &moves);
     note_others(exec, at, &moves);
     for (int i = 0; i < exec->reached.count; i++)

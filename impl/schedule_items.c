@@ -302,7 +302,7 @@ static int tag_of(const pto_walk_t *walk) {
 pto_status_t pto_request_make(pto_exec_t *exec, int index, pto_error_t *err) {
     MPI_Request *request = (MPI_Request *)exec->requests.item + index;
     const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + index;
-    if (end->is_short)
+    if (end->by_call)
         return PTO_OK;
     if (*request != MPI_REQUEST_NULL)
         MPI_Request_free(request);
@@ -322,8 +322,8 @@ static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, i
     MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
     if (!request)
         return pto_schedule_out_of_memory(builder->err);
-    bool is_short = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
-    *end = (pto_exec_end_t){sends, is_short, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
+    bool by_call = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
+    *end = (pto_exec_end_t){sends, by_call, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
     *request = MPI_REQUEST_NULL;
     return pto_request_make(exec, exec->requests.count - 1, builder->err);
 }

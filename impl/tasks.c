@@ -126,8 +126,8 @@ static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait
     return status;
 }
 
-static pto_status_t post_short(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
-                               pto_error_t *err) {
+static pto_status_t post_by_call(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
+                                 pto_error_t *err) {
     if (end->sends)
         return PTO_MPI(
             MPI_Isend(end->at, end->count, end->type, end->peer, end->tag, exec->job.comm, request), err);
@@ -142,11 +142,11 @@ static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_
     pto_status_t status = PTO_OK;
     for (int i = 0, until; i < task->count && status == PTO_OK; i = until) {
         until = i + 1;
-        if (end[i].is_short) {
-            status = post_short(exec, &end[i], &request[i], err);
+        if (end[i].by_call) {
+            status = post_by_call(exec, &end[i], &request[i], err);
             continue;
         }
-        while (until < task->count && !end[until].is_short)
+        while (until < task->count && !end[until].by_call)
             until++;
         status = PTO_MPI(MPI_Startall(until - i, request + i), err);
     }

@@ -2,6 +2,7 @@
 #ifndef PTO_GROWING_H
 #define PTO_GROWING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct {
@@ -9,6 +10,9 @@ typedef struct {
     int count;
     int capacity;
 } pto_vector_t;
+
+/* Room for `more` items, which can then be added. False if out of memory. */
+bool pto_vector_reserve(pto_vector_t *list, int more, size_t item_size);
 
 /* Appends a zeroed item and returns it; NULL if out of memory. */
 void *pto_vector_add(pto_vector_t *list, size_t item_size);

@@ -84,8 +84,7 @@ static const char *what_now(const pto_exec_t *exec) {
 
 static bool is_late(const pto_exec_t *exec) {
     int64_t began = atomic_load(&exec->watchdog.began_ns);
-    /* pto_exec_destroy frees the kernels of a failed executor while this thread runs. */
-    if (!exec->failed && pto_kernels_gave_up(exec))
+    if (!exec->failed && !exec->watchdog.at_end && pto_kernels_gave_up(exec))
         return true;
     return began > 0 && pto_now_ns() - began > (int64_t)(exec->watchdog.timeout_s * 1e9);
 }
@@ -150,6 +149,19 @@ pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_IO, "pthread_create for the watchdog: %s", strerror(cause));
     dog->running = true;
     return PTO_OK;
+}
+
+/* The thread holds the lock while it looks. */
+void pto_watchdog_watch_end(pto_exec_t *exec) {
+    pto_watchdog_t *dog = &exec->watchdog;
+    if (dog->running)
+        pthread_mutex_lock(&dog->lock);
+    dog->at_end = true;
+    for (int i = 0; i < exec->lane_count; i++)
+        atomic_store(&exec->lane[i].next, -1);
+    atomic_store(&dog->began_ns, pto_now_ns());
+    if (dog->running)
+        pthread_mutex_unlock(&dog->lock);
 }
 
 void pto_watchdog_end(pto_exec_t *exec) {

@@ -6,9 +6,12 @@
 
 int64_t pto_now_ns(void);
 
-/* With PTO_TIMEOUT_ABORT: from now on, a run (or create) that exceeds the time-out ends the job. */
+/* With PTO_TIMEOUT_ABORT: from now on, a run (or create, or destroy) that exceeds the time-out ends the job.
+ */
 pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err);
 void pto_watchdog_end(pto_exec_t *exec);
+/* From now on, the end of the executor is watched, which frees its tasks and kernels. */
+void pto_watchdog_watch_end(pto_exec_t *exec);
 
 /* A collective call that is not a run begins or ends; an active run stays what is watched. */
 static inline void pto_watchdog_watch(pto_exec_t *exec, bool begins) {

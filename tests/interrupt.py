@@ -14,13 +14,13 @@ folder = tempfile.TemporaryDirectory()
 trace = os.path.join(folder.name, "trace.json")
 ROW = re.compile("([0-9.]+ [KM]?i?B|/[0-9]+|[a-z]+, seed [0-9]+) ")
 # What is asked, what its progress begins with, and the most rows of what is done; 0: nothing is printed. Each takes
-# several seconds on any machine, as nothing is shown in the first.
+# ten seconds and more, so that it takes several on any machine, as nothing is shown in the first.
 ASKED = [
     (["simulate", *ALLTOALL, "--nodes", "256", "--bytes", "64:64KiB", "--strategy", "cuda_aware,three_step"],
      b"simulating:", 10),
-    (["check", *ALLTOALL, "--nodes", "32", "--bytes", "64:1MiB", "--limit", "10000000000"], b"proving:", 1000),
-    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "400", "--bytes", "64:1MiB", "--counts",
-      "skew:0.5:1", "--limit", "10000000000"], b"pricing:", 14),
+    (["check", *ALLTOALL, "--nodes", "256", "--bytes", "64:1MiB", "--limit", "10000000000"], b"proving:", 1000),
+    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "1000", "--bytes", "64:1MiB", "--counts",
+      "skew:0.5:1", "--limit", "100000000000"], b"pricing:", 14),
     (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "4", "--bytes", "64:1MiB", "--counts",
       "skew:0.5:1", "--limit", "10000000000", "--what-if", "nodes=400", "--compare"], b"pricing:", 14),
     # Many runs, each of which is short.

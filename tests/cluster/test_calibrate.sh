@@ -8,6 +8,7 @@
 # BUILD: where the programs were built (default build).
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
+. tests/cluster/quiet.sh
 cluster=tests/cluster/cluster
 needs mpirun
 $cluster check || exit 77
@@ -17,31 +18,6 @@ export PORTOLAN_CLUSTER="portolan$$"
 cleanup() { $cluster down; }
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-# Whether all cores were idle nine tenths of the last second.
-idle() {
-    local before after
-    before=$(head -n 1 /proc/stat)
-    sleep 1
-    after=$(head -n 1 /proc/stat)
-    awk -v before="$before" -v after="$after" 'BEGIN {
-        count = split(before, a); split(after, b)
-        for (i = 2; i <= count; i++) all += b[i] - a[i]
-        exit !(b[5] - a[5] >= 0.9 * all)
-    }'
-}
-
-# Runs a measurement, and tells the checks of it whether the machine was idle before and after.
-quiet=no
-watched() { # COMMAND...
-    quiet=no
-    if idle; then quiet=yes; fi
-    "$@"
-    idle || quiet=no
-}
-check_rate() { # WHAT COMMAND...
-    if [ $quiet = yes ]; then check "$@"; else echo "skip $1: the machine is busy"; fi
-}
 
 # near VALUE TRUTH: within 10 percent
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }'; }
@@ -85,10 +61,10 @@ check "a second cluster of this name is refused" test "$($cluster up 2 --rate 1m
 watched measure bucket 2
 check "two hosts" grep -q '^# hosts=2$' "$work/bucket.csv"
 check "two processes on each" grep -q '^# layout=4 processes, 2 a node$' "$work/bucket.csv"
-check_rate "messages on the node are faster" awk -F, '$1 == "ping_pong" && $7 == 2097152 { t[$3] = $9 }
+check_if_quiet "messages on the node are faster" awk -F, '$1 == "ping_pong" && $7 == 2097152 { t[$3] = $9 }
     END { exit !(t["on_socket"] > 0 && 10 * t["on_socket"] < t["off_node"]) }' "$work/bucket.csv"
-check_rate "one process reaches the bucket's rate" near "$(injected "$work/bucket.csv" 1)" 25e6
-check_rate "two share it" near "$(injected "$work/bucket.csv" 2)" 25e6
+check_if_quiet "one process reaches the bucket's rate" near "$(injected "$work/bucket.csv" 1)" 25e6
+check_if_quiet "two share it" near "$(injected "$work/bucket.csv" 2)" 25e6
 if [ $can_fit = yes ] && [ $quiet = yes ]; then
     check "the samples are fitted" fit bucket
     check "R_N is the bucket's rate" near "$(fitted_limit "$work/bucket.yaml")" 25e6
@@ -111,9 +87,9 @@ check "nothing is left behind" test "$(ip netns list | grep -c "^$PORTOLAN_CLUST
 
 $cluster up 2 --rate 250mbit --flow 120mbit
 watched measure capped 3 --exhaustive # below its burst, a bucket with a cap has two rates
-check_rate "one process reaches its cap" near "$(injected "$work/capped.csv" 1)" 15e6
-check_rate "two reach twice the cap" near "$(injected "$work/capped.csv" 2)" 30e6
-check_rate "three reach the bucket's rate" near "$(injected "$work/capped.csv" 3)" 31.25e6
+check_if_quiet "one process reaches its cap" near "$(injected "$work/capped.csv" 1)" 15e6
+check_if_quiet "two reach twice the cap" near "$(injected "$work/capped.csv" 2)" 30e6
+check_if_quiet "three reach the bucket's rate" near "$(injected "$work/capped.csv" 3)" 31.25e6
 if [ $can_fit = yes ] && [ $quiet = yes ]; then
     check "the capped samples are fitted" fit capped
     check "R_N is the bucket's rate" near "$(fitted_limit "$work/capped.yaml")" 31.25e6
@@ -133,9 +109,9 @@ between() { # NODE,NODE: bytes per second of long messages, into `reached`
 
 $cluster up 4 --tree 2,2 --rate 200mbit,50mbit
 watched between 0,1
-check_rate "two nodes of a switch reach the rate of their links" near "$reached" 25e6
+check_if_quiet "two nodes of a switch reach the rate of their links" near "$reached" 25e6
 watched between 1,2
-check_rate "two nodes of different switches reach that of the upper links" near "$reached" 6.25e6
+check_if_quiet "two nodes of different switches reach that of the upper links" near "$reached" 6.25e6
 check "a tree of other nodes is refused" fails env PORTOLAN_CLUSTER=other$$ $cluster up 6 --tree 4,2 \
     --rate 1mbit,1mbit 2>/dev/null
 

@@ -205,14 +205,17 @@ fi
 
 # --- interrupted
 
-timeout 200 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --exhaustive --budget 100 --out "$work/cut.csv" 2>/dev/null &
+# The signal is for the process that writes: a launcher that gets it kills the processes a second later.
+# shellcheck disable=SC2016
+timeout 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
+    bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$0"; exec "$@"' "$work/writer" \
+    "$calibrate" --exhaustive --budget 100 --out "$work/cut.csv" 2>/dev/null &
 launcher=$!
 # However slow the machine: the signal must find it measuring, with rows in the file.
-for _ in $(seq 1000); do
-    [ "$(rows "$work/cut.csv" ping_pong 2>/dev/null || echo 0)" -gt 100 ] && break
+until [ "$(rows "$work/cut.csv" ping_pong 2>/dev/null || echo 0)" -gt 100 ] || ! kill -0 "$launcher" 2>/dev/null; do
     sleep 0.1
 done
-kill -TERM "$launcher"
+kill -TERM "$(cat "$work/writer")"
 wait "$launcher" || true
 check "an interrupted run leaves a readable file" readable "$work/cut.csv"
 check "which says so" has "^# complete=no" "$work/cut.csv"

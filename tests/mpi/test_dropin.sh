@@ -55,6 +55,7 @@ check "while the program captures a stream" takes 8 under 2 LD_LIBRARY_PATH="$bu
 check "a thread without a context works in that of its memory" started 60 2 env LD_LIBRARY_PATH="$build/tests/fake_cuda" \
     "$build/tests/test_contexts"
 check "a plan is given up where it proves slower than MPI" started 60 2 "$build/tests/test_trials"
+check "what one process lacks is left to MPI on all, and a run that fails is an error" started 60 2 "$build/tests/test_refused"
 check "a strategy that others must know of is none for them" takes_none under 2 PORTOLAN_STRATEGY=gas_read "$program" threads 50 "$seed"
 
 for how in byte skip; do

@@ -46,10 +46,21 @@ check "and that is said" has "CPUs: a counter has not changed for 1 s" "$work/st
 zone intel-rapl:0 package-0 100
 zone intel-rapl:0:0 dram 10
 zone intel-rapl:1 psys 1000
-check "joules stand beside times" run --energy --powercap "$work/powercap" --out "$work/energy.csv"
-# 110 W: the power is exact, and a process may be interrupted between reading it and its clock.
+# 110 W: the power is exact, but a process may be interrupted between reading it and its clock, which a busy machine
+# does to some measurement, but not to each.
+is_power() { between 80 140 "$(watts)"; }
+measured() { # COMMAND...
+    local tries
+    for tries in 1 2 3 4 5; do
+        "$@" || return
+        ! is_power || return 0
+    done
+    echo "     $tries measurements, the last of $(watts) W"
+    return 1
+}
 watts() { awk '$2 == "three_step" { print $(NF - 1) }' "$work/stdout"; }
-check "at the power of package and memory, not of psys" between 80 140 "$(watts)"
+check "joules stand beside times, at the power of package and memory, not of psys" \
+    measured run --energy --powercap "$work/powercap" --out "$work/energy.csv" --force
 check "with what was read" has "# energy: CPUs by rapl, 1 counters" "$work/stdout"
 check "and what was not" has "# energy: GPUs not measured: the device is host memory" "$work/stdout"
 check "the csv has a column of joules" has ",seconds,joules," "$work/energy.csv"
@@ -61,9 +72,9 @@ check "the prediction is the CPU's idle power and a core's" test "$(predicted_wa
 check "or those of two cores" test "$(predicted_watts dup_devptr)" = 210
 check "and says whose they are" has "^# energy=rapl$" "$work/energy.csv"
 check "score reads the file" quietly "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml
-check "powers are measured" run --powers --powercap "$work/powercap"
+watts() { sed -n 's/.*{idle_w: \([^,]*\),.*/\1/p' "$work/stdout"; }
+check "powers are measured, from package and memory, not from psys" measured run --powers --powercap "$work/powercap"
 check "as a machine file has them" has "^  cpu: {idle_w: .*, idle_w_95: .*, core_w: .*, core_w_95: .*}$" "$work/stdout"
-check "from package and memory, not from psys" between 80 140 "$(sed -n 's/.*{idle_w: \([^,]*\),.*/\1/p' "$work/stdout")"
 
 check "the driver and NVML are loaded" quietly env FAKE_GPUS=2 LD_LIBRARY_PATH="$nvml:$cuda" "$meter"
 if ! ldconfig -p | grep -c 'libnvidia-ml\.so\.1' >/dev/null; then

@@ -11,9 +11,10 @@
  *   repeats    one plan COUNT times, with random delays between its steps
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
+ *   killed     one process is killed once all have run
  *   timeout    one process never runs; the others get an error
  *   sleep      one process runs late; the others, which sleep meanwhile, take little CPU time
- *   repeats:STRATEGY, absent:STRATEGY, timeout:STRATEGY, sleep:STRATEGY
+ *   repeats:STRATEGY, absent:STRATEGY, killed:STRATEGY, timeout:STRATEGY, sleep:STRATEGY
  *              the same by a strategy that needs no algorithm, each process with a GPU
  *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
  *   lines      data of short kernels carry their flags
@@ -23,11 +24,13 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -316,6 +319,26 @@ static void run_repeats(const job_t *job) {
         fprintf(stderr, "test_exec: memory grew by %ld KiB\n", grown_kib);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    pto_plan_destroy(plan);
+}
+
+static void kill_itself(int ignored) {
+    (void)ignored;
+    raise(SIGKILL);
+}
+
+/* Once all have run, one process is killed, wherever it is then. */
+static void run_killed(const job_t *job) {
+    const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
+    case_t test;
+    pto_plan_t *plan = chosen_plan(job, &test);
+    test.options.delay_max_s = 20e-6;
+    test.options.delay_seed = (uint64_t)job->rank + job->seed;
+    case_run(&test, plan, MPI_COMM_WORLD, job->device, 20);
+    if (job->rank == 1 &&
+        (signal(SIGALRM, kill_itself) == SIG_ERR || setitimer(ITIMER_REAL, &soon, NULL) != 0))
+        die("no timer");
+    case_run(&test, plan, MPI_COMM_WORLD, job->device, INT_MAX);
     pto_plan_destroy(plan);
 }
 
@@ -617,6 +640,8 @@ static bool run(const char *what, const job_t *job) {
         strategies_run_lanes(job->count, job->seed, job->device);
     else if (asks_for(what, "absent"))
         run_absent(job);
+    else if (asks_for(what, "killed"))
+        run_killed(job);
     else if (asks_for(what, "timeout"))
         run_timeout(job);
     else if (asks_for(what, "sleep"))
@@ -625,8 +650,7 @@ static bool run(const char *what, const job_t *job) {
         right = run_full(job);
     else
         die("do what? cases, shapes, specials, repeats, different, refusals, lines, rings, lanes, absent, "
-            "timeout, sleep "
-            "or full");
+            "killed, timeout, sleep or full");
     return right;
 }
 

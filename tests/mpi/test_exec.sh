@@ -87,15 +87,14 @@ check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* in a kernel.* ending the job" \
     "$work/stderr"
 
-kill_one() { # WHAT
+ends_by_itself() { # COMMAND...: not with success, nor by a time-out
     local status=0
-    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" $1 1000000000 1" ||
-        status=$?
+    "$@" || status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-for what in repeats repeats:mix repeats:mix_doubling repeats:mix_learning repeats:gas_split repeats:host_ring repeats:chunk_pipeline \
-    repeats:shm_ring; do
-    check "a killed process ends the job ($what)" kill_one $what
+for what in killed killed:mix killed:mix_doubling killed:mix_learning killed:gas_split killed:host_ring killed:chunk_pipeline \
+    killed:shm_ring; do
+    check "a killed process ends the job ($what)" ends_by_itself run 4 "$test_exec" $what
     check "and mpirun says which" has "exited on signal 9" "$work/stderr"
 done
 check "no shared memory is left over" test "$(segments)" -eq 0

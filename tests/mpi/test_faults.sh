@@ -22,14 +22,14 @@ quick=("${job[@]}" --repeats 3 --bytes 64 --strategy gsb)
 # --- a stopped process
 
 # doing STEP PROCESSES: whether that many processes have told their guards that they are in this step. The guards
-# share memory that is among the open files of rank 0.
+# share the first segment of rank 0, which has no name any more but is among its open files. What of these has been
+# closed meanwhile is of no interest, nor is a process that has ended.
 doing() {
-    local pid file
+    local pid found
     pid=$(cat "$work/pid.0" 2>/dev/null) || return 1
-    for file in "/proc/$pid/fd/"*; do
-        [[ $(readlink "$file") != /dev/shm/* || $(grep -aoF -- "$1" "$file" | wc -l) -lt $2 ]] || return 0
-    done
-    return 1
+    mapfile -t found < <(find "/proc/$pid/fd" -lname "/dev/shm/$PORTOLAN_SEGMENTS-$pid-0 *" \
+        -exec grep -aoshF -- "$1" {} + 2>/dev/null)
+    ((${#found[@]} >= $2))
 }
 # stop RANK PROCESSES READY COMMAND...: stop the rank as soon as READY holds. Ends with the job's status.
 stop() {
@@ -37,7 +37,7 @@ stop() {
     shift 3
     rm -f "$work"/pid.* "$work/stdout"
     # shellcheck disable=SC2016
-    launch 120 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
+    launch 600 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
     launcher=$!
     until $ready; do
         kill -0 "$launcher" 2>/dev/null || break
@@ -47,7 +47,7 @@ stop() {
     wait "$launcher" || status=$?
     return "$status"
 }
-timing() { doing "allreduce of 64 bytes by gsb: timing 1000000 repeats" 4; }
+timing() { doing "allreduce of 1048576 bytes by gsb: timing 1000000 repeats" 4; }
 checking() { doing ": checking results" 4; }
 measuring() { doing "ping_pong: " 2; }
 reducing() { doing "reduce: " 4; }
@@ -55,14 +55,15 @@ reducing() { doing "reduce: " 4; }
 # Long enough that a busy machine lets each process run meanwhile.
 limit=(--timeout 10)
 named="MPI rank 3 (process [0-9]* on .*) shows no sign of life"
-timed=("$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb "${limit[@]}")
+# Jobs that go on for minutes on any machine, and so for longer than it takes to see what they do.
+timed=("$validate" "${job[@]}" --bytes 1MiB --repeats 1000000 --strategy gsb "${limit[@]}")
 check "validate: a process that is stopped while runs are timed ends the job" exits 1 stop 3 4 timing "${timed[@]}"
 check "and is named" has "^portolan-validate: $named"
-check "with its last step" has "allreduce of 64 bytes by gsb: timing 1000000 repeats$"
+check "with its last step" has "allreduce of 1048576 bytes by gsb: timing 1000000 repeats$"
 check "validate: rank 0 too" exits 1 stop 0 4 timing "${timed[@]}"
 check "and is named" has "^portolan-validate: MPI rank 0 (process .*) shows no sign of life"
 check "validate: a process that is stopped while results are checked ends the job" \
-    exits 1 stop 3 4 checking "$validate" "${job[@]}" --bytes 4:1GiB:2 --check-only "${limit[@]}"
+    exits 1 stop 3 4 checking "$validate" "${job[@]}" --bytes 64MiB:1GiB:2 --check-only "${limit[@]}"
 check "and is named" has "$named"
 check "calibrate: a process that is stopped while it measures ends the job" \
     exits 1 stop 1 2 measuring "$calibrate" --only ping_pong --exhaustive "${limit[@]}"
@@ -95,7 +96,7 @@ begin() {
     shift 2
     rm -f "$work"/pid.* "$work/stdout"
     # shellcheck disable=SC2016
-    launch 120 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
+    launch 600 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
     job_pid=$!
     until $ready; do
         kill -0 "$job_pid" 2>/dev/null || return 1
@@ -221,9 +222,9 @@ echo old >"$work/samples.csv"
 export WRITER=$work/writer
 interrupt() {
     local launcher
-    timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
+    timeout 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
         bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$WRITER"; exec "$0" "$@"' "$calibrate" \
-        --only ping_pong --exhaustive --force --out "$work/samples.csv" 2>"$work/stderr" &
+        --only ping_pong --exhaustive --budget 300 --repeats 100000 --force --out "$work/samples.csv" 2>"$work/stderr" &
     launcher=$!
     until [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -gt 50 ]; do
         kill -0 "$launcher" 2>/dev/null || break

@@ -1,13 +1,15 @@
-/* What a guard sees on one node, in few seconds. tests/mpi/test_guard.sh reads what is printed.
+/* What a guard sees on one node. tests/mpi/test_guard.sh reads what is printed.
  *
- *   mpirun -n 3 test_guard elsewhere | stopped | says
+ *   mpirun -n 3 test_guard elsewhere | stopped | says | hangs
  *
  * elsewhere: after a step that makes progress for longer than the time-out, process 2 sleeps and the others
  *     wait for it in vain.
  * stopped: process 2 stops in a step of its own, while the others have no limit.
- * says: which of the processes are to print an error. */
+ * says: which of the processes are to print an error.
+ * hangs: MPI_Abort does not return. */
 #include <math.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,8 +18,9 @@
 
 #include "guard.h"
 
-static const double timeout_s = 1;
-enum { TICKS = 6 };
+/* Long enough for a slow machine: the guards' threads must wake, and the processes tick, well within it. */
+static const double timeout_s = 8;
+enum { TICKS = 3 };
 
 static int rank, size;
 
@@ -31,12 +34,12 @@ static void wait_elsewhere(void) {
     guard_about("%s of %d", "a test", size);
     guard_step(0, "ticking");
     for (int i = 0; i < TICKS; i++) {
-        rest(timeout_s / 4);
+        rest(timeout_s / 2);
         guard_tick(0);
     }
     guard_step(rank == 2 ? INFINITY : 0, rank == 2 ? "sleeping" : "waiting for %d", 2);
     if (rank == 2)
-        rest(60);
+        rest(300);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -48,6 +51,14 @@ static void stop_one(void) {
         raise(SIGSTOP);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static bool hangs;
+
+int MPI_Abort(MPI_Comm comm, int code) {
+    if (hangs)
+        rest(300);
+    return PMPI_Abort(comm, code);
 }
 
 static int says_in_turn(int turn, const char *text) {
@@ -76,7 +87,10 @@ int main(int argc, char **argv) {
         wait_elsewhere();
     else if (strcmp(argv[1], "stopped") == 0)
         stop_one();
-    else
+    else if (strcmp(argv[1], "hangs") == 0) {
+        hangs = true;
+        guard_abort(3);
+    } else
         say();
     guard_part();
     MPI_Finalize();

@@ -235,8 +235,8 @@ static void check_accesses(const pto_device_t *device) {
     }
 }
 
-/* To tell the others where its buffers are, here where they were, a process needs no memory: they would wait
- * for one that could not. They tell handles, or registered places. */
+/* To take buffers that it had before, and to tell the others where they are, a process needs no memory: they
+ * would wait for one that could not. They tell handles, or registered places. */
 static void check_starved(const pto_device_t *device, bool registered) {
     enum { COUNT = 100 };
     const size_t bytes = 2 * COUNT * sizeof(uint32_t);
@@ -245,13 +245,13 @@ static void check_starved(const pto_device_t *device, bool registered) {
     void *memory = NULL;
     int number = -1;
     MUST(device->allocate(bytes, &memory, &err));
-    uint32_t *in = memory, *out = in + COUNT;
-    MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &options, &exec, &err));
+    uint32_t *one = memory, *other = one + COUNT;
+    MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, one, other, PTO_OP_SUM, &options, &exec, &err));
     if (registered)
         MUST(pto_register(exec, memory, bytes, &number, &err));
-    MUST(pto_exec_rebind(exec, in, out, &err));
+    MUST(pto_exec_rebind(exec, other, one, &err));
     starved = rank == size - 1;
-    MUST(pto_exec_rebind(exec, in, out, &err));
+    MUST(pto_exec_rebind(exec, one, other, &err));
     starved = false;
     MUST(pto_exec_run(exec, &err));
     pto_exec_destroy(exec);

@@ -362,6 +362,45 @@ static void new_allocations_are_agreed_on(void) {
         host->release(in[i], NULL);
 }
 
+/* A process that offers nothing itself may be the one that cannot open what the root offers: twice. */
+static void what_was_not_opened_stays_new(void) {
+    pto_device_t device = *host;
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = plan_of("gas_read", PTO_COLLECTIVE_SCATTER, "direct", &one_node);
+    float *in[2] = {NULL, NULL}, *out = buffer_of(host, -1);
+    for (int i = 0; i < 2 && rank == 0; i++) {
+        void *memory = NULL;
+        if (host->allocate((size_t)PROCESSES * BYTES, &memory, NULL) != PTO_OK)
+            die("no memory");
+        in[i] = memory;
+        for (int owner = 0; owner < PROCESSES; owner++)
+            for (int k = 0; k < ELEMENTS; k++)
+                in[i][owner * ELEMENTS + k] = (float)(100 * i + owner);
+    }
+    device.open_memory = open_or_not;
+    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    for (int i = 0; i < 2; i++) {
+        refusing = 2;
+        expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_ERR_IO &&
+                   strstr(err.message, "rank 2 opens nothing"),
+               "an allocation that another process cannot open", err.message);
+        refusing = -1;
+        expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, (float)rank), "the input before it",
+               err.message);
+    }
+    expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_OK, "an allocation that all can open",
+           err.message);
+    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, (float)(100 + rank)), "another input",
+           err.message);
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    host->release(out, NULL);
+    for (int i = 0; i < 2 && rank == 0; i++)
+        host->release(in[i], NULL);
+}
+
 /* --- parts of kernels ---------------------------------------------------------------------------------- */
 
 static int blocks_of[PROCESSES] = {5, 4, 7, 6}; /* that each process's GPU can have */
@@ -476,6 +515,7 @@ int main(int argc, char **argv) {
     private_buffers_change("cuda_aware");
     private_buffers_change("three_step");
     new_allocations_are_agreed_on();
+    what_was_not_opened_stays_new();
     kernels_are_cut_by_their_largest_buffer();
     return end();
 }

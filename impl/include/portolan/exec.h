@@ -38,9 +38,11 @@ typedef enum {
  * PTO_TIMEOUT_RETURN: pto_exec_wait and pto_exec_run return PTO_ERR_TIMEOUT with the rank, the stage and
  * what the process was waiting for. Messages, kernels and other processes may still use the buffers
  * afterwards. So the executor refuses later runs, pto_exec_destroy leaves its memory and communicators
- * allocated until the process ends, and the caller must not free `in` and `out` either. A call that blocks
- * inside MPI or NCCL cannot be interrupted: the MPI library's own collectives (unless `own_algorithms`),
- * pto_exec_create and pto_exec_destroy.
+ * allocated until the process ends, and the caller must not free `in` and `out` either. pto_exec_destroy does
+ * the same if other processes have not called it within the time-out. A call that blocks inside MPI or NCCL
+ * cannot be interrupted: the MPI library's own collectives (unless `own_algorithms`), pto_exec_create,
+ * pto_register and pto_unregister, pto_exec_rebind where it exchanges handles, and the end of NCCL's
+ * communicators.
  *
  * PTO_TIMEOUT_ABORT: a thread watches create, runs and destroy, wherever they block. It writes what the
  * process was waiting for to standard error and calls MPI_Abort; an alarm ends the process if MPI_Abort does
@@ -181,9 +183,10 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
  * pto_exec_open.
  *
  * Errors, on all processes if others access any user's buffer, after which the earlier buffers stay:
- * PTO_ERR_RANGE (a run is active; in place and not; NULL), and PTO_ERR_NOT_APPLICABLE or the device's error
- * if other processes or NCCL need memory that the device did not allocate, unless each run copied the earlier
- * buffer for this reason. */
+ * PTO_ERR_RANGE (a run is active; in place and not; NULL), PTO_ERR_MEMORY, and PTO_ERR_NOT_APPLICABLE or the
+ * device's error if other processes or NCCL need memory that the device did not allocate, unless each run
+ * copied the earlier buffer for this reason. A device that fails once all processes know each other's buffers
+ * is an error of its process alone, whose executor refuses all runs then. */
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 /* Whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT): copies and
  * kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
@@ -193,7 +196,8 @@ bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role);
  * the same place: the same offset in the same registration. If their buffers have not been at the same place
  * so far (as after pto_exec_create), each of them changes its own, or pto_exec_rebind comes first. A private
  * buffer may be anywhere, and may be freed after the next rebinding, once all runs on it are complete. Any
- * other buffer must stay. Errors: PTO_ERR_RANGE with the reason, after which nothing has changed. */
+ * other buffer must stay. Errors: PTO_ERR_RANGE with the reason or PTO_ERR_MEMORY, after which nothing has
+ * changed. */
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 /* pto_exec_rebind_private and pto_exec_enqueue in one call: a run on any private buffers, and on any buffers
  * in registered memory. */
@@ -228,7 +232,8 @@ typedef struct {
 /* Of the plan's index-th either node; false if there is none, or on processes other than member 0. */
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
 
-/* Collective. NULL is legal. No run may be active. */
+/* Collective. NULL is legal. No run may be active. A process waits for the others before it frees memory that
+ * they may have open, for no longer than the time-out: then the memory stays allocated until it ends. */
 void pto_exec_destroy(pto_exec_t *exec);
 
 PTO_API_END

@@ -103,8 +103,11 @@ struct pto_kernels {
     /* The program's lists are borrowed until `destroy`. PTO_ERR_NOT_APPLICABLE: the program is too long for
      * this device. */
     pto_status_t (*create)(const pto_kernel_program_t *program, void **kernel, pto_error_t *err);
-    /* Give the kernel other addresses: the program is the same but for its operands' `spot.at`. Runs enqueued
-     * before keep the old ones. No run that `start` began is active. */
+    /* Room for one `rebind`, which then fails only where the device fails. A process that rebinds knows by
+     * then that the others do so, too. NULL: `rebind` takes no room. */
+    pto_status_t (*reserve)(void *kernel, pto_error_t *err);
+    /* Give the kernel other addresses, after `reserve`: the program is the same but for its operands'
+     * `spot.at`. Runs enqueued before keep the old ones. No run that `start` began is active. */
     pto_status_t (*rebind)(void *kernel, const pto_kernel_program_t *program, pto_error_t *err);
     /* Enqueue a run in a stream. Runs are numbered consecutively from 1. `queued` is a hint: other runs will
      * probably follow before the host waits. */

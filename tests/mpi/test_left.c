@@ -1,0 +1,334 @@
+/* What is left where something fails or does not come: communicators, memory and what others have open. On
+ * the host device, with 4 processes.
+ *
+ *   mpirun -n 4 test_left */
+#define _GNU_SOURCE /* fallocate */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "../../impl/job.h"
+#include "four.h"
+
+/* --- what is counted ------------------------------------------------------------------------------------ */
+
+static int comms; /* made and not freed */
+static bool splits = true, receives = true;
+
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made) {
+    comms++;
+    return PMPI_Comm_create(comm, group, made);
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made) {
+    if (!splits)
+        return MPI_ERR_NO_MEM;
+    comms++;
+    return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+
+int MPI_Comm_free(MPI_Comm *comm) {
+    comms--;
+    return PMPI_Comm_free(comm);
+}
+
+int MPI_Irecv(void *at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              MPI_Request *request) {
+    return receives ? PMPI_Irecv(at, count, type, peer, tag, comm, request) : MPI_ERR_OTHER;
+}
+
+static int opened, released;         /* opened and not closed; memory */
+static int refusing = -1, late = -1; /* the rank that opens nothing, and the one that closes late; -1: none */
+static atomic_int *closed_by_all;    /* in memory that all share */
+
+static pto_status_t open_counted(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
+    if (refusing == rank)
+        return pto_error_set(err, PTO_ERR_IO, "nothing is opened here");
+    opened++;
+    return host->open_memory(handle, memory, err);
+}
+
+static pto_status_t close_counted(void *memory, pto_error_t *err) {
+    const struct timespec while_s = {.tv_nsec = 300000000};
+    if (late == rank)
+        nanosleep(&while_s, NULL);
+    opened--;
+    pto_status_t status = host->close_memory(memory, err);
+    atomic_fetch_add(closed_by_all, 1);
+    return status;
+}
+
+static pto_status_t release_counted(void *memory, pto_error_t *err) {
+    released += memory != NULL;
+    return host->release(memory, err);
+}
+
+static int pinned;
+static bool pins = true;
+
+static pto_status_t pin_counted(void *memory, size_t bytes, pto_error_t *err) {
+    if (!pins)
+        return pto_error_set(err, PTO_ERR_IO, "nothing is pinned here");
+    pinned += memory && bytes > 0;
+    return PTO_OK;
+}
+
+static pto_status_t unpin_counted(void *memory, pto_error_t *err) {
+    (void)err;
+    pinned -= memory != NULL;
+    return PTO_OK;
+}
+
+static pto_device_t counted(void) {
+    pto_device_t device = *host;
+    device.open_memory = open_counted;
+    device.close_memory = close_counted;
+    device.release = release_counted;
+    device.pin = pin_counted;
+    device.unpin = unpin_counted;
+    opened = released = 0;
+    return device;
+}
+
+/* Shared memory that this process has mapped. */
+static int mappings(void) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    int count = 0;
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, "/dev/shm/") != NULL;
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
+static int files(void) {
+    DIR *stream = opendir("/proc/self/fd");
+    int count = 0;
+    while (stream && readdir(stream))
+        count++;
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+static int full = -1; /* the rank that can reserve no shared memory; -1: none */
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's are reserved */
+int posix_fallocate(int descriptor, off_t offset, off_t bytes) {
+    if (full == rank)
+        return ENOSPC;
+    return fallocate(descriptor, 0, offset, bytes) == 0 ? 0 : errno;
+}
+
+/* --- communicators -------------------------------------------------------------------------------------- */
+
+static void communicators_are_freed_where_one_is_missing(void) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by("cuda_aware");
+    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    int before = comms;
+    splits = false;
+    pto_status_t status =
+        pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err);
+    splits = true;
+    expect(status == PTO_ERR_IO && strstr(err.message, "MPI_Comm_split_type: "), "an executor", err.message);
+    expect(comms == before, "communicators are freed", "one that is left");
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+}
+
+/* Messages of a run that failed may still arrive. Communicators of other executors than its own stay, too. */
+static void communicators_of_failed_runs_stay(void) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_comms_t shared;
+    pto_plan_t *plan = allreduce_by("cuda_aware");
+    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    if (pto_comms_create(MPI_COMM_WORLD, &shared, &err) != PTO_OK ||
+        pto_exec_create_on(plan, &shared, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    int before = comms;
+    receives = false;
+    pto_status_t status = pto_exec_run(exec, &err);
+    receives = true;
+    expect(status == PTO_ERR_IO && strstr(err.message, "MPI_Irecv: "), "a run", err.message);
+    pto_exec_destroy(exec);
+    pto_comms_free(&shared);
+    expect(comms == before, "communicators stay", "one that is freed");
+    pto_plan_destroy(plan);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+/* The others may have its memory open. */
+static void memory_stays_where_one_does_not_come(void) {
+    enum { ABSENT = 3 };
+    pto_device_t device = counted();
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by("gas_read");
+    pto_exec_options_t options = usual;
+    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    options.timeout_s = 0.3;
+    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
+        die(err.message);
+    expect(opened > 0, "opens the others' memory", "none");
+    int before = comms;
+    if (rank != ABSENT) {
+        pto_exec_destroy(exec);
+        expect(opened == 0, "closes the others' memory", "some that is open");
+        expect(released == 0, "keeps its own", "some that is released");
+        expect(comms == before, "and its communicators", "one that is freed");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Of a grid with rings in the node's segment, and in place. */
+static pto_plan_t *plan_of_rings(void) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t request = {.layout = one_node,
+                             .collective = PTO_COLLECTIVE_HALO,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .chunks = 7,
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                             .bytes = 4};
+    if (pto_strategy_find("shm_ring", &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", request.collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &plan, &err) != PTO_OK)
+        die(err.message);
+    return plan;
+}
+
+/* Each process pins the segment, and unpins it where it has done so. */
+static void segments_are_unpinned(void) {
+    pto_device_t device = counted();
+    pto_plan_t *plan = plan_of_rings();
+    void *field = calloc(1, (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT));
+    for (int without = -1; without < PROCESSES; without++) {
+        pto_error_t err = {0};
+        pto_exec_t *exec = NULL;
+        pins = rank != without;
+        pto_status_t status =
+            pto_exec_create(plan, MPI_COMM_WORLD, &device, field, field, PTO_OP_SUM, &usual, &exec, &err);
+        expect(status == (without < 0 ? PTO_OK : PTO_ERR_IO), "a segment that one does not pin", err.message);
+        expect(pinned == (without < 0), "pinned once, or no more", "another number");
+        if (status == PTO_OK)
+            pto_exec_destroy(exec);
+        expect(pinned == 0, "unpinned", "not so");
+    }
+    pins = true;
+    for (full = 0; full < PROCESSES; full++) {
+        pto_error_t err = {0};
+        pto_exec_t *exec = NULL;
+        pto_status_t status =
+            pto_exec_create(plan, MPI_COMM_WORLD, &device, field, field, PTO_OP_SUM, &usual, &exec, &err);
+        expect(status != PTO_OK && strstr(err.message, "No space left"), "a segment without room",
+               err.message);
+    }
+    full = -1;
+    pto_plan_destroy(plan);
+    free(field);
+}
+
+/* Of a process that cannot register, no other one keeps anything open. */
+static void what_is_not_registered_is_closed(void) {
+    pto_device_t device = counted();
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by("gas_read");
+    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1), *pool = buffer_of(host, 0);
+    int number = -1;
+    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    int before = opened;
+    for (refusing = 0; refusing < PROCESSES; refusing++) {
+        pto_status_t status = pto_register(exec, pool, BYTES, &number, &err);
+        expect(status == PTO_ERR_IO && strstr(err.message, "nothing is opened here"), "one opens nothing",
+               err.message);
+        expect(opened == before, "all close what they opened", "some that is open");
+    }
+    refusing = -1;
+    if (pto_register(exec, pool, BYTES, &number, &err) != PTO_OK)
+        die(err.message);
+    expect(opened == before + PROCESSES - 1, "all open it", "some that is not");
+    pto_exec_destroy(exec);
+    expect(opened == 0, "closes all", "some that is open");
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+    host->release(pool, NULL);
+}
+
+/* No process returns before all have closed its memory. */
+static void unregistered_memory_is_closed_by_all(void) {
+    pto_device_t device = counted();
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    pto_plan_t *plan = allreduce_by("gas_read");
+    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1), *pool = buffer_of(host, 0);
+    int number = -1;
+    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        die(err.message);
+    for (int i = 0; i < PROCESSES; i++) {
+        if (pto_register(exec, pool, BYTES, &number, &err) != PTO_OK)
+            die(err.message);
+        int before = atomic_load(closed_by_all);
+        MPI_Barrier(MPI_COMM_WORLD);
+        late = i;
+        expect(pto_unregister(exec, number, &err) == PTO_OK, "unregistered", err.message);
+        expect(atomic_load(closed_by_all) == before + PROCESSES * (PROCESSES - 1), "all have closed it",
+               "some that is open");
+        late = -1;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    pto_exec_destroy(exec);
+    pto_plan_destroy(plan);
+    host->release(in, NULL);
+    host->release(out, NULL);
+    host->release(pool, NULL);
+}
+
+/* For one process, /dev/shm is full: there is the host device's memory. */
+static void buffers_are_released_where_one_has_none(void) {
+    pto_plan_t *plan = allreduce_by("gas_read");
+    for (full = 0; full < PROCESSES; full++) {
+        pto_error_t err = {0};
+        pto_exec_t *exec = NULL;
+        char wanted[64];
+        int before = mappings(), files_before = files();
+        pto_status_t status = pto_exec_open(plan, MPI_COMM_WORLD, "host", PTO_OP_SUM, &usual, &exec, &err);
+        snprintf(wanted, sizeof wanted, "MPI rank %d: posix_fallocate in /dev/shm: No space left", full);
+        expect(status != PTO_OK && strncmp(err.message, wanted, strlen(wanted)) == 0, wanted, err.message);
+        expect(mappings() == before, "buffers are released", "some that are left");
+        expect(files() == files_before, "files are closed", "some that are open");
+    }
+    full = -1;
+    pto_plan_destroy(plan);
+}
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    MPI_Win window;
+    int unit = 0;
+    MPI_Aint bytes = rank == 0 ? (MPI_Aint)sizeof *closed_by_all : 0;
+    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, (void *)&closed_by_all, &window);
+    MPI_Win_shared_query(window, 0, &bytes, &unit, (void *)&closed_by_all);
+    if (rank == 0)
+        atomic_init(closed_by_all, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    communicators_are_freed_where_one_is_missing();
+    communicators_of_failed_runs_stay();
+    segments_are_unpinned();
+    what_is_not_registered_is_closed();
+    unregistered_memory_is_closed_by_all();
+    buffers_are_released_where_one_has_none();
+    memory_stays_where_one_does_not_come();
+    MPI_Win_free(&window);
+    return end();
+}
