@@ -30,6 +30,7 @@ struct fit_price {
     int64_t call_bytes; /* as in pto_score_price; known once it has been priced */
     int count;
     known_tape_t tape[TAPES_MAX];
+    pto_fit_prices_t *all;
 };
 
 struct pto_fit_prices {
@@ -37,6 +38,8 @@ struct pto_fit_prices {
     int count;
     int slots; /* a power of two */
     fit_price_t **slot;
+    size_t places;
+    double *place; /* scratch for each replay */
 };
 
 /* --- all prices ----------------------------------------------------------------------------------------- */
@@ -53,6 +56,7 @@ static void forget_all(pto_fit_prices_t *prices) {
     for (int i = 0; i < prices->slots; i++)
         price_destroy(prices->slot[i]);
     free(prices->slot);
+    free(prices->place);
     *prices = (pto_fit_prices_t){0};
 }
 
@@ -146,6 +150,7 @@ fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *ca
         if (!*slot)
             return NULL;
         (*slot)->key = key;
+        (*slot)->all = prices;
         prices->count++;
     }
     return *slot;
@@ -161,7 +166,8 @@ static void move_to_front(fit_price_t *price, int from) {
 
 static bool replay(fit_price_t *price, unsigned known, const double *value, double *seconds) {
     for (int t = 0; t < price->count; t++)
-        if (price->tape[t].known == known && pto_short_tape_replay(price->tape[t].tape, value, seconds)) {
+        if (price->tape[t].known == known &&
+            pto_short_tape_replay(price->tape[t].tape, value, price->all->place, seconds)) {
             if (t > 0)
                 move_to_front(price, t);
             return true;
@@ -169,10 +175,25 @@ static bool replay(fit_price_t *price, unsigned known, const double *value, doub
     return false;
 }
 
+/* Whether there is scratch for the tape. */
+static bool make_room(pto_fit_prices_t *prices, const pto_short_tape_t *tape) {
+    size_t places = pto_short_tape_places(tape);
+    if (places <= prices->places)
+        return true;
+    double *place = realloc(prices->place, places * sizeof *place);
+    if (!place)
+        return false;
+    prices->place = place;
+    prices->places = places;
+    return true;
+}
+
 /* In front of the others, of which the one that was used least recently leaves if there are too many. */
 static void keep(fit_price_t *price, unsigned known, pto_short_tape_t *tape) {
-    if (!tape)
+    if (!tape || !make_room(price->all, tape)) {
+        pto_short_tape_destroy(tape);
         return;
+    }
     if (price->count == TAPES_MAX)
         pto_short_tape_destroy(price->tape[--price->count].tape);
     price->tape[price->count++] = (known_tape_t){known, tape};

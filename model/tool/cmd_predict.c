@@ -126,8 +126,8 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     const char *between = "";
     double calls;
     printf(", \"setup\": {\"seconds\": ");
-    printf(own->setup.known ? "%.9g" : "null", own->setup.seconds);
-    print_json_terms(flags, own->setup.term, own->setup.term_count);
+    printf(own->setup->known ? "%.9g" : "null", own->setup->seconds);
+    print_json_terms(flags, own->setup->term, own->setup->term_count);
     printf(", \"paid_back\": [");
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))

@@ -47,7 +47,7 @@ static bool is_used(const pto_predictions_t *predictions, const pto_param_t *par
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *at = &predictions->prediction[cell];
         if (at->applicable && (uses(at->explanation.term, at->explanation.count, param) ||
-                               uses(at->setup.term, at->setup.term_count, param)))
+                               uses(at->setup->term, at->setup->term_count, param)))
             return true;
     }
     return false;
@@ -213,7 +213,7 @@ static void explain_payback(const pto_predictions_t *predictions, int64_t point,
 static void explain_setup(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
     const pto_prediction_t *own = pto_prediction_at(predictions, point, strategy);
-    const pto_setup_t *setup = &own->setup;
+    const pto_setup_t *setup = own->setup;
     if (!setup->known) {
         explain_missing_setup(setup);
         return;
@@ -395,7 +395,7 @@ void pto_print_explanations_csv(const pto_predictions_t *predictions, const pto_
         }
         csv_terms(predictions, flags, cell, "price", prediction->explanation.term,
                   prediction->explanation.count);
-        csv_terms(predictions, flags, cell, "setup", prediction->setup.term, prediction->setup.term_count);
+        csv_terms(predictions, flags, cell, "setup", prediction->setup->term, prediction->setup->term_count);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
             csv_energy(predictions, cell);
     }

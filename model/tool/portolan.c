@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,10 @@
 #include "progress.h"
 #include "terminal.h"
 #include "topics.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* A name and what it is for. */
 static void print_line(FILE *stream, const char *name, const char *summary) {
@@ -118,7 +123,19 @@ static int run(const char *name, int argc, char **argv) {
     return code;
 }
 
+/* Plans are made and freed one after another. By default, glibc gives the memory of each back to the system,
+ * and then asks for it page by page for the next one. These are the limits that it sets itself once a program
+ * has freed an array as large as the smaller one. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+    enum { ARRAY_BYTES = 8 << 20, FREED_BYTES = 2 * ARRAY_BYTES };
+    mallopt(M_MMAP_THRESHOLD, ARRAY_BYTES);
+    mallopt(M_TRIM_THRESHOLD, FREED_BYTES);
+#endif
+}
+
 int main(int argc, char **argv) {
+    keep_freed_memory();
     catch_signals();
     if (argc < 2) {
         print_usage(stderr);

@@ -145,7 +145,10 @@ static void time_replay(const pto_plan_t *plan, const pto_machine_t *machine) {
         return;
     }
     pto_short_tape_t *two = pto_tape_shorten(tape, param, 2);
-    for (int run = 0; run < run_count() && two; run++) {
+    double *place = two ? malloc(pto_short_tape_places(two) * sizeof *place) : NULL;
+    if (!place)
+        fail("out of memory");
+    for (int run = 0; run < run_count(); run++) {
         double start_s = now_s();
         for (int i = 0; i < repeat_count(); i++)
             if (!pto_tape_replay(tape, &seconds) || seconds != price.seconds)
@@ -153,13 +156,12 @@ static void time_replay(const pto_plan_t *plan, const pto_machine_t *machine) {
         all_s[run] = (now_s() - start_s) / repeat_count();
         start_s = now_s();
         for (int i = 0; i < repeat_count(); i++)
-            if (!pto_short_tape_replay(two, value, &seconds) || seconds != price.seconds)
+            if (!pto_short_tape_replay(two, value, place, &seconds) || seconds != price.seconds)
                 fail("a short tape has another price");
         two_s[run] = (now_s() - start_s) / repeat_count();
     }
-    if (!two)
-        fail("out of memory");
     printf("  %7.2f %7.3f us\n", 1e6 * median(all_s, run_count()), 1e6 * median(two_s, run_count()));
+    free(place);
     pto_short_tape_destroy(two);
     pto_tape_destroy(tape);
 }

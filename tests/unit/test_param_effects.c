@@ -104,7 +104,7 @@ static int free_machine(void **state) {
 static bool is_same(const pto_prediction_t *a, const pto_prediction_t *b) {
     return a->applicable == b->applicable && a->price.seconds == b->price.seconds &&
            a->price.high_s == b->price.high_s && a->energy.joules == b->energy.joules &&
-           a->setup.seconds == b->setup.seconds;
+           (a->setup ? a->setup->seconds : 0) == (b->setup ? b->setup->seconds : 0);
 }
 
 static bool changes_request(const request_t *asked) {

@@ -194,9 +194,10 @@ static void every_cost_that_is_missing_is_named(void **state) {
 
 /* --- when it has paid back ------------------------------------------------------------------------------ */
 
-static pto_prediction_t prediction(double setup_s, double seconds) {
-    return (pto_prediction_t){
-        .applicable = true, .price = {.seconds = seconds}, .setup = {.known = true, .seconds = setup_s}};
+/* It points to `setup`. */
+static pto_prediction_t prediction(pto_setup_t *setup, double setup_s, double seconds) {
+    *setup = (pto_setup_t){.known = true, .seconds = setup_s};
+    return (pto_prediction_t){.applicable = true, .price = {.seconds = seconds}, .setup = setup};
 }
 
 /* Calls counted one by one give the same. */
@@ -210,9 +211,10 @@ static double counted(double setup_a, double t_a, double setup_b, double t_b) {
 static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
     (void)state;
     static const double t_b[] = {1.0625, 1.5, 3, 40, 2000};
+    pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof t_b / sizeof *t_b; i++)
         for (int setup_a = 2; setup_a < 5000; setup_a *= 3) {
-            pto_prediction_t a = prediction(setup_a, 1), b = prediction(0.5, t_b[i]);
+            pto_prediction_t a = prediction(&setup[0], setup_a, 1), b = prediction(&setup[1], 0.5, t_b[i]);
             double calls = 0;
             assert_true(pto_payback(&a, &b, &calls));
             assert_true(calls == counted(setup_a, 1, 0.5, t_b[i]));
@@ -224,9 +226,11 @@ static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
 static void whole_quotients_stay_whole(void **state) {
     (void)state;
     static const double gain_s[] = {0.1, 0.2, 0.3, 0.4, 0.7, 1.1};
+    pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof gain_s / sizeof *gain_s; i++)
         for (int calls = 1; calls < 200; calls++) {
-            pto_prediction_t a = prediction(gain_s[i] * calls, 1), b = prediction(0, 1 + gain_s[i]);
+            pto_prediction_t a = prediction(&setup[0], gain_s[i] * calls, 1);
+            pto_prediction_t b = prediction(&setup[1], 0, 1 + gain_s[i]);
             double got = 0;
             assert_true(pto_payback(&a, &b, &got));
             assert_true(got == calls);
@@ -235,11 +239,15 @@ static void whole_quotients_stay_whole(void **state) {
 
 static void more_expensive_calls_never_pay_off_a_setup(void **state) {
     (void)state;
-    pto_prediction_t a = prediction(1e-3, 2e-6), b = prediction(0, 2e-6), unknown = b;
+    pto_setup_t setup[2], lacking = {.known = false};
+    pto_prediction_t a = prediction(&setup[0], 1e-3, 2e-6), b = prediction(&setup[1], 0, 2e-6), unknown = b;
     double calls = 0;
     assert_true(pto_payback(&a, &b, &calls));
     assert_true(isinf(calls));
-    unknown.setup.known = false;
+    unknown.setup = &lacking;
+    assert_false(pto_payback(&a, &unknown, &calls));
+    assert_false(pto_payback(&unknown, &b, &calls));
+    unknown.setup = NULL;
     assert_false(pto_payback(&a, &unknown, &calls));
     assert_false(pto_payback(&unknown, &b, &calls));
     unknown = b;
@@ -303,7 +311,7 @@ static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t co
                                          NULL, NULL),
                          PTO_OK);
         assert_int_equal(pto_setup(plan, on, &setup, NULL), PTO_OK);
-        compare_setups(&setup, &prediction->setup);
+        compare_setups(&setup, prediction->setup);
         found += setup.term_count > 0;
         pto_plan_destroy(plan);
     }

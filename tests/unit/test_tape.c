@@ -73,16 +73,19 @@ static void check_short(work_t *work, const pto_tape_t *tape) {
     }
     pto_short_tape_t *made = pto_tape_shorten(tape, few, FEW_PARAMS + 1);
     assert_non_null(made);
+    double *place = malloc(pto_short_tape_places(made) * sizeof *place);
+    assert_non_null(place);
     for (size_t s = 0; s < sizeof spreads / sizeof *spreads; s++) {
         for (int i = 0; i < FEW_PARAMS; i++)
             moved[i]->value *= exp(spreads[s] * (2 * random_share(work) - 1));
         for (int i = 0; i < FEW_PARAMS; i++)
             value[i] = moved[i]->value;
-        bool fits = pto_short_tape_replay(made, value, &short_s);
+        bool fits = pto_short_tape_replay(made, value, place, &short_s);
         assert_true(fits == pto_tape_replay(tape, &whole_s));
         assert_true(!fits || short_s == whole_s);
         work->shortened += fits && spreads[s] > 0;
     }
+    free(place);
     pto_short_tape_destroy(made);
     move_params(work, 0);
 }
@@ -191,11 +194,60 @@ static void a_tape_holds_one_price(void **state) {
     assert_null(pto_tape_recording);
 }
 
+/* The maxima on a tape; `*deepest`: how many of them the last one waits for, one after another. */
+static int count_maxima(const pto_tape_t *tape, int *deepest) {
+    int count, result, found = 0;
+    const pto_tape_record_t *record = pto_tape_records(tape, &count, &result);
+    int *depth = calloc((size_t)count, sizeof *depth);
+    assert_non_null(depth);
+    for (int i = 0; i < count; i++)
+        if (record[i].op == PTO_TAPE_MAXIMUM) {
+            int a = depth[record[i].a], b = depth[record[i].b];
+            depth[i] = 1 + (a > b ? a : b);
+            found++;
+        }
+    *deepest = depth[result];
+    free(depth);
+    return found;
+}
+
+/* Of 64 ends, each of which one to three processes have, any can be the last with other parameters. */
+static void the_last_end_is_found_among_winners(void **state) {
+    (void)state;
+    enum { ENDS = 64, DOUBLINGS = 6 };
+    pto_param_t param[ENDS] = {{0}};
+    pto_time_t end[3 * ENDS];
+    pto_tape_t *tape = pto_tape_begin();
+    int deepest;
+    size_t ends = 0;
+    double seconds;
+    assert_non_null(tape);
+    for (int i = 0; i < ENDS; i++)
+        param[i].value = 1 + i * 37 % ENDS;
+    for (int i = 0; i < 3 * ENDS; i++)
+        if (i < ENDS || i % 3 == 0)
+            end[ends++] = pto_time_of(&param[i % ENDS], 1);
+    pto_time_t last = pto_tape_largest(end, ends);
+    assert_true(last.s == ENDS);
+    pto_tape_result(last);
+    tape = pto_tape_end(tape, last.s);
+    assert_non_null(tape);
+    assert_int_equal(count_maxima(tape, &deepest), ENDS - 1);
+    assert_int_equal(deepest, DOUBLINGS);
+    for (int i = 0; i < ENDS; i++) {
+        param[i].value += 2 * ENDS;
+        assert_true(pto_tape_replay(tape, &seconds) && seconds == param[i].value);
+        param[i].value -= 2 * ENDS;
+    }
+    pto_tape_destroy(tape);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_prices_where_every_term_counts),
         cmocka_unit_test(replays_are_prices_on_summit),
         cmocka_unit_test(a_tape_holds_one_price),
+        cmocka_unit_test(the_last_end_is_found_among_winners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

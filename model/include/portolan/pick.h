@@ -22,7 +22,7 @@ typedef struct {
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
     pto_energy_t energy;
-    pto_setup_t setup; /* only after pto_predictions_find_setups */
+    pto_setup_t *setup; /* NULL before pto_predictions_find_setups; owned by the predictions */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_prediction_t;
 
@@ -108,7 +108,7 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
 /* The number of calls after which a strategy costs no more than another one with less setup, both setups
  * included: ceil((S - S_other) / (t_other - t)) with setups S and times per call t; INFINITY if its calls are
  * not faster. False if the other does not need less setup, one of the two does not apply, or a setup is
- * unknown. The setups must have been found. */
+ * unknown or has not been found. */
 bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls);
 
 /* Number of points in a bound scenario's sweep. */

@@ -6,11 +6,14 @@
 /* Quotients that are integers up to rounding must stay so. */
 static double rounded_up(double quotient) { return fmax(ceil(quotient * (1 - 1e-9)), 1); }
 
+static bool has_setup(const pto_prediction_t *prediction) {
+    return prediction->applicable && prediction->setup && prediction->setup->known;
+}
+
 bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls) {
-    if (!own->applicable || !own->setup.known || !other->applicable || !other->setup.known ||
-        other->setup.seconds >= own->setup.seconds)
+    if (!has_setup(own) || !has_setup(other) || other->setup->seconds >= own->setup->seconds)
         return false;
     double gain_s = other->price.seconds - own->price.seconds;
-    *calls = gain_s > 0 ? rounded_up((own->setup.seconds - other->setup.seconds) / gain_s) : INFINITY;
+    *calls = gain_s > 0 ? rounded_up((own->setup->seconds - other->setup->seconds) / gain_s) : INFINITY;
     return true;
 }

@@ -7,8 +7,11 @@
 
 static void fini_points(pto_predictions_t *predictions, int64_t first) {
     int64_t end = predictions->prediction ? predictions->point_count * predictions->strategy_count : 0;
-    for (int64_t i = first * predictions->strategy_count; i < end; i++)
+    for (int64_t i = first * predictions->strategy_count; i < end; i++) {
         pto_explanation_fini(&predictions->prediction[i].explanation);
+        free(predictions->prediction[i].setup);
+        predictions->prediction[i].setup = NULL;
+    }
 }
 
 void pto_predictions_cut(pto_predictions_t *predictions, int64_t point_count) {
@@ -23,9 +26,8 @@ void pto_predictions_fini(pto_predictions_t *predictions) {
     *predictions = (pto_predictions_t){0};
 }
 
-static pto_status_t find_setup(const pto_predictions_t *predictions, int64_t cell, pto_setup_t *setup,
-                               pto_error_t *err) {
-    const pto_prediction_t *prediction = &predictions->prediction[cell];
+static pto_status_t find_setup(const pto_predictions_t *predictions, int64_t cell, pto_error_t *err) {
+    pto_prediction_t *prediction = &predictions->prediction[cell];
     const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
     int64_t point = cell / predictions->strategy_count;
     pto_plan_t *plan = NULL;
@@ -34,9 +36,12 @@ static pto_status_t find_setup(const pto_predictions_t *predictions, int64_t cel
     request.algorithm = prediction->algorithm;
     request.chunks = prediction->chunks;
     request.staged_members = prediction->staged_members;
+    if (!prediction->setup && !(prediction->setup = malloc(sizeof *prediction->setup)))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for setups");
+    *prediction->setup = (pto_setup_t){0};
     pto_status_t status = pto_plan_create(&request, &plan, err);
     if (status == PTO_OK)
-        status = pto_setup(plan, predictions->machine, setup, err);
+        status = pto_setup(plan, predictions->machine, prediction->setup, err);
     pto_plan_destroy(plan);
     return status;
 }
@@ -45,7 +50,7 @@ pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_err
     pto_status_t status = PTO_OK;
     for (int64_t i = 0; i < predictions->point_count * predictions->strategy_count && status == PTO_OK; i++)
         if (predictions->prediction[i].applicable)
-            status = find_setup(predictions, i, &predictions->prediction[i].setup, err);
+            status = find_setup(predictions, i, err);
     return status;
 }
 

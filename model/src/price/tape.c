@@ -127,6 +127,23 @@ void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds) 
         put((pto_tape_record_t){.op = op, .a = left, .b = right, .number = holds});
 }
 
+static int by_node(const void *a, const void *b) {
+    int x = ((const pto_time_t *)a)->node, y = ((const pto_time_t *)b)->node;
+    return (x > y) - (x < y);
+}
+
+pto_time_t pto_tape_largest(pto_time_t *time, size_t count) {
+    size_t kept = 1;
+    qsort(time, count, sizeof *time, by_node);
+    for (size_t i = 1; i < count; i++)
+        if (time[i].node != time[kept - 1].node || time[i].node == 0)
+            time[kept++] = time[i];
+    for (; kept > 1; kept -= kept / 2)
+        for (size_t i = 0; i < kept / 2; i++)
+            time[i] = pto_time_max(time[i], time[kept - 1 - i]);
+    return time[0];
+}
+
 static bool are_same(double a_s, double b_s) { return fabs(a_s - b_s) <= PTO_TIME_ROUNDING * fabs(a_s); }
 
 bool pto_time_same(pto_time_t a, pto_time_t b) {
@@ -231,11 +248,11 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
+/* Places of an operation's operands. */
 typedef struct {
-    int a; /* places of its operands */
+    int a;
     int b;
-    double number;
-} short_record_t;
+} operands_t;
 
 /* Operations of one kind, one after another. */
 typedef struct {
@@ -243,13 +260,17 @@ typedef struct {
     int count;
 } run_t;
 
-/* Values lie in the order parameters, numbers, operations, so that a replay visits the operations alone. */
+/* Values lie in the order parameters, numbers, operations, so that a replay visits the operations alone. A
+ * fit replays thousands of tapes in turns, which no cache holds: of most operations it reads the operands
+ * alone, and the places that it writes are the same for all tapes. */
 struct pto_short_tape {
     int params;
     int first; /* place of the first operation */
+    int operations;
     int result;
-    double *value;
-    short_record_t *record;
+    double *constant; /* the numbers */
+    operands_t *operands;
+    double *number; /* of each operation; sums, products and maxima have none */
     int run_count;
     run_t run[];
 };
@@ -316,10 +337,11 @@ static pto_short_tape_t *short_tape_create(int params, int numbers, int operatio
     pto_short_tape_t *made = calloc(1, sizeof *made + (size_t)phases * sizeof *made->run);
     if (!made)
         return NULL;
-    *made = (pto_short_tape_t){.params = params, .first = params + numbers};
-    made->value = calloc((size_t)(params + numbers + operations) + 1, sizeof *made->value);
-    made->record = calloc((size_t)operations + 1, sizeof *made->record);
-    if (made->value && made->record)
+    *made = (pto_short_tape_t){.params = params, .first = params + numbers, .operations = operations};
+    made->constant = calloc((size_t)numbers + 1, sizeof *made->constant);
+    made->operands = calloc((size_t)operations + 1, sizeof *made->operands);
+    made->number = calloc((size_t)operations + 1, sizeof *made->number);
+    if (made->constant && made->operands && made->number)
         return made;
     pto_short_tape_destroy(made);
     return NULL;
@@ -345,17 +367,17 @@ static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const 
                  pto_short_tape_t *made) {
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *from = &tape->record[i];
-        int place = fate[i].place;
+        int operation = fate[i].place - made->first;
         if (!fate[i].needed)
             continue;
-        if (!fate[i].varies)
-            made->value[place] = tape->value[i];
-        else if (from->op == PTO_TAPE_PARAM)
-            made->record[place - made->first] =
-                (short_record_t){.a = index_of(from->param, param, made->params), .number = from->number};
-        else
-            made->record[place - made->first] =
-                (short_record_t){fate[from->a].place, fate[from->b].place, from->number};
+        if (!fate[i].varies) {
+            made->constant[fate[i].place - made->params] = tape->value[i];
+            continue;
+        }
+        made->number[operation] = from->number;
+        made->operands[operation] = from->op == PTO_TAPE_PARAM
+                                        ? (operands_t){.a = index_of(from->param, param, made->params)}
+                                        : (operands_t){fate[from->a].place, fate[from->b].place};
     }
     made->result = fate[tape->result].place;
 }
@@ -387,57 +409,63 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
 void pto_short_tape_destroy(pto_short_tape_t *tape) {
     if (!tape)
         return;
-    free(tape->value);
-    free(tape->record);
+    free(tape->constant);
+    free(tape->operands);
+    free(tape->number);
     free(tape);
 }
 
+size_t pto_short_tape_places(const pto_short_tape_t *tape) {
+    return (size_t)tape->first + (size_t)tape->operations;
+}
+
 /* One operation after another gives `made`; `op` is constant where this is called. */
-static inline bool operate_all(pto_tape_op_t op, const short_record_t *record, int count, const double *value,
-                               double *made) {
+static inline bool operate_all(pto_tape_op_t op, const operands_t *operands, const double *number, int count,
+                               const double *place, double *made) {
     for (int i = 0; i < count; i++) {
-        made[i] = operate(op, record[i].number, 0, value[record[i].a], value[record[i].b]);
-        if (is_comparison(op) && made[i] != record[i].number)
+        made[i] = operate(op, number[i], 0, place[operands[i].a], place[operands[i].b]);
+        if (is_comparison(op) && made[i] != number[i])
             return false;
     }
     return true;
 }
 
-static bool replay_run(run_t run, const short_record_t *record, const double *value, double *made) {
+static bool replay_run(run_t run, const operands_t *operands, const double *number, const double *place,
+                       double *made) {
     switch (run.op) {
     case PTO_TAPE_NUMBER:
     case PTO_TAPE_PARAM:
         return false;
     case PTO_TAPE_SCALE:
-        return operate_all(PTO_TAPE_SCALE, record, run.count, value, made);
+        return operate_all(PTO_TAPE_SCALE, operands, number, run.count, place, made);
     case PTO_TAPE_ADD:
-        return operate_all(PTO_TAPE_ADD, record, run.count, value, made);
+        return operate_all(PTO_TAPE_ADD, operands, number, run.count, place, made);
     case PTO_TAPE_SUBTRACT:
-        return operate_all(PTO_TAPE_SUBTRACT, record, run.count, value, made);
+        return operate_all(PTO_TAPE_SUBTRACT, operands, number, run.count, place, made);
     case PTO_TAPE_MULTIPLY:
-        return operate_all(PTO_TAPE_MULTIPLY, record, run.count, value, made);
+        return operate_all(PTO_TAPE_MULTIPLY, operands, number, run.count, place, made);
     case PTO_TAPE_DIVIDE:
-        return operate_all(PTO_TAPE_DIVIDE, record, run.count, value, made);
+        return operate_all(PTO_TAPE_DIVIDE, operands, number, run.count, place, made);
     case PTO_TAPE_MAXIMUM:
-        return operate_all(PTO_TAPE_MAXIMUM, record, run.count, value, made);
+        return operate_all(PTO_TAPE_MAXIMUM, operands, number, run.count, place, made);
     case PTO_TAPE_LESS:
-        return operate_all(PTO_TAPE_LESS, record, run.count, value, made);
+        return operate_all(PTO_TAPE_LESS, operands, number, run.count, place, made);
     case PTO_TAPE_SAME:
-        return operate_all(PTO_TAPE_SAME, record, run.count, value, made);
+        return operate_all(PTO_TAPE_SAME, operands, number, run.count, place, made);
     }
     return false;
 }
 
-bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *param, double *seconds) {
-    const short_record_t *record = tape->record;
-    double *made = tape->value + tape->first;
-    memcpy(tape->value, param, (size_t)tape->params * sizeof *param);
-    for (int i = 0; i < tape->run_count; i++) {
-        if (!replay_run(tape->run[i], record, tape->value, made))
+bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *place,
+                           double *seconds) {
+    memcpy(place, value, (size_t)tape->params * sizeof *place);
+    memcpy(place + tape->params, tape->constant, (size_t)(tape->first - tape->params) * sizeof *place);
+    for (int i = 0, done = 0; i < tape->run_count; i++) {
+        if (!replay_run(tape->run[i], tape->operands + done, tape->number + done, place,
+                        place + tape->first + done))
             return false;
-        record += tape->run[i].count;
-        made += tape->run[i].count;
+        done += tape->run[i].count;
     }
-    *seconds = tape->value[tape->result];
+    *seconds = place[tape->result];
     return true;
 }

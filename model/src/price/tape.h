@@ -48,6 +48,9 @@ pto_time_t pto_tape_param(const pto_param_t *param, double count);
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
 pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s);
 void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds);
+/* The maximum of one or more times, which are overwritten. Each is compared once, and winners with winners:
+ * of a chain of maxima, a CPU could not begin one before the one before it has ended. */
+pto_time_t pto_tape_largest(pto_time_t *time, size_t count);
 
 /* `count` times a parameter. */
 static inline pto_time_t pto_time_of(const pto_param_t *param, double count) {
@@ -132,7 +135,9 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
 void pto_short_tape_destroy(pto_short_tape_t *tape);
 
 /* The price with other values of the parameters, in the order of pto_tape_shorten; those of parameters that
- * were not in the machine are not read. False: a comparison has another result. */
-bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *seconds);
+ * were not in the machine are not read. `place` is scratch for as many numbers as the second function says.
+ * False: a comparison has another result. */
+bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *place, double *seconds);
+size_t pto_short_tape_places(const pto_short_tape_t *tape);
 
 #endif

@@ -73,17 +73,28 @@ static void release(pto_pricing_t *pricing) {
 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
+/* A tape keeps the end of each actor, as another one may be the slowest with other parameters. */
+static pto_status_t record_end(const pto_pricing_t *pricing) {
+    size_t count = (size_t)pricing->walked_count;
+    pto_time_t *end = malloc(count * sizeof *end);
+    if (!end)
+        return pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    for (size_t i = 0; i < count; i++)
+        end[i] = pricing->ledger[pricing->walked[i]].time;
+    pto_tape_result(pto_tape_largest(end, count));
+    free(end);
+    return PTO_OK;
+}
+
 static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
                                    pto_explanation_t *explanation) {
     const pto_ledger_t *slowest = pricing->ledger;
-    pto_time_t last = slowest->time;
-    for (int64_t i = 1; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        if (pricing->ledger[actor].time.s > slowest->time.s)
-            slowest = &pricing->ledger[actor];
-        last = pto_time_max(last, pricing->ledger[actor].time);
-    }
-    pto_tape_result(last);
+    for (int64_t i = 1; i < pricing->walked_count; i++)
+        if (pricing->ledger[pricing->walked[i]].time.s > slowest->time.s)
+            slowest = &pricing->ledger[pricing->walked[i]];
+    pto_status_t status = pto_tape_recording ? record_end(pricing) : PTO_OK;
+    if (status != PTO_OK)
+        return status;
     if (pricing->tables && !pricing->exceeded)
         pto_tables_note_latest(pricing->tables, pricing->actor[slowest - pricing->ledger].place.node);
     if (explanation)
