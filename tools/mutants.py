@@ -130,8 +130,8 @@ def copy_tree(tree):
             shutil.copymode(path, target)
 
 
-def run_shell(command, tree, cpu_s, seconds, is_mpi=False, **variables):
-    """Whether a shell command succeeds in time, and its CPU time."""
+def run_shell(command, tree, cpu_s, seconds, is_mpi=False, log=subprocess.DEVNULL, **variables):
+    """Whether a shell command succeeds in time, and its CPU time. log: the file that gets what it prints."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TEST_SAMPLE": "29",
            "BUILD": "build", "PYTHONDONTWRITEBYTECODE": "1",
            "LSAN_OPTIONS": "suppressions=tests/mpi/leaks.supp:print_suppressions=0",
@@ -139,7 +139,7 @@ def run_shell(command, tree, cpu_s, seconds, is_mpi=False, **variables):
     env.pop("MAKEFLAGS", None)
     limits = "ulimit -c 0" + ("" if is_mpi else f" -t {cpu_s} -v {MEMORY_KIB}")
     with subprocess.Popen(["bash", "-c", f"{limits}\n{command}"], cwd=tree, env=env, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+                          stdout=log, stderr=log, start_new_session=True) as process:
         timer = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
         timer.start()
         status, used = os.wait4(process.pid, 0)[1:]

@@ -152,7 +152,7 @@ def execute(tree):
     """The first command that fails, and by what line it refuses the plan; None: none does, and it is no refusal."""
     for command in [*(f"{mutants.MPIRUN} {one}" for one in EXECUTIONS), STALE]:
         with tempfile.TemporaryFile() as log:
-            if mutants.run_shell(command, tree, 0, 600, True, log):
+            if mutants.run_shell(command, tree, 0, 600, True, log)[0]:
                 continue
             log.seek(0)
             said = log.read().decode("latin-1").split("\n")
@@ -180,9 +180,14 @@ def judge(tree, lines, right):
         return f"refused (executor: {refusal[:300]})"
     # Plans that no command line asks for, such as those in segments, are proved by these.
     for test in PROOFS:
-        if not mutants.make(tree, f"build/tests/{test}") or not mutants.run_shell(f"build/tests/{test}", tree, 600, 1200):
+        if not mutants.make(tree, f"build/tests/{test}") or not mutants.run_shell(f"build/tests/{test}", tree, 600, 1200)[0]:
             return f"refused ({test})"
     return f"executed ({failed[0]})"
+
+
+def compiled(tree, path):
+    """None where it does not compile."""
+    return mutants.object_code(tree, path) if mutants.build_object(tree, path) else None
 
 
 def main():
@@ -202,9 +207,10 @@ def main():
     fates = {}
     while sum(fates.values()) < count and choice:
         place, began = choice.pop(), time.monotonic()
-        original = mutants.object_code(tree, place[0])
+        original = compiled(tree, place[0])
+        assert original is not None, f"{place[0]} does not compile"
         what = write(place, tree)
-        code = mutants.object_code(tree, place[0])
+        code = compiled(tree, place[0])
         fate = "no code" if code is None or code == original else judge(tree, lines, right)
         shutil.copyfile(place[0], os.path.join(tree, place[0]))  # newer than its object
         if fate != "no code":
@@ -213,9 +219,9 @@ def main():
             print(f"{fate}: {what} ({time.monotonic() - began:.0f} s)", flush=True)
     print(f"{sum(fates.values())} mutated strategies and algorithms: " +
           ", ".join(f"{number} {kind}" for kind, number in sorted(fates.items())))
-    executed = fates.get("executed", 0)
-    print(f"mutated-plans: {sum(fates.values()) - executed} passed, {executed} failed")
-    sys.exit(1 if executed else 0)
+    failed = count - sum(fates.values()) + fates.get("executed", 0)  # judged too few is a failure, too
+    print(f"mutated-plans: {count - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
