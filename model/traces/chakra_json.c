@@ -25,6 +25,9 @@ static double micros_of(const json_t *value) {
     return micros > 0 && micros < 1e15 ? micros : 0;
 }
 
+/* Types that are not read are as good as none. */
+static int type_of(double number) { return number <= PTO_CHAKRA_COLLECTIVE ? (int)number : -1; }
+
 /* --- workload_graph ------------------------------------------------------------------------------------- */
 
 pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *object) {
@@ -34,7 +37,7 @@ pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t 
     if (!json_is_object(object))
         return pto_recording_fail(reader, PTO_ERR_TYPE, "a node is not an object");
     pto_chakra_find_rank(reader);
-    node.type = (int)number_of(json_object_get(object, "NodeType"));
+    node.type = type_of(number_of(json_object_get(object, "NodeType")));
     node.name = text_of(object, "Name");
     node.micros = micros_of(json_object_get(object, "runtime"));
     json_object_foreach((json_t *)object, key, value) {
