@@ -339,13 +339,15 @@ static int with_fewest_stages(const pto_request_t *request) {
     pto_request_t tried = *request;
     int64_t fewest = INT64_MAX;
     int found = -1;
+    if (!request->counts || !pto_counts_differ(request->counts))
+        return found;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         pto_plan_t *made = NULL;
         tried.algorithm = pto_algorithm_at(i);
         if (!(tried.algorithm->collectives & 1u << tried.collective) || tried.algorithm->only_named ||
             pto_plan_create(&tried, &made, NULL) != PTO_OK)
             continue;
-        int64_t stages = pto_plan_has_tables(made) ? pto_plan_size(made).stages : INT64_MAX;
+        int64_t stages = pto_plan_size(made).stages;
         found = stages < fewest ? i : found;
         fewest = stages < fewest ? stages : fewest;
         pto_plan_destroy(made);
