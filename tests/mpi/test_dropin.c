@@ -26,7 +26,6 @@
  *
  * With `cuda` as the last argument memory is of CUDA's driver, that of process r of GPU r, modulo those there
  * are (random, repeat, comms, threads, capture, killed, paired). */
-#include <dirent.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,6 +38,7 @@
 
 #include "dropin_paired.h"
 #include "dropin_special.h"
+#include "held.h"
 #include "profile_memory.h"
 
 enum { COUNT_MAX = 3000, COMMS = 4, THREADS = 4 };
@@ -449,27 +449,6 @@ static void run_unequal(int count) {
 
 /* --- resources ------------------------------------------------------------------------------------------ */
 
-static int descriptors(void) {
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
-    return count;
-}
-
-static int mappings(void) {
-    int count = 0;
-    char line[512];
-    FILE *file = fopen("/proc/self/maps", "r");
-    while (file && fgets(line, sizeof line, file))
-        count += strstr(line, "/dev/shm/portolan") != NULL;
-    if (file)
-        fclose(file);
-    return count;
-}
-
 static void run_comms(int count) {
     const type_t real = {MPI_FLOAT, 4, REAL};
     int fds = 0, maps = 0;
@@ -489,12 +468,12 @@ static void run_comms(int count) {
         run(&call);
         MPI_Comm_free(&call.comm);
         if (i == 2) {
-            fds = descriptors();
-            maps = mappings();
+            fds = open_files();
+            maps = mappings_of("/dev/shm/portolan");
         }
     }
-    expect(descriptors() <= fds, "descriptors are left open");
-    expect(mappings() <= maps, "shared segments are left mapped");
+    expect(open_files() <= fds, "descriptors are left open");
+    expect(mappings_of("/dev/shm/portolan") <= maps, "shared segments are left mapped");
 }
 
 /* --- threads -------------------------------------------------------------------------------------------- */

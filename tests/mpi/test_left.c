@@ -3,7 +3,6 @@
  *
  *   mpirun -n 4 test_left */
 #define _GNU_SOURCE /* fallocate */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -11,6 +10,7 @@
 
 #include "../../impl/job.h"
 #include "four.h"
+#include "held.h"
 
 /* --- what is counted ------------------------------------------------------------------------------------ */
 
@@ -90,28 +90,6 @@ static pto_device_t counted(void) {
     device.unpin = unpin_counted;
     opened = released = 0;
     return device;
-}
-
-/* Shared memory that this process has mapped. */
-static int mappings(void) {
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[4096];
-    int count = 0;
-    while (maps && fgets(line, sizeof line, maps))
-        count += strstr(line, "/dev/shm/") != NULL;
-    if (maps)
-        fclose(maps);
-    return count;
-}
-
-static int files(void) {
-    DIR *stream = opendir("/proc/self/fd");
-    int count = 0;
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        closedir(stream);
-    return count;
 }
 
 static int full = -1; /* the rank that can reserve no shared memory; -1: none */
@@ -301,12 +279,12 @@ static void buffers_are_released_where_one_has_none(void) {
         pto_error_t err = {0};
         pto_exec_t *exec = NULL;
         char wanted[64];
-        int before = mappings(), files_before = files();
+        int before = mappings_of("/dev/shm/"), files_before = open_files();
         pto_status_t status = pto_exec_open(plan, MPI_COMM_WORLD, "host", PTO_OP_SUM, &usual, &exec, &err);
         snprintf(wanted, sizeof wanted, "MPI rank %d: posix_fallocate in /dev/shm: No space left", full);
         expect(status != PTO_OK && strncmp(err.message, wanted, strlen(wanted)) == 0, wanted, err.message);
-        expect(mappings() == before, "buffers are released", "some that are left");
-        expect(files() == files_before, "files are closed", "some that are open");
+        expect(mappings_of("/dev/shm/") == before, "buffers are released", "some that are left");
+        expect(open_files() == files_before, "files are closed", "some that are open");
     }
     full = -1;
     pto_plan_destroy(plan);

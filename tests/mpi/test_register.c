@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "portolan/exec.h"
 #include "portolan/strategy.h"
 
@@ -52,18 +53,6 @@ static const pto_exec_options_t options = {
             die(err.message[0] ? err.message : "what should be refused is not: " reason);                    \
     } while (0)
 
-/* Shared memory that this process has mapped, of the host device: its own, and what it has opened. */
-static int mapped_segments(void) {
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[4096];
-    int count = 0;
-    while (maps && fgets(line, sizeof line, maps))
-        count += strstr(line, "/dev/shm/") != NULL;
-    if (maps)
-        fclose(maps);
-    return count;
-}
-
 static void copy(const pto_device_t *device, void *stream, void *target, const void *source, size_t bytes) {
     const pto_move_t move = {target, source, bytes, 1, bytes, bytes};
     MUST(device->copy(&move, stream, &err));
@@ -95,9 +84,9 @@ static void check_closing(const pto_device_t *device, pto_exec_t *exec, void *st
         MUST(pto_unregister(exec, number, &err));
         MUST(device->release(memory, &err));
         if (cycle == 0)
-            before = mapped_segments();
+            before = mappings_of("/dev/shm/");
     }
-    if (mapped_segments() != before)
+    if (mappings_of("/dev/shm/") != before)
         die("unregistered memory is still open");
 }
 

@@ -16,7 +16,6 @@
  *   mpirun -n N test_resources large
  *       a message and a reduction of more than INT_MAX bytes are right */
 #define _DEFAULT_SOURCE /* mallinfo2 */
-#include <dirent.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include <string.h>
 
 #include "exec_case.h"
+#include "held.h"
 
 static int rank, size;
 
@@ -145,28 +145,6 @@ static void exhaust(const kind_t *kind) {
 
 /* --- what is left --------------------------------------------------------------------------------------- */
 
-static int entries(const char *folder) {
-    int count = 0;
-    DIR *stream = opendir(folder);
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        closedir(stream);
-    return count;
-}
-
-/* Of shared memory that is the executor's, as PORTOLAN_SEGMENTS may name it, and of deleted files. */
-static int shared_mappings(void) {
-    char line[1024];
-    int count = 0;
-    FILE *file = fopen("/proc/self/maps", "r");
-    while (file && fgets(line, sizeof line, file))
-        count += strstr(line, "/dev/shm/portolan") != NULL;
-    if (file)
-        fclose(file);
-    return count;
-}
-
 typedef struct {
     int files;
     int threads;
@@ -183,9 +161,11 @@ static int64_t heap_bytes(void) {
 #endif
 }
 
+/* Shared memory is the executor's, as PORTOLAN_SEGMENTS may name it. */
 static held_t held(void) {
     MPI_Barrier(MPI_COMM_WORLD);
-    return (held_t){entries("/proc/self/fd"), entries("/proc/self/task"), shared_mappings(), heap_bytes()};
+    return (held_t){open_files(), entries_of("/proc/self/task"), mappings_of("/dev/shm/portolan"),
+                    heap_bytes()};
 }
 
 /* The MPI library keeps a little for itself, however often, and its lists of free requests grow where one
