@@ -50,6 +50,8 @@ typedef struct {
     uint32_t *sum;
     uint32_t *wanted;
     void *graph;
+    const uint32_t *graph_in; /* the buffers of the graph's runs */
+    const uint32_t *graph_out;
     int graph_runs[ROWS]; /* of the graph, by row */
     int row;              /* of the next run */
     int stream;           /* whose work the next run follows */
@@ -88,7 +90,7 @@ static size_t area_count(const user_t *user, area_t area) {
         in = out = in > out ? in : out;
     return area == TABLE || area == STEP ? ROWS * user->in_count
            : area == SUM                 ? ROWS * user->out_count
-                                         : 2 * (area == IN || area == IN_2 ? in : out) + 1;
+                                         : 2 * (area == IN || area == IN_2 ? in : out) + 3;
 }
 
 static void copy(const user_t *user, void *target, const void *source, size_t count, void *stream) {
@@ -110,7 +112,8 @@ static uint32_t *rows_of(size_t count) {
     return rows;
 }
 
-/* The second place of an allocation is aligned for 4 bytes only. */
+/* The second place of an allocation is aligned for 4 bytes only. Even a buffer without elements begins
+ * inside. */
 static void choose_places(user_t *user, int in, int out) {
     area_t in_area = in % 2 ? IN_2 : IN, out_area = out % 2 ? OUT_2 : OUT;
     user->in = user->area[in_area] + (size_t)(in / 2) * (area_count(user, in_area) / 2 + 1);
@@ -190,6 +193,7 @@ static void capture(user_t *user, void *stream, int runs) {
     }
     memset(user->graph_runs, 0, sizeof user->graph_runs);
     user->row = 0;
+    user->graph_in = user->in, user->graph_out = user->out;
     MUST(user, bench->graph_begin(stream, &err));
     for (int i = 0; i < runs; i++) {
         user->graph_runs[user->row]++;
@@ -380,11 +384,30 @@ static void change_stream(user_t *user, void *const *stream, void *event) {
     user->stream = next;
 }
 
+static bool is_in(const user_t *user, area_t area, const uint32_t *buffer) {
+    return buffer >= user->area[area] && buffer < user->area[area] + area_count(user, area);
+}
+
 static bool is_registered(const user_t *user, const uint32_t *buffer) {
     for (int area = IN; area < AREA_COUNT; area++)
-        if (buffer >= user->area[area] && buffer < user->area[area] + area_count(user, (area_t)area))
+        if (is_in(user, (area_t)area, buffer))
             return user->registration[area] >= 0;
     return false;
+}
+
+static bool any_process(bool mine) {
+    int any = mine;
+    MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    return any;
+}
+
+/* A graph whose runs use memory that is registered no more must not be launched again. */
+static void forget_graph_in(user_t *user, area_t area) {
+    if (!any_process(user->graph &&
+                     (is_in(user, area, user->graph_in) || is_in(user, area, user->graph_out))))
+        return;
+    MUST(user, user->device->bench->graph_destroy(user->graph, &err));
+    user->graph = NULL;
 }
 
 /* Registered allocations are registered no more, the others are. The buffers must not be in those. */
@@ -396,13 +419,14 @@ static void change_registration(user_t *user, void *stream) {
                                 &user->registration[area], &err));
         return;
     }
-    int is_bound = (user->in >= user->area[area] && user->in < user->area[area] + count) ||
-                   (user->out >= user->area[area] && user->out < user->area[area] + count);
-    MPI_Allreduce(MPI_IN_PLACE, &is_bound, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    const bool is_bound = any_process(is_in(user, area, user->in) || is_in(user, area, user->out));
     MUST(user, user->device->finish(stream, &err));
     if (pto_unregister(user->exec, user->registration[area], &err) != (is_bound ? PTO_ERR_RANGE : PTO_OK))
         die(user, "memory that runs use is unregistered, or other memory is not");
-    user->registration[area] = is_bound ? user->registration[area] : -1;
+    if (is_bound)
+        return;
+    user->registration[area] = -1;
+    forget_graph_in(user, area);
 }
 
 /* Whether this process alone may give its executor this buffer of a role. */

@@ -217,7 +217,8 @@ pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, vo
  * (cuMemCreate) and host memory. */
 pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *registration, pto_error_t *err);
 /* Collective: the opposite. No process accesses the memory after it has returned, once all runs that were
- * enqueued on it are complete. Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a
+ * enqueued on it are complete. Graphs that captured runs on it must not be launched any more, on any process.
+ * Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a
  * run is active; processes name different registrations, or one that does not exist; the buffers of a process
  * are in it). */
 pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
