@@ -205,15 +205,15 @@ static pto_queue_t queue_of(const pto_exec_t *exec) {
 
 /* What this process's runs need beside the device, and in which stage; NULL: nothing. */
 static const char *needs_beside(const pto_exec_t *exec, const char **stage) {
-    const pto_vector_t *tasks = &exec->lane[0].tasks;
     *stage = NULL;
-    if (exec->lane_count > 1)
-        return "the CPU for lanes";
-    for (int i = 0; i < tasks->count; i++) {
-        const pto_task_t *task = (const pto_task_t *)tasks->item + i;
-        *stage = task->stage;
-        if (pto_task_needs(exec, task))
-            return pto_task_needs(exec, task);
+    for (int lane = 0; lane < exec->lane_count; lane++) {
+        const pto_vector_t *tasks = &exec->lane[lane].tasks;
+        for (int i = 0; i < tasks->count; i++) {
+            const pto_task_t *task = (const pto_task_t *)tasks->item + i;
+            *stage = task->stage;
+            if (pto_task_needs(exec, task))
+                return pto_task_needs(exec, task);
+        }
     }
     return NULL;
 }
@@ -280,19 +280,48 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec) { return exec->stream_ordered; }
 
 /* No state of the host changes, so that a graph can repeat it. */
-pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
-    const pto_vector_t *tasks = &exec->lane[0].tasks;
+/* Whether the other lane's work that an `after` waits for has been enqueued. */
+static bool may_follow(const pto_exec_t *exec, const pto_task_t *task) {
+    return task->kind != PTO_TASK_AFTER ||
+           atomic_load_explicit(&exec->lane[task->first].next, memory_order_relaxed) > task->count;
+}
+
+/* Enqueue what lane `index` has left, up to what must follow other lanes' work that is not enqueued yet. Lane
+ * 0 is in the user's stream. */
+static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
+    pto_lane_t *lane = &exec->lane[index];
+    const pto_task_t *task = lane->tasks.item;
     pto_status_t status = PTO_OK;
+    int next = atomic_load_explicit(&lane->next, memory_order_relaxed);
+    for (; next < lane->tasks.count && status == PTO_OK && may_follow(exec, &task[next]); next++) {
+        status = pto_task_enqueue(exec, &task[next], index == 0 ? stream : lane->stream, err);
+        atomic_store_explicit(&lane->next, next + 1, memory_order_relaxed);
+    }
+    return status;
+}
+
+/* Lane after lane, again and again: the walk's order is one in which all of them can go on. */
+static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    const pto_lane_t *first = &exec->lane[0];
+    set_next(exec, 0);
+    while (status == PTO_OK &&
+           atomic_load_explicit(&first->next, memory_order_relaxed) < first->tasks.count)
+        for (int i = 0; i < exec->lane_count && status == PTO_OK; i++)
+            status = enqueue_lane(exec, i, stream, err);
+    return status;
+}
+
+pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     if (!exec->stream_ordered)
         return refuse_enqueued(exec, err);
-    status = pto_exec_check_idle(exec, err);
+    pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
     if (exec->options.delay_max_s > 0)
         delay(exec);
     exec->enqueued = true;
-    for (int i = 0; i < tasks->count && status == PTO_OK; i++)
-        status = pto_task_enqueue(exec, (const pto_task_t *)tasks->item + i, stream, err);
+    status = enqueue_lanes(exec, stream, err);
     return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
 }
 

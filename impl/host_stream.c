@@ -1,6 +1,8 @@
 /* Streams of the host device: a list of copies, reductions and steps that are executed later, in order. An
  * event is a number of items of a stream. A graph is a stream that is never executed, whose items are copied
- * into others. */
+ * into others, one after the other in the order in which they were captured. As on CUDA, a stream that
+ * follows an event of a captured one is captured, too, and one of those that began the capture must follow it
+ * in the end. */
 #include "host_stream.h"
 
 #include <sched.h>
@@ -12,9 +14,11 @@
 
 typedef struct stream stream_t;
 
-/* Has happened once the stream has run this many items. */
+/* Has happened once the stream has run this many items; or, in a graph, a number of what it has captured of
+ * the stream. */
 typedef struct {
     stream_t *stream; /* NULL: has happened */
+    stream_t *graph;  /* NULL: none */
     uint64_t items;
 } event_t;
 
@@ -42,7 +46,11 @@ struct stream {
     int next;             /* the first item that has not run */
     uint64_t ran;         /* items since the stream was created */
     stream_t *graph;      /* being captured: what is queued goes there */
-    bool stepping;        /* in the list of streams that hold steps */
+    stream_t
+        *captured;     /* of a graph under way, the stream that joined it last; of a stream, the one before */
+    uint64_t in_graph; /* items that the graph has captured of it */
+    uint64_t followed; /* those that another stream of the graph follows */
+    bool stepping;     /* in the list of streams that hold steps */
     stream_t *next_stepping;
 };
 
@@ -152,8 +160,10 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
 }
 
 static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *source, pto_error_t *err) {
-    if (stream->graph)
+    if (stream->graph) {
+        stream->in_graph++;
         stream = stream->graph;
+    }
     work.source_first = stream->sources.count;
     for (int i = 0; i < work.source_count; i++) {
         const void **slot = pto_vector_add(&stream->sources, sizeof *slot);
@@ -238,14 +248,37 @@ pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err) 
     stream_t *marked = stream;
     (void)err;
     *(event_t *)event = (event_t){0};
-    if (marked)
-        *(event_t *)event = (event_t){marked, marked->ran + (uint64_t)(marked->work.count - marked->next)};
+    if (marked && marked->graph)
+        *(event_t *)event = (event_t){marked, marked->graph, marked->in_graph};
+    else if (marked)
+        *(event_t *)event =
+            (event_t){.stream = marked, .items = marked->ran + (uint64_t)(marked->work.count - marked->next)};
+    return PTO_OK;
+}
+
+static void join_graph(stream_t *graph, stream_t *stream) {
+    stream->graph = graph;
+    stream->in_graph = stream->followed = 0;
+    stream->captured = graph->captured;
+    graph->captured = stream;
+}
+
+/* What follows a captured event is captured, too. The graph's order is the one of capturing, so nothing is
+ * left to follow. */
+static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
+    if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
+        return pto_error_set(err, PTO_ERR_RANGE, "a stream outside a graph can't follow its event");
+    if (!stream->graph)
+        join_graph(after->graph, stream);
+    if (stream != after->stream && after->stream->followed < after->items)
+        after->stream->followed = after->items;
     return PTO_OK;
 }
 
 pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) {
     const event_t *asked = event;
-    (void)err;
+    if (asked->graph)
+        return pto_error_set(err, PTO_ERR_RANGE, "an event of a graph can't be polled");
     if (!has_happened(asked))
         push(asked->stream);
     *finished = has_happened(asked);
@@ -254,6 +287,8 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
 
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) {
     const event_t *after = event;
+    if (after->graph)
+        return follow_in_graph(after, stream, err);
     if (stream && !has_happened(after))
         return enqueue(stream, (work_t){.after = *after}, no_source, err);
     while (!has_happened(after))
@@ -269,18 +304,30 @@ pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is being captured");
     void *graph = NULL;
     pto_status_t status = pto_host_stream_create(&graph, err);
-    captured->graph = graph;
+    if (status == PTO_OK)
+        join_graph(graph, captured);
     return status;
 }
 
 bool pto_host_stream_is_captured(const void *stream) { return stream && ((const stream_t *)stream)->graph; }
 
 pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
-    stream_t *captured = stream;
-    if (!captured->graph)
+    stream_t *first = stream, *ended = first->graph;
+    if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    *graph = captured->graph;
-    captured->graph = NULL;
+    bool joined = true;
+    for (stream_t *one = ended->captured, *next; one; one = next) {
+        next = one->captured;
+        joined = joined && (one == first || one->followed == one->in_graph);
+        one->captured = one->graph = NULL;
+    }
+    ended->captured = NULL;
+    if (!joined) {
+        pto_host_stream_destroy(ended, NULL);
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "another stream's work was captured, which this stream does not follow");
+    }
+    *graph = ended;
     return PTO_OK;
 }
 

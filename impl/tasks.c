@@ -161,10 +161,14 @@ static bool on_device(const pto_exec_t *exec, const pto_task_t *task) {
            ((const pto_exec_reduction_t *)exec->reductions.item)[task->first].on_device;
 }
 
+static pto_exec_event_t *event_of(const pto_exec_t *exec, const pto_task_t *mark) {
+    return (pto_exec_event_t *)exec->events.item + mark->first;
+}
+
 /* Nothing to mark if the stream is empty: then all that the lane did has happened. */
 static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task,
                             pto_error_t *err) {
-    pto_exec_event_t *mark = (pto_exec_event_t *)exec->events.item + task->first;
+    pto_exec_event_t *mark = event_of(exec, task);
     mark->recorded = lane->pending;
     return lane->pending ? exec->device->event_record(mark->event, lane->stream, err) : PTO_OK;
 }
@@ -186,7 +190,7 @@ static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_
     if (!*finished)
         return PTO_OK;
     const pto_task_t *mark = (const pto_task_t *)other->tasks.item + task->count;
-    const pto_exec_event_t *marked = (const pto_exec_event_t *)exec->events.item + mark->first;
+    const pto_exec_event_t *marked = event_of(exec, mark);
     if (!marked->recorded)
         return PTO_OK;
     if (!goes_to_device(exec, lane, task))
@@ -270,8 +274,6 @@ const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task) {
         [PTO_TASK_SIGNAL] = "the CPU for flags in host memory",
         [PTO_TASK_WAIT] = "the CPU for flags in host memory",
         [PTO_TASK_LIBRARY] = "the MPI library's collective",
-        [PTO_TASK_MARK] = "the CPU for lanes",
-        [PTO_TASK_AFTER] = "the CPU for lanes",
         [PTO_TASK_CHOOSE] = "the CPU for choices",
         [PTO_TASK_CHOSEN] = "the CPU for choices",
     };
@@ -287,6 +289,12 @@ pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *st
                                               stream, err);
     if (task->kind == PTO_TASK_NCCL)
         return pto_nccl_enqueue(exec, task->first, stream, err);
+    if (task->kind == PTO_TASK_MARK)
+        return exec->device->event_record(event_of(exec, task)->event, stream, err);
+    if (task->kind == PTO_TASK_AFTER) {
+        const pto_task_t *mark = (const pto_task_t *)exec->lane[task->first].tasks.item + task->count;
+        return exec->device->event_follow(event_of(exec, mark)->event, stream, err);
+    }
     return task->kind == PTO_TASK_MOVE ? do_moves(exec, &lane, task, err)
                                        : do_reductions(exec, &lane, task, err);
 }

@@ -54,16 +54,21 @@ pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way) {
                                          : pto_step_of_others(PTO_STEP_COPY, who);
 }
 
+void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
+                      pto_slice_t target) {
+    pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
+    if (pto_builder_buffer(builder, source.buffer)->held_stride > 1 ||
+        pto_builder_buffer(builder, target.buffer)->held_stride > 1)
+        own.who_until = pto_constant(1);
+    own.source = source;
+    own.target = target;
+    pto_build_step(builder, own);
+}
+
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
                   pto_slice_t own_source, pto_slice_t own_target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
-    if (pto_builder_buffer(builder, own_source.buffer)->held_stride > 1 ||
-        pto_builder_buffer(builder, own_target.buffer)->held_stride > 1)
-        own.who_until = pto_constant(1);
-    own.source = own_source;
-    own.target = own_target;
-    pto_build_step(builder, own);
+    pto_gas_own_copy(builder, who, own_source, own_target);
     pto_build_step(builder, step);
 }
 
@@ -76,4 +81,29 @@ void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t u
     step.source = pto_slice_all(builder, gathered);
     step.target = target;
     pto_build_step(builder, step);
+}
+
+pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                                bool scatters, bool double_buffered) {
+    return (pto_gas_shares_t){
+        .parts = scatters ? 0 : who->n,
+        .gathered =
+            pto_gas_gathered(builder, who, scatters ? user->out : user->in,
+                             (pto_gas_gathered_t){.blocks = scatters ? PTO_BLOCKS_EQUAL : PTO_BLOCKS_SHARE,
+                                                  .double_buffered = double_buffered})};
+}
+
+pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                                  const pto_gas_shares_t *shares) {
+    pto_step_t scatter = pto_step_of_all(PTO_STEP_COPY, who);
+    scatter.source = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_PEER, pto_constant(0));
+    scatter.target = pto_slice_block(shares->gathered, PTO_ANCHOR_ME);
+    const pto_slice_t own = scatter.target;
+    scatter.target.holder = PTO_HOLDER_PEER;
+    pto_slice_t part = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_ME, pto_constant(0));
+    pto_gas_copy(builder, "store shares", who, scatter, part, own);
+    pto_gas_flag(builder, "shares stored", who, PTO_GAS_ALL_TO_ALL);
+    part.buffer = user->out;
+    pto_gas_reduce(builder, who, who->n, shares->gathered, part);
+    return part;
 }

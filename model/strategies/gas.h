@@ -31,11 +31,27 @@ pto_gas_flag_t pto_gas_way(pto_collective_t collective);
 pto_gas_flag_t pto_gas_back(pto_gas_flag_t way);
 pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way);
 
+/* A step in which each member, or only the one that holds the buffers, copies within its own memory. */
+void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
+                      pto_slice_t target);
+
 /* A stage in which the actors of `step` copy `source` to `target`, alone or with each peer. In the same stage
  * each does its own part, from `own_source` to `own_target`: the same as the step's slices, but with its own
  * block or part where the step names its peer's. */
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
                   pto_slice_t own_source, pto_slice_t own_target);
+
+/* Every member stores to each other one that one's share of its vector, or its block, into `gathered`, and
+ * reduces its own (gas_split.c). The buffer is made before the kernel begins, in which the stages are.
+ * pto_gas_reduce_shares returns the member's share of the result. */
+typedef struct {
+    int64_t parts; /* of each block of the input */
+    int gathered;
+} pto_gas_shares_t;
+pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                                bool scatters, bool double_buffered);
+pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                                  const pto_gas_shares_t *shares);
 
 /* A stage in which the members below `until` reduce all blocks of `gathered` into `target`. */
 void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,

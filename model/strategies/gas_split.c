@@ -26,23 +26,9 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
     pto_user_t user = pto_route_user_in_place(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
     bool scatters = request->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
-    int64_t parts = scatters ? 0 : who.n; /* of each block of the input */
-    int gathered =
-        pto_gas_gathered(builder, &who, scatters ? user.out : user.in,
-                         (pto_gas_gathered_t){.blocks = scatters ? PTO_BLOCKS_EQUAL : PTO_BLOCKS_SHARE,
-                                              .double_buffered = root_alone || scatters});
+    pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, scatters, root_alone || scatters);
     pto_build_kernel(builder, &who);
-
-    pto_step_t scatter = pto_step_of_all(PTO_STEP_COPY, &who);
-    scatter.source = pto_slice_part(user.in, parts, PTO_ANCHOR_PEER, pto_constant(0));
-    scatter.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
-    pto_slice_t own = scatter.target;
-    scatter.target.holder = PTO_HOLDER_PEER;
-    pto_slice_t own_part = pto_slice_part(user.in, parts, PTO_ANCHOR_ME, pto_constant(0));
-    pto_gas_copy(builder, "store shares", &who, scatter, own_part, own);
-    pto_gas_flag(builder, "shares stored", &who, PTO_GAS_ALL_TO_ALL);
-    own_part.buffer = user.out;
-    pto_gas_reduce(builder, &who, who.n, gathered, own_part);
+    pto_slice_t own_part = pto_gas_reduce_shares(builder, &who, &user, &shares);
     if (!scatters)
         build_results(builder, &who, own_part, root_alone);
     pto_build_end(builder);

@@ -26,6 +26,7 @@
     ROW(gas_split)                                                                                           \
     ROW(gas_tree)                                                                                            \
     ROW(gas_halo)                                                                                            \
+    ROW(copy_engine)                                                                                         \
     ROW(node_leaders)                                                                                        \
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \

@@ -39,6 +39,8 @@
 #            graphs        runs in streams and graphs on all GPUs: random programs with known results, GRAPH_RUNS runs of
 #                          each plan in graphs, then the kernels beside NCCL, without and with symmetric windows, in
 #                          graphs of 100 and of 5 runs and enqueued one by one, and PyTorch's where it is installed (GRAPHS_LIMIT seconds)
+#            large         16 to 256 MiB in graphs of 5 and waited for, on all GPUs: the copy engines, kernels, and
+#                          NCCL by kernels and by the copy engines (LARGE_LIMIT seconds)
 #            runs          samples of runs that are captured in graphs, and of enqueued ones, by processes that are
 #                          bound to cores and others, fitted; then the kernels' and NCCL's collectives run so, to
 #                          score the fits on (RUNS_LIMIT seconds)
@@ -63,21 +65,21 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
-# RUNS_LIMIT (default 420); GRAPHS_LIMIT (default 300) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
+# LARGE_LIMIT (default 150); RUNS_LIMIT (default 420); GRAPHS_LIMIT (default 300) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; large.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
-: "${RUNS_LIMIT:=420}" "${GRAPHS_LIMIT:=300}" "${GRAPH_RUNS:=10000}"
+: "${LARGE_LIMIT:=150}" "${RUNS_LIMIT:=420}" "${GRAPHS_LIMIT:=300}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
@@ -318,10 +320,11 @@ chunks_row() {
 streams() { host_run "$GPUS" "$BUILD/tests/test_streams" "$1" "$2" "$3" "$DEVICE"; } # WHAT COUNT SEED
 
 # graphs_row COLLECTIVE BYTES STRATEGY RUNS RUNS-IN-A-GRAPH REPEATS: 0 in a graph is none; nccl_windows is NCCL on
-# symmetric windows, beside NCCL once more
+# symmetric windows, beside NCCL once more, and nccl_engines the same by the copy engines, where NCCL has that
 graphs_row() {
     local own=(--graph "$5") file=$BUILD/rows/graphs-$1-${2//:/-}-$5-$3.csv
     [ "$5" -gt 0 ] || own=(--enqueue)
+    [ "$3" != nccl_engines ] || { local -x NCCL_CTA_POLICY=2 && set -- "$1" "$2" nccl_windows "${@:4}"; }
     [ "$3" != nccl_windows ] || { own+=(--nccl-windows) && set -- "$1" "$2" nccl "${@:4}"; }
     kernels_row "$file" --collective "$1" --datatype float --bytes "$2" --strategy "$3" --queued "$4" --repeats "$6" "${own[@]}"
 }
@@ -370,6 +373,11 @@ runs_scores() {
     awk '/^===/ { print } /^all$/ { all = 1 } /^===/ { all = 0 } all && /cells|model/ { print }' "$OUT/runs.txt"
 }
 
+large_waited() { # COLLECTIVE
+    kernels_row "$BUILD/rows/large-$1.csv" --collective "$1" --datatype float --bytes 16MiB:256MiB:4 --repeats 15 \
+        --strategy gas_split,copy_engine,cuda_aware,nccl
+}
+
 torch_peer() { python3 tests/bench/peer_torch.py 100 >"$OUT/torch.csv"; }
 
 # The best kernel and NCCL without and with symmetric windows, by collective, size and runs in a graph: median and quartiles of a run, and what the call
@@ -378,7 +386,8 @@ graphs_summary() {
     local file
     for file in "$BUILD"/rows/graphs-*.csv*; do
         awk -F, '/^# graph=/ { graph = substr($0, 9) } /^# call_s=/ { call[substr($1, 10) "," $2] = $3 }
-            /^#/ || $3 == "strategy" || (FILENAME ~ /nccl_windows/ && $3 == "nccl") { next }
+            /^#/ || $3 == "strategy" || (FILENAME ~ /nccl_windows|nccl_engines/ && $3 == "nccl") { next }
+            FILENAME ~ /nccl_engines/ { call["nccl_engines," $7] = call[$3 "," $7]; $3 = "nccl_engines" }
             { print $1 "," $7 "," graph "," $3 "," $8 "," $9 "," call[$3 "," $7] }' "$file"
     done | sort -t, -k1,1 -k3,3n -k2,2n -k4,4 -k6,6g | sed '1i collective,bytes,graph,strategy,run,seconds,call_seconds' >"$OUT/graphs.csv"
     awk -F, '
@@ -404,15 +413,16 @@ graphs_summary() {
         { now = $1 " " $2 " " $3 " " $4; if (now != key) row(); key = now; time[++count] = 1e6 * $6; call = 1e6 * $7 }
         END {
             row()
-            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s %11s %9s %9s %8s %6s\n", "collective", "bytes", "graph",
+            printf "%-15s %10s %6s %-14s %9s %9s %9s %8s %9s %9s %9s %8s %6s %11s %9s %9s %8s %6s %12s %9s %9s %8s %6s\n", "collective", "bytes", "graph",
                 "kernel", "25 % us", "median", "75 %", "call", "nccl 25 %", "median", "75 %", "call", "ratio", "window 25 %", "median",
-                "75 %", "call", "ratio"
+                "75 %", "call", "ratio", "engines 25 %", "median", "75 %", "call", "ratio"
             for (i = 1; i <= cells; i++) {
                 c = order[i]; split(c, part, " ")
                 printf "%-15s %10d %6d %-14s %9.2f %9.2f %9.2f %8.2f", part[1], part[2], part[3], name[c, "ours"], low[c, "ours"],
                     median[c, "ours"], high[c, "ours"], calls[c, "ours"]
                 others(c, "nccl", 9)
                 others(c, "nccl_windows", 11)
+                others(c, "nccl_engines", 12)
                 printf "\n"
             }
         }' "$OUT/graphs.csv" | tee "$OUT/graphs.txt"
@@ -554,7 +564,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
+        large | runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -766,11 +776,31 @@ part_graphs() {
     graphs_rows reduce_scatter 1KiB:4MiB:16 gas_split,gas_read,$others 100 100 15
     graphs_rows allreduce 1KiB:4MiB:4 gas_allgather,gas_split,$others 100 5 15
     graphs_rows allreduce 1KiB:4MiB:16 gas_allgather,gas_split,$others 100 0 15
-    for strategy in gas_split ${others//,/ }; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
+    for strategy in gas_split copy_engine ${others//,/ }; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
     as_far_as 15 windows_used
     ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
     ends=$((ends + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
+}
+
+# Large data. The waited rows are priced by the machine's own file.
+part_large() {
+    local ends=$((SECONDS + LARGE_LIMIT)) collective strategy own
+    on_all_gpus
+    own=$KERNELS_MACHINE
+    graphs_machine
+    rm -f "$BUILD"/rows/graphs-* "$BUILD"/rows/large-*
+    step 40 streams random 200 2
+    for collective in allreduce allgather alltoall; do
+        for strategy in gas_split copy_engine nccl nccl_windows nccl_engines; do
+            [ $collective,$strategy = allreduce,nccl_engines ] || as_far_as 15 graphs_row $collective 16MiB:256MiB:4 $strategy 5 5 7
+        done
+    done
+    KERNELS_MACHINE=$own
+    for collective in allreduce allgather alltoall; do as_far_as 20 large_waited $collective; done
+    ends=$((ends + 10)) # what was measured shall not go unsummed
+    step 10 graphs_summary
+    step 10 merge large- large.csv
 }
 
 # runs_rows KIND RUNS-IN-A-GRAPH KERNELS: of every collective, into one file
@@ -870,6 +900,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     graphs) part_graphs ;;
+    large) part_large ;;
     runs) part_runs ;;
     chunks) part_chunks ;;
     profile) part_profile ;;

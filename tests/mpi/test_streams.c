@@ -310,7 +310,12 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHERV},
                                {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHERV},
                                {"gas_read", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
-                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER}};
+                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALL},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALLV},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHER},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHERV}};
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};

@@ -397,6 +397,14 @@ pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
 
 /* --- what a step asks for ------------------------------------------------------------------------------- */
 
+/* Where each GPU has one owner, its peers are on other GPUs. */
+static bool is_between_gpus(const pto_plan_t *plan, const pto_step_t *step) {
+    return pto_step_copy_kind(plan, step) == PTO_COPY_D2D && plan->request.layout.owners_per_gpu == 1 &&
+           (step->source.holder == PTO_HOLDER_PEER) != (step->target.holder == PTO_HOLDER_PEER);
+}
+
+/* A copy from or to another GPU takes the GPU's link, as its messages do, and hardly any of its memory's
+ * time. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step) {
     static const pto_lane_resource_t by_copy[PTO_COPY_COUNT] = {
         [PTO_COPY_H2D] = PTO_LANE_IN,
@@ -404,6 +412,8 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
         [PTO_COPY_D2D] = PTO_LANE_GPU,
         [PTO_COPY_H2H] = PTO_LANE_CPU,
     };
+    if (step->kind == PTO_STEP_COPY && is_between_gpus(plan, step))
+        return step->target.holder == PTO_HOLDER_PEER ? PTO_LANE_SEND : PTO_LANE_RECV;
     if (step->kind == PTO_STEP_COPY)
         return by_copy[pto_step_copy_kind(plan, step)];
     bool on_gpu =

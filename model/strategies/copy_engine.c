@@ -1,0 +1,80 @@
+/* copy_engine: the copy engine of every GPU copies its blocks to their final positions in the memory of the
+ * others, between two short kernels that signal. Over NVLink the engines move more bytes per second than
+ * kernels store (docs/validation.md, "Links of two H200s"), and the multiprocessors stay free. It suits large
+ * data: a copy begins some microseconds after what it waits for. NCCL 2.28 has collectives of this kind, too.
+ *
+ * The first kernel tells the others that this GPU's output may be written, the second one that its blocks are
+ * there. In an allreduce, the first one is the first half of gas_split, and the engines copy the results. */
+#include "gas.h"
+
+static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                       pto_gas_flag_t way) {
+    pto_build_kernel(builder, who);
+    pto_gas_flag(builder, name, who, way);
+    pto_build_end(builder);
+}
+
+/* A GPU copies its own block at the same time. */
+static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                         pto_gas_flag_t way) {
+    pto_step_t others = pto_gas_step(who, way);
+    others.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
+    others.target = pto_slice_block(user->out, PTO_ANCHOR_ME);
+    const pto_slice_t own = others.target;
+    others.target.holder = PTO_HOLDER_PEER;
+    pto_build_parallel(builder);
+    pto_build_branch(builder);
+    pto_build_stage(builder, "copy to others", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, others);
+    pto_build_end(builder);
+    pto_build_branch(builder);
+    pto_build_stage(builder, "copy own", PTO_ORDER_SEQUENCE);
+    pto_gas_own_copy(builder, who, pto_slice_block(user->in, PTO_ANCHOR_ME), own);
+    pto_build_end(builder);
+    pto_build_end(builder);
+}
+
+/* A member that has received all others' shares knows that they have begun their run, and that they have read
+ * their input where it writes their output. */
+static void build_allreduce(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user_in_place(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, false, false);
+    pto_build_kernel(builder, &who);
+    pto_step_t results = pto_step_of_all(PTO_STEP_COPY, &who);
+    results.source = results.target = pto_gas_reduce_shares(builder, &who, &user, &shares);
+    pto_build_end(builder);
+    results.target.holder = PTO_HOLDER_PEER;
+    pto_build_stage(builder, "copy results", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, results);
+    build_flag(builder, "copied", &who, PTO_GAS_ALL_TO_ALL);
+}
+
+static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_gas_flag_t way = pto_gas_way(request->collective);
+    build_flag(builder, "ready", &who, pto_gas_back(way));
+    build_copies(builder, &who, &user, way);
+    build_flag(builder, "copied", &who, way);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        build_allreduce(builder, request);
+    else
+        build_blocks(builder, request);
+}
+
+const pto_strategy_t pto_strategy_copy_engine = {
+    .name = "copy_engine",
+    .summary = "each GPU's copy engine copies its blocks to all others, between two kernels that signal",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_GATHER |
+                   1u << PTO_COLLECTIVE_SCATTER,
+    .direct = true,
+    .granularity_bytes = 16, /* of an allreduce's shares, as in gas_split */
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};
