@@ -305,8 +305,7 @@ static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *e
     pto_status_t status = PTO_OK;
     const pto_lane_t *first = &exec->lane[0];
     set_next(exec, 0);
-    while (status == PTO_OK &&
-           atomic_load_explicit(&first->next, memory_order_relaxed) < first->tasks.count)
+    while (status == PTO_OK && atomic_load_explicit(&first->next, memory_order_relaxed) < first->tasks.count)
         for (int i = 0; i < exec->lane_count && status == PTO_OK; i++)
             status = enqueue_lane(exec, i, stream, err);
     return status;

@@ -651,7 +651,7 @@ part_nodes() {
         done
     done
     "$cluster" down
-    ends=$((ends + 10)) # what was measured shall not go unmerged
+    ends=$((SECONDS + 10)) # what was measured shall not go unmerged
     step 10 merge nodes- collectives-nodes-tcp.csv
 }
 
@@ -670,7 +670,7 @@ part_calibrate() {
     step 110 on_cluster 16gbit 2 samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
     step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     step 45 under_mps on_host 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
-    ends=$((ends + 20)) # fits are short, and what was measured shall not go unfitted
+    local ends=$((SECONDS + 20)) # fits are short, and what was measured shall not go unfitted
     step 10 fit "$NAME-x4" samples-x4.csv samples-x4-shared.csv
     step 10 fit "$NAME-x4-mps" samples-x4.csv samples-x4-shared-mps.csv
     step 10 fit "$NAME-2x2-tcp-8gbit" samples-2x2-8gbit.csv
@@ -693,7 +693,7 @@ part_dynamic() {
     for bytes in $DYNAMIC_BYTES; do
         for collective in allreduce allgather; do as_far_as 20 dynamic $collective "$bytes"; done
     done
-    ends=$((ends + 10)) # what was measured shall not go unsummed
+    ends=$((SECONDS + 10)) # what was measured shall not go unsummed
     step 10 dynamic_summary
     grep 'over best\|doubling\|learning' "$OUT/dynamic.txt"
 }
@@ -709,7 +709,7 @@ part_staged() {
             done
         done
     done
-    ends=$((ends + 20)) # what was measured shall not go unscored
+    ends=$((SECONDS + 20)) # what was measured shall not go unscored
     step 20 score_staged
     cat "$OUT/score-staged.txt"
 }
@@ -726,7 +726,7 @@ part_halo() {
         as_far_as 20 halo columns $cells 30 "$all"
     done
     as_far_as 30 stencil
-    ends=$((ends + 10)) # what was measured shall not go ungathered
+    ends=$((SECONDS + 10)) # what was measured shall not go ungathered
     step 10 gather_halos
     grep -v '^#.*setup\|does not apply' "$OUT/halo.txt"
 }
@@ -779,7 +779,7 @@ part_graphs() {
     for strategy in gas_split copy_engine ${others//,/ }; do as_far_as 20 graphs_row allreduce 64MiB:1GiB:16 $strategy 5 5 5; done
     as_far_as 15 windows_used
     ! python3 -c 'import torch' 2>/dev/null || as_far_as 30 torch_peer
-    ends=$((ends + 10)) # what was measured shall not go unsummed
+    ends=$((SECONDS + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
 }
 
@@ -798,7 +798,7 @@ part_large() {
     done
     KERNELS_MACHINE=$own
     for collective in allreduce allgather alltoall; do as_far_as 20 large_waited $collective; done
-    ends=$((ends + 10)) # what was measured shall not go unsummed
+    ends=$((SECONDS + 10)) # what was measured shall not go unsummed
     step 10 graphs_summary
     step 10 merge large- large.csv
 }
@@ -828,7 +828,7 @@ part_runs() {
     runs_rows graph 100 gas_gather,gas_read,gas_tree
     runs_rows enqueued 0 gas_read
     runs_rows enqueued-bound 0 gas_read
-    ends=$((ends + 20)) # what was measured shall not go unscored
+    ends=$((SECONDS + 20)) # what was measured shall not go unscored
     step 20 runs_scores
 }
 

@@ -593,7 +593,51 @@ static void check_refusal(const pto_device_t *device, const kind_t *kind, const 
     MUST(NULL, device->stream_destroy(stream, &err));
 }
 
+/* Another stream's copy, which a graph takes in by events. The graph ends with an error where the stream that
+ * began it does not follow that copy. */
+static void check_forks(const pto_device_t *device) {
+    static const uint32_t ones = 0x11111111u, twos = 0x22222222u;
+    void *stream[2], *event[2], *memory = NULL, *graph = NULL;
+    uint32_t *data, found[3];
+    for (int i = 0; i < 2; i++) {
+        MUST(NULL, device->stream_create(&stream[i], &err));
+        MUST(NULL, device->event_create(&event[i], &err));
+    }
+    MUST(NULL, device->allocate(sizeof found, &memory, &err));
+    data = memory;
+    for (int joins = 1; joins >= 0; joins--) {
+        MUST(NULL, device->bench->graph_begin(stream[0], &err));
+        MUST(NULL, device->event_record(event[0], stream[0], &err));
+        MUST(NULL, device->event_follow(event[0], stream[1], &err));
+        const pto_move_t first = {data + 1, data, sizeof *data, 1, sizeof *data, sizeof *data},
+                         second = {data + 2, data + 1, sizeof *data, 1, sizeof *data, sizeof *data};
+        MUST(NULL, device->copy(&first, stream[1], &err));
+        MUST(NULL, device->event_record(event[1], stream[1], &err));
+        if (joins)
+            MUST(NULL, device->event_follow(event[1], stream[0], &err));
+        MUST(NULL, device->copy(&second, stream[0], &err));
+        if ((device->bench->graph_end(stream[0], &graph, &err) == PTO_OK) != joins)
+            die(NULL, joins ? err.message : "a graph leaves out a stream that it took in");
+        for (int i = 0; joins && i < 2; i++) {
+            MUST(NULL, pto_device_copy(device, data, i ? &twos : &ones, sizeof ones, &err));
+            MUST(NULL, device->bench->graph_launch(graph, stream[0], &err));
+            MUST(NULL, device->finish(stream[0], &err));
+            MUST(NULL, pto_device_copy(device, found, data, sizeof found, &err));
+            if (found[1] != (i ? twos : ones) || found[2] != found[1])
+                die(NULL, "a graph with two streams copies something else");
+        }
+        if (joins)
+            MUST(NULL, device->bench->graph_destroy(graph, &err));
+    }
+    for (int i = 0; i < 2; i++) {
+        MUST(NULL, device->event_destroy(event[i], &err));
+        MUST(NULL, device->stream_destroy(stream[i], &err));
+    }
+    MUST(NULL, device->release(memory, &err));
+}
+
 static void check_refusals(const pto_device_t *device) {
+    check_forks(device);
     static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
     static const kind_t shared = {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE};
     check_refusal(device, &staged, "three_step needs MPI for messages (stage '");

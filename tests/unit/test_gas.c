@@ -440,6 +440,52 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + scatter_s + flag_s + 3 * part_s + gather_s + flag_s);
 }
 
+/* A GPU's engine copies to others while another one copies its own block, however long that takes; both
+ * follow a kernel, and another kernel follows both. */
+static void engines_copy_to_others_and_within_at_once(void **state) {
+    (void)state;
+    const double engine_s = 5e-6, engine_s_per_byte = 2.2e-9, within_s = 3e-6, part = 16 * 16;
+    const double others_s = 3 * (engine_s + s * engine_s_per_byte); /* one after the other */
+    pto_machine_t machine = machine_for_kernels();
+    machine.peer[PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(engine_s), .beta_s_per_byte = known(engine_s_per_byte)};
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(within_s), .beta_s_per_byte = known(0)};
+    const double around_s = 2 * (launch_s + flag_s);
+    static const pto_collective_t of_blocks[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
+                                                 PTO_COLLECTIVE_ALLGATHER};
+    for (int i = 0; i < 3; i++)
+        assert_price(&machine, of_blocks[i], "copy_engine", around_s + others_s);
+    assert_price(&machine, PTO_COLLECTIVE_SCATTER, "copy_engine", around_s + others_s);
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].alpha_s = known(2 * others_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "copy_engine", around_s + 2 * others_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "copy_engine",
+                 launch_s + part * own_s_per_byte + store_s + 3 * part * store_s_per_byte + flag_s +
+                     3 * part * own_s_per_byte + 3 * (engine_s + part * engine_s_per_byte) + launch_s +
+                     flag_s);
+}
+
+static void engines_copy_only_what_and_where_they_may(void **state) {
+    (void)state;
+    static const pto_collective_t of_blocks[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
+                                                 PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_GATHER,
+                                                 PTO_COLLECTIVE_SCATTER};
+    for (size_t i = 0; i < sizeof of_blocks / sizeof *of_blocks; i++) {
+        pto_plan_t *plan = made(of_blocks[i], "copy_engine", four);
+        drop_flag(plan, "ready");
+        refused_for(plan, "second run: writes bytes");
+        plan = made(of_blocks[i], "copy_engine", four);
+        drop_flag(plan, "copied");
+        refused_for(plan, "the end: reads bytes");
+    }
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four);
+    drop_flag(plan, "shares stored");
+    refused_for(plan, "stage 'reduce': reads bytes");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four);
+    drop_flag(plan, "copied");
+    refused_for(plan, "the end: reads bytes");
+}
+
 /* 2,500 bytes come into the third GPU, more than leave any. With stores, all that store to it wait for its
  * link; with loads, it waits for its own. Loaded are at most 2,017 bytes from one GPU. */
 static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
@@ -537,6 +583,8 @@ int main(void) {
         cmocka_unit_test(what_does_not_apply_says_why),
         cmocka_unit_test(a_graph_launch_is_used_instead_of_a_kernel_launch),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
+        cmocka_unit_test(engines_copy_to_others_and_within_at_once),
+        cmocka_unit_test(engines_copy_only_what_and_where_they_may),
         cmocka_unit_test(the_busiest_link_of_an_alltoallv_holds_up_the_others),
         cmocka_unit_test(a_halo_costs_two_flags_and_its_borders),
         cmocka_unit_test(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere),
