@@ -66,7 +66,7 @@ typedef struct {
     double *weight; /* of a robust regression */
     bool has_interval;
     double interval_factor; /* multiplies the standard error */
-    double sigma;           /* scatter of the relative errors that the covariance is based on; 0: not robust */
+    double sigma; /* scatter of the relative errors that the covariance is based on; 0: not robust */
 } solver_t;
 
 double fit_median(double *value, size_t count) {
@@ -302,7 +302,10 @@ static pto_status_t regress_active(solver_t *solver, const design_t *design, fit
     pto_status_t status = solver_init(solver, design, err);
     if (status != PTO_OK)
         return status;
-    if (solve(solver) != GSL_SUCCESS)
+    int solved = solve(solver);
+    if (solved == GSL_ENOMEM)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    if (solved != GSL_SUCCESS)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
     set_interval_factor(solver);
     result->has_interval = solver->has_interval;

@@ -328,8 +328,8 @@ static void an_error_needs_nineteen_times(void **state) {
 }
 
 /* The error of a machine that knows 2 and 4 nodes, from times that are right there, but 1.2 times as long for
- * one strategy in the first `odd` cells of them, and from the first `left_out` times of 8 nodes, each of which
- * takes longer than the one before. */
+ * one strategy in the first `odd` cells of them, and from the first `left_out` times of 8 nodes, each of
+ * which takes longer than the one before. */
 static pto_model_error_t error_of(int odd, int left_out) {
     const int nodes[] = {2, 4, 8};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};

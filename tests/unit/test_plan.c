@@ -44,8 +44,8 @@ static const char *describe(const pto_request_t *request, const pto_error_t *err
     return text;
 }
 
-/* A temporary that no step touches would be memory for nothing. One process exchanges nothing, nor do those of
- * a halo without neighbors. */
+/* A temporary that no step touches would be memory for nothing. One process exchanges nothing, nor do those
+ * of a halo without neighbors. */
 static const char *unused_buffer(const pto_plan_t *plan) {
     const pto_request_t *request = pto_plan_request(plan);
     if (pto_layout_owner_count(&request->layout) == 1 || request->collective == PTO_COLLECTIVE_HALO)
