@@ -1,7 +1,11 @@
 /* Out of memory: each allocation of a call is refused once. The call fails and says why, or it manages
  * without and has the same result; in both cases nothing is leaked. Allocations at one place in the code are
- * alike, so only the first two and the last of each are refused, and a few between. Include cmocka.h first,
- * and define _GNU_SOURCE for dladdr. */
+ * alike, so only the first two and the last of each are refused, and a few between.
+ *
+ * Beyond memory: an access after the end of an allocation, or after its end of life, is a fault, and what an
+ * allocation holds at first does not change the result.
+ *
+ * Include cmocka.h first, and define _GNU_SOURCE for dladdr. */
 #ifndef PTO_TEST_REFUSED_MEMORY_H
 #define PTO_TEST_REFUSED_MEMORY_H
 
@@ -9,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "portolan/status.h"
 
@@ -26,10 +31,10 @@ void *__libc_realloc(void *memory, size_t size); /* NOLINT(bugprone-reserved-ide
 void __libc_free(void *memory);                  /* NOLINT(bugprone-reserved-identifier) */
 #endif
 
-enum { REQUESTS_MAX = 1 << 20, PLACES_MAX = 4096 };
+enum { REQUESTS_MAX = 1 << 20, PLACES_MAX = 4096, GUARDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
 
 static struct {
-    bool on;
+    bool on, guarded;
     int64_t count, refused; /* the number of the request to refuse, from 1; 0: none */
     int64_t held;
     const void *place[REQUESTS_MAX]; /* in the code */
@@ -50,28 +55,93 @@ static bool refuse(const void *place) {
     return true;
 }
 
+/* An allocation that ends where a page begins that may not be accessed. Aligned like malloc's, so that up to
+ * 15 bytes lie between; what is not set is no small number. */
+static struct {
+    void *memory;
+    size_t bytes;
+} guarded[GUARDED_MAX];
+
+static size_t place_of(const void *memory) {
+    size_t at = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
+    while (guarded[at].memory && guarded[at].memory != memory)
+        at = (at + 1) % GUARDED_MAX;
+    return at;
+}
+
+static void *guard(size_t bytes, int first) {
+    bytes = bytes > 0 ? bytes : 1;
+    size_t room = (bytes + 15) / 16 * 16, mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    char *base = mmap(NULL, mapped + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED || mprotect(base + mapped, PAGE_BYTES, PROT_NONE) != 0)
+        abort();
+    char *memory = base + mapped - room;
+    memset(memory, 0xa5, room);
+    if (first == 0)
+        memset(memory, 0, bytes);
+    guarded[place_of(memory)].memory = memory;
+    guarded[place_of(memory)].bytes = bytes;
+    return memory;
+}
+
+/* Whether it was guarded. Later ones that were put off its place move up. */
+static bool unguard(void *memory) {
+    size_t at = place_of(memory);
+    if (!guarded[at].memory)
+        return false;
+    size_t room = (guarded[at].bytes + 15) / 16 * 16,
+           mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    munmap((char *)memory + room - mapped, mapped + PAGE_BYTES);
+    guarded[at].memory = NULL;
+    for (size_t next = (at + 1) % GUARDED_MAX; guarded[next].memory; next = (next + 1) % GUARDED_MAX) {
+        void *moved = guarded[next].memory;
+        size_t bytes = guarded[next].bytes;
+        guarded[next].memory = NULL;
+        size_t to = place_of(moved);
+        guarded[to].memory = moved;
+        guarded[to].bytes = bytes;
+    }
+    return true;
+}
+
+static bool guards(void) { return requests.on && requests.guarded; }
+
 static void *hold(void *memory) {
     requests.held += requests.on && memory;
     return memory;
 }
 
 SEEN_BY_ALL void *malloc(size_t size) {
-    return refuse(__builtin_return_address(0)) ? NULL : hold(__libc_malloc(size));
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
+    return hold(guards() ? guard(size, 0xa5) : __libc_malloc(size));
 }
 
 SEEN_BY_ALL void *calloc(size_t count, size_t size) {
-    return refuse(__builtin_return_address(0)) ? NULL : hold(__libc_calloc(count, size));
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
+    return hold(guards() ? guard(count * size, 0) : __libc_calloc(count, size));
 }
 
 SEEN_BY_ALL void *realloc(void *memory, size_t size) {
     if (refuse(__builtin_return_address(0)))
         return NULL;
-    return memory ? __libc_realloc(memory, size) : hold(__libc_realloc(NULL, size));
+    size_t at = memory ? place_of(memory) : 0;
+    bool was_guarded = memory && guarded[at].memory;
+    if (!was_guarded && (memory || !guards()))
+        return memory ? __libc_realloc(memory, size) : hold(__libc_realloc(NULL, size));
+    void *grown = guard(size, 0xa5);
+    if (!memory)
+        return hold(grown);
+    memcpy(grown, memory, guarded[at].bytes < size ? guarded[at].bytes : size);
+    unguard(memory);
+    return grown;
 }
 
 SEEN_BY_ALL void free(void *memory) {
     requests.held -= requests.on && memory;
-    __libc_free(memory);
+    if (memory && !unguard(memory))
+        __libc_free(memory);
 }
 #endif
 
@@ -115,7 +185,7 @@ static bool is_gsls(const void *place) {
     return dladdr(place, &info) && info.dli_fname && strstr(info.dli_fname, "libgsl");
 }
 
-static void refuse_each(call_t call) {
+static void refuse_each_and_guard_all(call_t call) {
     char *whole, *text;
     pto_error_t err;
     if (!CAN_REFUSE)
@@ -125,6 +195,11 @@ static void refuse_each(call_t call) {
     if (try(call, 0, &whole, &err) != PTO_OK)
         fail_msg("%s", err.message);
     assert_int_equal(requests.held, whole ? 1 : 0);
+    requests.guarded = true;
+    assert_int_equal(try(call, 0, &text, &err), PTO_OK);
+    requests.guarded = false;
+    assert_string_equal(text, whole);
+    free(text);
     int64_t count = requests.count, errors = 0;
     assert_true(count < REQUESTS_MAX);
     static bool chosen[REQUESTS_MAX];

@@ -53,7 +53,7 @@ static pto_status_t fit_samples(char **text, pto_error_t *err) {
 static void a_fit_to_samples(void **state) {
     (void)state;
     samples = all_samples();
-    refuse_each(fit_samples);
+    refuse_each_and_guard_all(fit_samples);
     pto_samples_fini(&samples);
 }
 
@@ -92,7 +92,7 @@ static void a_fit_to_collectives_and_its_error(void **state) {
         if (collectives.row[i].bytes <= 256)
             collectives.row[kept++] = collectives.row[i];
     collectives.count = kept;
-    refuse_each(fit_collectives);
+    refuse_each_and_guard_all(fit_collectives);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
     pto_machine_fini(&lender);

@@ -53,7 +53,7 @@ static void machine_files(void **state) {
                                         "scenarios/machines/summit-spectrum-refit.yaml"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         path = paths[i];
-        refuse_each(read_machine);
+        refuse_each_and_guard_all(read_machine);
     }
 }
 
@@ -69,7 +69,7 @@ static pto_status_t read_topology(char **text, pto_error_t *err) {
 
 static void topology_files(void **state) {
     (void)state;
-    refuse_each(read_topology);
+    refuse_each_and_guard_all(read_topology);
 }
 
 static pto_status_t read_rows(char **text, pto_error_t *err) {
@@ -86,7 +86,7 @@ static pto_status_t read_rows(char **text, pto_error_t *err) {
 
 static void files_of_rows(void **state) {
     (void)state;
-    refuse_each(read_rows);
+    refuse_each_and_guard_all(read_rows);
 }
 
 /* --- predictions ---------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static void predictions_of_scenarios(void **state) {
                                             SCENARIO("allgather", "")};
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         question = questions[i];
-        refuse_each(predict);
+        refuse_each_and_guard_all(predict);
     }
 }
 
@@ -220,7 +220,7 @@ static void plans_are_proved_priced_and_simulated(void **state) {
         if (status != PTO_OK)
             fail_msg("%s: %s", cases[i].strategy, err.message);
         pto_plan_destroy(plan);
-        refuse_each(walk_plan);
+        refuse_each_and_guard_all(walk_plan);
     }
     pto_machine_fini(&machine);
 }
@@ -283,8 +283,8 @@ static void steps_and_mappings(void **state) {
     assert_int_equal(pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &machine, NULL),
                      PTO_OK);
     asked_machine = machine;
-    refuse_each(take_step);
-    refuse_each(map_processes);
+    refuse_each_and_guard_all(take_step);
+    refuse_each_and_guard_all(map_processes);
     pto_machine_destroy(machine);
 }
 
