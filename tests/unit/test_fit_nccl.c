@@ -130,6 +130,7 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_machine_t *machine = fit.machine;
     assert_true(machine->nccl_simple_bytes.value == 2097152);
+    assert_null(find_entry(&fit, "nccl.simple_bytes")); /* found, and not taken from elsewhere */
     assert_true(machine->nccl_sampled_bytes.value == 1 << 28);
     assert_within(machine->nccl_channels.value, 32, 0.05);
     assert_within(machine->nccl_channel_s_per_byte.value, 5e-11, 0.05);
@@ -156,6 +157,7 @@ static bool doubling_is_usual(int sizes, int samples_of_two) {
                                              .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
     pto_fit_t fit = must_fit(&samples, &any_node);
     bool usual = fit.machine->nccl_doubling.value == 0.28;
+    assert_non_null(strstr(entry_named(&fit, "nccl.simple_bytes")->note, "no times jump"));
     release(&fit, &samples);
     return usual;
 }
