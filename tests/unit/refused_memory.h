@@ -69,7 +69,7 @@ static size_t place_of(const void *memory) {
     return at;
 }
 
-static void *guard(size_t bytes, int first) {
+static void *guard(size_t bytes) {
     bytes = bytes > 0 ? bytes : 1;
     size_t room = (bytes + 15) / 16 * 16, mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     char *base = mmap(NULL, mapped + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,8 +77,6 @@ static void *guard(size_t bytes, int first) {
         abort();
     char *memory = base + mapped - room;
     memset(memory, 0xa5, room);
-    if (first == 0)
-        memset(memory, 0, bytes);
     guarded[place_of(memory)].memory = memory;
     guarded[place_of(memory)].bytes = bytes;
     return memory;
@@ -114,34 +112,34 @@ static void *hold(void *memory) {
 SEEN_BY_ALL void *malloc(size_t size) {
     if (refuse(__builtin_return_address(0)))
         return NULL;
-    return hold(guards() ? guard(size, 0xa5) : __libc_malloc(size));
+    return hold(guards() ? guard(size) : __libc_malloc(size));
 }
 
-SEEN_BY_ALL void *calloc(size_t count, size_t size) {
+SEEN_BY_ALL void *calloc(size_t nmemb, size_t size) {
     if (refuse(__builtin_return_address(0)))
         return NULL;
-    return hold(guards() ? guard(count * size, 0) : __libc_calloc(count, size));
+    return hold(guards() ? memset(guard(nmemb * size), 0, nmemb * size) : __libc_calloc(nmemb, size));
 }
 
-SEEN_BY_ALL void *realloc(void *memory, size_t size) {
+SEEN_BY_ALL void *realloc(void *ptr, size_t size) {
     if (refuse(__builtin_return_address(0)))
         return NULL;
-    size_t at = memory ? place_of(memory) : 0;
-    bool was_guarded = memory && guarded[at].memory;
-    if (!was_guarded && (memory || !guards()))
-        return memory ? __libc_realloc(memory, size) : hold(__libc_realloc(NULL, size));
-    void *grown = guard(size, 0xa5);
-    if (!memory)
+    size_t at = ptr ? place_of(ptr) : 0;
+    bool was_guarded = ptr && guarded[at].memory;
+    if (!was_guarded && (ptr || !guards()))
+        return ptr ? __libc_realloc(ptr, size) : hold(__libc_realloc(NULL, size));
+    void *grown = guard(size);
+    if (!ptr)
         return hold(grown);
-    memcpy(grown, memory, guarded[at].bytes < size ? guarded[at].bytes : size);
-    unguard(memory);
+    memcpy(grown, ptr, guarded[at].bytes < size ? guarded[at].bytes : size);
+    unguard(ptr);
     return grown;
 }
 
-SEEN_BY_ALL void free(void *memory) {
-    requests.held -= requests.on && memory;
-    if (memory && !unguard(memory))
-        __libc_free(memory);
+SEEN_BY_ALL void free(void *ptr) {
+    requests.held -= requests.on && ptr;
+    if (ptr && !unguard(ptr))
+        __libc_free(ptr);
 }
 #endif
 
@@ -190,15 +188,19 @@ static void refuse_each_and_guard_all(call_t call) {
     pto_error_t err;
     if (!CAN_REFUSE)
         skip();
-    assert_int_equal(try(call, 0, &whole, &err), PTO_OK); /* what is kept for good is there now */
-    free(whole);
-    if (try(call, 0, &whole, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    assert_int_equal(requests.held, whole ? 1 : 0);
+    for (int i = 0; i < 2; i++) { /* what is kept for good is there the second time */
+        if (try(call, 0, &whole, &err) != PTO_OK || !whole) {
+            fail_msg("%s", err.message);
+            return;
+        }
+        if (i == 0)
+            free(whole);
+    }
+    assert_int_equal(requests.held, 1);
     requests.guarded = true;
     assert_int_equal(try(call, 0, &text, &err), PTO_OK);
     requests.guarded = false;
-    assert_string_equal(text, whole);
+    assert_true(text && strcmp(text, whole) == 0);
     free(text);
     int64_t count = requests.count, errors = 0;
     assert_true(count < REQUESTS_MAX);
@@ -210,7 +212,7 @@ static void refuse_each_and_guard_all(call_t call) {
         pto_status_t status = try(call, i + 1, &text, &err);
         bool said = status != PTO_OK &&
                     (strstr(err.message, "out of memory") || strstr(err.message, strerror(ENOMEM)));
-        if (!said && (status != PTO_OK || strcmp(text, whole) != 0))
+        if (!said && (status != PTO_OK || !text || strcmp(text, whole) != 0))
             fail_msg("request %lld of %lld: status %d, %s", (long long)i + 1, (long long)count, (int)status,
                      err.message);
         assert_int_equal(requests.held, text ? 1 : 0);
