@@ -260,7 +260,11 @@ static pto_status_t map_processes(char **text, pto_error_t *err) {
         SCENARIO("alltoallv", "counts: {pattern: groups, dims: [4, 2], along: 0}\n");
     pto_scenario_t scenario;
     pto_map_result_t result;
-    pto_map_options_t options = {.metric = PTO_METRIC_PRICE, .refine = 5};
+    const pto_mapper_t *mapper[PTO_MAPPERS_MAX];
+    pto_map_options_t options = {
+        .metric = PTO_METRIC_PRICE, .mapper = mapper, .phase = {true, true, true}, .refine = 5};
+    for (; options.mapper_count < pto_mapper_count(); options.mapper_count++)
+        mapper[options.mapper_count] = pto_mapper_at(options.mapper_count);
     pto_status_t status =
         pto_scenario_parse(asked_text, strlen(asked_text), "scenarios/problems/s.yaml", &scenario, err);
     if (status != PTO_OK)
