@@ -94,9 +94,10 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     levels_t levels = {.builder = builder,
                        .node = pto_build_within_nodes(builder, exchange),
                        .leaders = pto_build_node_leaders(builder, exchange),
-                       .received = pto_build_temporary(builder, exchange->out, "received"),
                        .segments = pto_build_segment_count(builder, exchange->out)};
     bool shares = levels.node.n > 1;
+    if (levels.leaders.n > 1)
+        levels.received = pto_build_temporary(builder, exchange->out, "received");
     if (shares)
         pto_flag_barrier(builder, "vectors there", &levels.node);
     if (levels.segments > 1)

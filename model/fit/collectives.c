@@ -452,16 +452,23 @@ static const char *key_of(const number_t *number) {
 
 pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err) {
     for (int i = 0; i < NUMBER_COUNT; i++) {
-        double value = 0;
-        if (!numbers[i].measured(machine) &&
-            pto_machine_get(lender, key_of(&numbers[i]), &value, NULL) == PTO_OK)
+        double value;
+        if (numbers[i].measured(machine))
+            continue;
+        pto_status_t status = pto_machine_get(lender, key_of(&numbers[i]), &value, NULL);
+        if (status == PTO_ERR_MEMORY)
+            return pto_error_set(err, status, "out of memory for another machine's terms");
+        if (status == PTO_OK)
             numbers[i].set(machine, value);
     }
-    if (machine->library_count == 0 &&
-        !pto_library_tables_copy(lender->library, lender->library_count, &machine->library))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
-    if (machine->library_count == 0)
+    if (machine->library_count == 0) {
+        pto_library_table_t *tables;
+        if (!pto_library_tables_copy(lender->library, lender->library_count, &tables))
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+        pto_library_tables_free(machine->library, 0);
+        machine->library = tables;
         machine->library_count = lender->library_count;
+    }
     char why[160];
     snprintf(why, sizeof why, "of %.80s, fitted to collectives there", pto_machine_name(lender));
     return flag_fitted(machine, why, err);

@@ -255,12 +255,12 @@ static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fi
     pto_status_t status = fit_select(work, &filter, &points);
     if (points.count > 0) {
         status = fit_regress(&points, columns, fill, NULL, work->options->minima, &result, work->err);
-        if (status == PTO_OK)
+        if (status == PTO_OK) {
             *param = fit_param(&result, COLUMN_ADDITIONAL);
-        if (status == PTO_OK)
             status = add_time(work, param, &result);
-        else if (status == PTO_ERR_NOT_FOUND)
+        } else if (status == PTO_ERR_NOT_FOUND) {
             status = fit_give_up(work, fit_key(work, param, key), "its samples allow no regression");
+        }
     }
     free(points.point);
     return status;

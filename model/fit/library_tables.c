@@ -144,7 +144,7 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
 
 static int variant_for(const choice_t *choice, int64_t bytes) {
     int row = 0;
-    while (row < choice->count - 1 && bytes >= choice->below_bytes[row])
+    while (bytes >= choice->below_bytes[row])
         row++;
     return choice->variant[row];
 }
@@ -263,7 +263,7 @@ static int64_t timing_count(const trials_t *trials) {
  * one that is clearly better, and so are usual pairs. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, int room) {
     double n = (double)timing_count(trials);
-    double penalty = n > 0 ? exp(-2 * log(n) / n) : 1;
+    double penalty = exp(-2 * log(n) / n);
     int usual = usual_variant(trials, collective), most = room < ROWS_MAX - 1 ? room + 1 : ROWS_MAX;
     choice_t best = one_row(0);
     if (usual >= 0)

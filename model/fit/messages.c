@@ -97,15 +97,14 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
                 slopes[count++] = (a->seconds - b->seconds) / (double)(a->messages - b->messages);
         }
     }
-    double slope = fit_median(slopes, count);
-    return slope > 0 ? slope : 0;
+    return fit_median(slopes, count);
 }
 
 /* One point per size: the cost of an additional message. Sizes with fewer than three numbers of messages are
  * left out. */
 static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
     fit_points_t made = {.point = fit_room(points->count, sizeof *made.point)};
-    double *slopes = fit_room(PAIRS_MAX + 1, sizeof *slopes);
+    double *slopes = fit_room(PAIRS_MAX, sizeof *slopes);
     if (made.point == NULL || slopes == NULL) {
         free(made.point);
         free(slopes);

@@ -108,10 +108,10 @@ pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pt
     for (const char *at = text; at != NULL;) {
         const char *comma = strchr(at, ',');
         const char *stop = comma != NULL ? comma : at + strlen(at);
-        const char *equals = strchr(at, '=');
+        const char *equals = memchr(at, '=', (size_t)(stop - at));
         char key[16];
         int found = -1;
-        if (equals != NULL && equals < stop && copy_part(at, equals, key, sizeof key))
+        if (equals != NULL && copy_part(at, equals, key, sizeof key))
             for (int i = 0; i < 3; i++)
                 found = strcmp(key, names[i]) == 0 ? i : found;
         if (found < 0) {

@@ -63,10 +63,10 @@ typedef struct {
     gsl_vector *c;
     gsl_matrix *covariance;
     double *fitted;
-    double *weight;
+    double *weight; /* of a robust regression */
     bool has_interval;
     double interval_factor; /* multiplies the standard error */
-    double sigma;           /* scatter of the relative errors that the covariance is based on */
+    double sigma; /* scatter of the relative errors that the covariance is based on; 0: not robust */
 } solver_t;
 
 double fit_median(double *value, size_t count) {
@@ -155,8 +155,6 @@ static int solve_linear(solver_t *solver) {
         return GSL_ENOMEM;
     int status = gsl_multifit_linear(solver->x, solver->y, solver->c, solver->covariance, &chi_square, space);
     gsl_multifit_linear_free(space);
-    for (size_t i = 0; i < solver->design->count; i++)
-        solver->weight[i] = 1;
     return status;
 }
 
@@ -190,15 +188,11 @@ static int solve(solver_t *solver) {
     scale_rows(solver);
     int status = solve_linear(solver);
     bool robust = !solver->plain && count > (size_t)solver->active_count + 1;
-    if (status != GSL_SUCCESS || !robust) {
-        refresh_fitted(solver);
-        return status;
-    }
     refresh_fitted(solver);
-    for (int round = 0; status == GSL_SUCCESS && round < ROUNDS_MAX; round++) {
+    for (int round = 0; status == GSL_SUCCESS && robust && round < ROUNDS_MAX; round++) {
         scale_rows(solver);
         status = solve_robust(solver);
-        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance)
+        if (refresh_fitted(solver) < round_tolerance)
             break;
     }
     return status;
@@ -249,10 +243,12 @@ static void set_interval_factor(solver_t *solver) {
     if (!solver->has_interval)
         return;
     solver->interval_factor = gsl_cdf_tdist_Pinv((1 + confidence) / 2, freedom);
+    if (solver->sigma <= 0)
+        return;
     scatter_t scatter = scatter_of(solver);
     double between_freedom = (double)scatter.rows - solver->active_count;
     double within_freedom = scatter.weight - (double)scatter.rows;
-    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0)
+    if (between_freedom < 1 || within_freedom < 1 || scatter.within <= 0)
         return;
     double between = scatter.between / between_freedom;
     double ratio = between / (scatter.within / within_freedom);
@@ -306,7 +302,10 @@ static pto_status_t regress_active(solver_t *solver, const design_t *design, fit
     pto_status_t status = solver_init(solver, design, err);
     if (status != PTO_OK)
         return status;
-    if (solve(solver) != GSL_SUCCESS)
+    int solved = solve(solver);
+    if (solved == GSL_ENOMEM)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    if (solved != GSL_SUCCESS)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
     set_interval_factor(solver);
     result->has_interval = solver->has_interval;

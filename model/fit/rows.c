@@ -34,10 +34,8 @@ pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_br
         status = fit_cost_row(work, row_name, points, &row, cost);
         known = status == PTO_OK && pto_postal_known(&cost->row[cost->count - 1].postal);
     }
-    if (!known && before > 0)
+    if (!known)
         pto_cost_truncate(cost, before);
-    else if (!known)
-        pto_cost_fini(cost);
     return status;
 }
 

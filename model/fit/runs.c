@@ -13,12 +13,11 @@ static bool depends_on_runs(const pto_sample_t *sample) {
 /* Files older than the line have runs that were waited for. */
 static pto_status_t runs_of_file(const fit_work_t *work, int file, pto_runs_t *runs) {
     const char *said = fit_provenance(work->samples, file, "runs");
-    *runs = PTO_RUNS_WAITED;
-    while (said && *runs < PTO_RUNS_COUNT && strcmp(said, pto_runs_name(*runs)) != 0)
-        (*runs)++;
-    return *runs < PTO_RUNS_COUNT ? PTO_OK
-                                  : pto_error_set_at(work->err, PTO_ERR_TYPE, work->samples->path[file], 0, 0,
-                                                     "runs=%s is none of waited, enqueued and graph", said);
+    for (*runs = PTO_RUNS_WAITED; *runs < PTO_RUNS_COUNT; (*runs)++)
+        if (!said || strcmp(said, pto_runs_name(*runs)) == 0)
+            return PTO_OK;
+    return pto_error_set_at(work->err, PTO_ERR_TYPE, work->samples->path[file], 0, 0,
+                            "runs=%s is none of waited, enqueued and graph", said);
 }
 
 pto_status_t fit_runs(fit_work_t *work) {

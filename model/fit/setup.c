@@ -5,24 +5,14 @@
 #include "parts.h"
 #include "select.h"
 
-static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
-    int32_t most = 0;
-    for (size_t i = 0; i < work->samples->count; i++) {
-        const pto_sample_t *sample = &work->samples->sample[i];
-        if (sample->benchmark == filter->benchmark && sample->where == filter->where && sample->procs > most)
-            most = sample->procs;
-    }
-    return most;
-}
-
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                               pto_cost_table_t *cost) {
-    fit_filter_t filter = {benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0};
-    fit_points_t points = {0};
-    filter.procs = most_procs(work, &filter);
-    pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
-    if (status == PTO_OK && points.count > 0)
-        status = fit_cost(work, &points, cost);
+    fit_points_t points;
+    pto_status_t status =
+        fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0}, &points);
+    fit_points_t most = fit_of_most_procs(&points);
+    if (most.count > 0)
+        status = fit_cost(work, &most, cost);
     free(points.point);
     return status;
 }

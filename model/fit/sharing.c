@@ -101,30 +101,36 @@ static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t
 
 static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
 
+/* At one level, whose messages are those to compare with. */
+static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter,
+                                    const pto_cost_table_t *messages, pto_param_t *param) {
+    char key[PTO_PARAM_KEY_MAX];
+    fit_points_t points;
+    fit_regression_t line;
+    pto_status_t status = fit_select(work, filter, &points);
+    fit_key(work, param, key);
+    if (points.count > 0 && messages->count > 0 &&
+        fit_share(work, key, &points, fill_slower, messages, &line, &status)) {
+        pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
+        ratio.value = above_one(ratio.value);
+        ratio.low = above_one(ratio.low);
+        ratio.high = above_one(ratio.high);
+        status = keep(work, PTO_FIT_TIME, key, ratio, &line, param, "");
+    }
+    free(points.point);
+    return status;
+}
+
 /* Of one socket, else between sockets. */
 static pto_status_t fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                                  pto_param_t *param) {
-    static const pto_sample_level_t places[] = {PTO_AT_ON_SOCKET, PTO_AT_ON_NODE};
-    char key[PTO_PARAM_KEY_MAX];
-    pto_status_t status = PTO_OK;
-    fit_key(work, param, key);
-    for (int i = 0; status == PTO_OK && i < 2 && !pto_param_known(param); i++) {
-        const pto_cost_table_t *messages = &work->fit->machine->messages[space][PTO_LEVEL_ON_SOCKET + i];
-        fit_points_t points;
-        fit_regression_t line;
-        status =
-            fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], places[i], 0, 0}, &points);
-        if (points.count > 0 && messages->count > 0 &&
-            fit_share(work, key, &points, fill_slower, messages, &line, &status)) {
-            pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
-            ratio.value = above_one(ratio.value);
-            ratio.low = above_one(ratio.low);
-            ratio.high = above_one(ratio.high);
-            status = keep(work, PTO_FIT_TIME, key, ratio, &line, param, "");
-        }
-        free(points.point);
-    }
-    return status;
+    const pto_cost_table_t *messages = work->fit->machine->messages[space];
+    fit_filter_t filter = {benchmark, fit_where_of_space[space], PTO_AT_ON_SOCKET, 0, 0};
+    pto_status_t status = fit_slowdown_at(work, &filter, &messages[PTO_LEVEL_ON_SOCKET], param);
+    if (status != PTO_OK || pto_param_known(param))
+        return status;
+    filter.place = PTO_AT_ON_NODE;
+    return fit_slowdown_at(work, &filter, &messages[PTO_LEVEL_ON_NODE], param);
 }
 
 pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "portolan/price.h"
+#include "price/paths.h"
 #include "simulated.h"
 
 /* --- machines ------------------------------------------------------------------------------------------- */
@@ -508,8 +509,19 @@ static void messages_share_the_links_that_they_cross(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* 7 nodes in groups of 2, of which 2 are a group: the links of 4 groups, up and down, then those of 2. */
+static void links_of_a_fabric_have_the_rate_of_their_level(void **state) {
+    (void)state;
+    pto_fabric_t fabric = {.levels = 2, .level = {{.nodes = 2}, {.nodes = 4}}};
+    assert_int_equal(pto_fabric_link_count(&fabric, 7), 8 + 4);
+    for (int64_t link = 0; link < 12; link++)
+        assert_true(pto_fabric_s_per_byte(&fabric, 7, link) ==
+                    &fabric.level[link < 8 ? 0 : 1].s_per_byte[link % 2]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links_of_a_fabric_have_the_rate_of_their_level),
         cmocka_unit_test(default_loads_and_times_are_those_of_the_thesis_node),
         cmocka_unit_test(a_mapping_moves_the_weighted_dimension_to_the_fast_links),
         cmocka_unit_test(simulate_shares_links_max_min_fairly),

@@ -327,6 +327,63 @@ static void an_error_needs_nineteen_times(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* The error of a machine that knows 2 and 4 nodes, from times that are right there, but 1.2 times as long for
+ * one strategy in the first `odd` cells of them, and from the first `left_out` times of 8 nodes, each of
+ * which takes longer than the one before. */
+static pto_model_error_t error_of(int odd, int left_out) {
+    const int nodes[] = {2, 4, 8};
+    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, NULL);
+    size_t kept = 0;
+    int odd_ones = 0, of_eight = 0;
+    for (size_t i = 0; i < collectives.count; i++) {
+        pto_collective_row_t *row = &collectives.row[kept];
+        *row = collectives.row[i];
+        bool is_odd = i % 2 == 1; /* three_step */
+        if (row->nodes == 8 && of_eight++ >= left_out)
+            continue;
+        if (row->nodes == 8)
+            row->seconds *= exp(0.2 + 0.01 * of_eight);
+        else
+            row->seconds *= 1.1 * (is_odd && odd_ones++ < odd ? 1.2 : 1);
+        kept++;
+    }
+    collectives.count = kept;
+    assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    pto_model_error_t error = machine.model_error;
+    pto_collectives_fini(&collectives);
+    machine.model_error = (pto_model_error_t){0};
+    pto_machine_fini(&machine);
+    return error;
+}
+
+static void assert_doubling(int left_out, double expected) {
+    pto_model_error_t error = error_of(0, left_out);
+    if (!(fabs(error.doubling - expected) < 1.5e-3))
+        fail_msg("%d times that were left out: %g is not %g", left_out, error.doubling, expected);
+    pto_model_error_fini(&error);
+}
+
+/* Two for each size. The worst of 19 to 28 is within 95 percent of one more. */
+static void nineteen_times_of_more_nodes_tell_of_a_doubling(void **state) {
+    (void)state;
+    assert_doubling(18, 0);
+    for (int left_out = 20; left_out <= 28; left_out += 4)
+        assert_doubling(left_out, (0.2 + 0.01 * left_out) / 0.095 - 1); /* ln 1.1 */
+}
+
+/* Of 28 ties one deviation holds 68 percent, the least 20: all of them are 0 until 9 are not. */
+static void a_tie_is_one_deviation_of_all_pairs(void **state) {
+    (void)state;
+    for (int odd = 7; odd <= 10; odd++) {
+        pto_model_error_t error = error_of(odd, 0);
+        assert_true(error.tie == (odd < 9 ? 0 : 0.182)); /* ln 1.2 */
+        pto_model_error_fini(&error);
+    }
+}
+
 static void an_error_is_borrowed_where_there_is_none(void **state) {
     (void)state;
     static const char error[] = "model_error:\n"
@@ -428,6 +485,8 @@ int main(void) {
         cmocka_unit_test(prices_that_fits_share_change_nothing),
         cmocka_unit_test(a_models_error_is_what_its_predictions_miss),
         cmocka_unit_test(an_error_needs_nineteen_times),
+        cmocka_unit_test(nineteen_times_of_more_nodes_tell_of_a_doubling),
+        cmocka_unit_test(a_tie_is_one_deviation_of_all_pairs),
         cmocka_unit_test(an_error_is_borrowed_where_there_is_none),
         cmocka_unit_test(nothing_to_fit_to_is_an_error),
         cmocka_unit_test(a_stopped_fit_keeps_what_it_found),

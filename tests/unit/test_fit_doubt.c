@@ -246,6 +246,58 @@ static void medians_for_a_plot_are_by_size(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* --- what is useless ------------------------------------------------------------------------------------ */
+
+/* Times between 1 us and 1 ms, at random: nothing of this kind is fitted, and the parameter is named. */
+static void samples_far_from_any_line_are_refused(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *name;
+        uint8_t benchmark, space;
+        int32_t procs, messages;
+    } cases[] = {
+        {"copies.h2d.on_socket", PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_CPU, 1, 1},
+        {"peer.on_socket", PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_GPU, 1, 1},
+        {"messages.both_ways.cpu", PTO_BENCHMARK_EXCHANGE, PTO_IN_CPU, 1, 1},
+        {"messages.staged", PTO_BENCHMARK_STAGED, PTO_IN_CPU, 1, 1},
+        {"memory.host_s_per_byte", PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_CPU, 8, 1},
+        {"remote.store.on_socket", PTO_BENCHMARK_REMOTE_STORE_16, PTO_IN_GPU, 8, 1},
+        {"remote.load.on_socket", PTO_BENCHMARK_REMOTE_LOAD_16, PTO_IN_GPU, 8, 1},
+        {"remote.all_s_per_byte", PTO_BENCHMARK_REMOTE_STORE_ALL, PTO_IN_GPU, 4, 1},
+        {"reduce.cpu.extra_input_s_per_byte", PTO_BENCHMARK_REDUCE_MANY, PTO_IN_CPU, 1, 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t random = 3;
+        pto_samples_t samples = new_samples();
+        pto_sample_t sample = {.place = PTO_AT_ON_SOCKET, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
+        for (sample.bytes = 64; sample.bytes <= 1 << 20; sample.bytes *= 4) {
+            static const uint8_t good[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_REDUCE,
+                                           PTO_BENCHMARK_MEMCPY_H2H};
+            for (size_t g = 0; g < sizeof good; g++) {
+                sample.benchmark = good[g];
+                add_equal(&samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 5);
+            }
+        }
+        sample = (pto_sample_t){.benchmark = cases[i].benchmark,
+                                .where = cases[i].space,
+                                .place = PTO_AT_ON_SOCKET,
+                                .procs = cases[i].procs,
+                                .messages = cases[i].messages};
+        for (int k = 0; k < 200; k++) {
+            sample.bytes =
+                k < 20 && cases[i].benchmark >= PTO_BENCHMARK_REMOTE_LOAD_4 ? 0 : 1 << (4 + k / 20);
+            sample.seconds = 3e-5 * exp(3.5 * shake(&random));
+            add(&samples, sample);
+        }
+        pto_fit_t fit;
+        pto_error_t err = {0};
+        pto_status_t status = pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err);
+        if (status != PTO_ERR_NOT_FOUND || !strstr(err.message, cases[i].name))
+            fail_msg("%s: status %d, %s", cases[i].name, (int)status, err.message);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* --- what is absent ------------------------------------------------------------------------------------- */
 
 static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
@@ -375,6 +427,7 @@ int main(void) {
         cmocka_unit_test(a_line_far_from_its_samples_tells_how_far),
         cmocka_unit_test(what_is_held_at_zero_is_named),
         cmocka_unit_test(medians_for_a_plot_are_by_size),
+        cmocka_unit_test(samples_far_from_any_line_are_refused),
         cmocka_unit_test(reductions_of_one_size_are_left_out_or_an_error),
         cmocka_unit_test(mps_is_not_that_of_files_of_other_samples),
         cmocka_unit_test(the_smallest_limit_is_one_byte),

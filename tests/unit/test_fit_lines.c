@@ -362,6 +362,30 @@ static void a_short_piece_among_many_sizes_stays_short(void **unused) {
         }
 }
 
+/* A line has two coefficients: whatever the noise, a piece has two sizes, and breaks rise. */
+static void pieces_of_noise_have_two_sizes(void **unused) {
+    (void)unused;
+    uint64_t state = 11;
+    int found = 0;
+    for (int i = 0; i < 20; i++) {
+        int sizes = 97 + i % 40, last_piece = 0;
+        begin();
+        for (int s = 0; s < sizes; s++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            double noise = (double)(state >> 40) / (1 << 24);
+            put(1, 100 * (s + 1), (s < sizes - 2 ? 1e-5 : 2e-5) * (1 + (s < sizes - 4 ? 0.02 : 3) * noise));
+        }
+        fit_breaks_t breaks = breaks_of(4);
+        for (int b = 0; b < breaks.count; b++) {
+            int size = (int)breaks.below_bytes[b] / 100 - 1;
+            assert_true(size >= last_piece + 2 && size <= sizes - 2);
+            last_piece = size;
+        }
+        found += breaks.count;
+    }
+    assert_true(found > 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_median_is_the_middle_or_between_two),
@@ -381,6 +405,7 @@ int main(void) {
         cmocka_unit_test(sizes_below_the_grain_make_no_piece),
         cmocka_unit_test(breaks_among_many_sizes_are_exact),
         cmocka_unit_test(a_short_piece_among_many_sizes_stays_short),
+        cmocka_unit_test(pieces_of_noise_have_two_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,7 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_machine_t *machine = fit.machine;
     assert_true(machine->nccl_simple_bytes.value == 2097152);
+    assert_null(find_entry(&fit, "nccl.simple_bytes")); /* found, and not taken from elsewhere */
     assert_true(machine->nccl_sampled_bytes.value == 1 << 28);
     assert_within(machine->nccl_channels.value, 32, 0.05);
     assert_within(machine->nccl_channel_s_per_byte.value, 5e-11, 0.05);
@@ -140,6 +141,32 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
     assert_true(machine->nccl_net_hop_s[PTO_NCCL_ALGORITHM_TREE][PTO_NCCL_PROTOCOL_LL].value == 5e-6);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
+}
+
+/* 16 chunks of 512 KiB are 8 MiB, where two lines meet: the one before costs 20 ps a byte more, on 4 GPUs
+ * that is 3 hops. */
+static void a_chain_of_two_lines_shows_its_channels(void **state) {
+    (void)state;
+    for (int kind = PTO_BENCHMARK_NCCL_REDUCE; kind <= PTO_BENCHMARK_NCCL_BROADCAST; kind++) {
+        pto_samples_t samples = new_samples();
+        pto_sample_t sample = {
+            .benchmark = (uint8_t)kind, .where = PTO_IN_GPU, .procs = 4, .messages = 1, .bytes = 64};
+        for (; sample.bytes <= 1 << 28; sample.bytes *= 2) {
+            double bytes = (double)sample.bytes, full = 8388608;
+            add_equal(&samples, sample, 2e-5 + 1e-11 * bytes + 2e-11 * fmin(bytes, full), 5);
+        }
+        sample.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE; /* two jumps, to Simple, below that */
+        for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
+            for (sample.bytes = 64; sample.bytes <= 1 << 24; sample.bytes *= 2)
+                add_equal(&samples, sample,
+                          (sample.bytes < 1 << 20 ? 2e-5 : 9e-5) + 1e-11 * (double)sample.bytes, 5);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        const pto_nccl_kind_t table = (pto_nccl_kind_t)(kind - PTO_BENCHMARK_NCCL_ALLREDUCE);
+        assert_int_equal(fit.machine->nccl[table].count, 2);
+        assert_true(fit.machine->nccl_channels.value == 16);
+        assert_within(fit.machine->nccl_channel_s_per_byte.value, 2e-11 / 3 * 16, 1e-3);
+        release(&fit, &samples);
+    }
 }
 
 /* Sizes of two GPUs with so many samples each, and the same of four with five. */
@@ -156,6 +183,7 @@ static bool doubling_is_usual(int sizes, int samples_of_two) {
                                              .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
     pto_fit_t fit = must_fit(&samples, &any_node);
     bool usual = fit.machine->nccl_doubling.value == 0.28;
+    assert_non_null(strstr(entry_named(&fit, "nccl.simple_bytes")->note, "no times jump"));
     release(&fit, &samples);
     return usual;
 }
@@ -181,6 +209,7 @@ int main(void) {
         cmocka_unit_test(rows_are_in_the_order_of_a_machine_file),
         cmocka_unit_test(unequal_nodes_are_refused_or_left_out),
         cmocka_unit_test(the_structure_is_recovered_from_the_numbers_of_gpus),
+        cmocka_unit_test(a_chain_of_two_lines_shows_its_channels),
         cmocka_unit_test(nineteen_errors_tell_what_a_doubling_adds),
         cmocka_unit_test(errors_are_those_of_sizes_with_enough_samples),
     };

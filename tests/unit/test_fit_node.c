@@ -100,9 +100,10 @@ static void a_limit_needs_four_rows_of_several_processes(void **unused) {
                 add_equal(&samples, sample, 1e-6 + sample.procs * 1e-10 * (double)sample.bytes, 1);
         pto_status_t status = pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err);
         assert_int_equal(status, rows == 4 ? PTO_OK : PTO_ERR_NOT_FOUND);
-        if (status == PTO_OK)
+        if (status == PTO_OK) {
+            assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 1e-10, 1e-3);
             pto_fit_fini(&fit);
-        else
+        } else
             assert_string_equal(
                 err.message,
                 "injection.cpu: too few rows of two or more processes (--partial leaves it out)");

@@ -121,6 +121,7 @@ static void runs_are_those_of_the_files_with_launches_and_collectives(void **unu
     assert_int_equal(runs_of("# runs=graph\n", "run_lines", "# runs=later\n", "nccl_reduce", &runs, &err),
                      PTO_ERR_TYPE);
     assert_non_null(strstr(err.message, "runs=later is none of waited, enqueued and graph"));
+    assert_int_equal(runs_of("# runs=?\n", "run_lines", "", "nccl_reduce", &runs, &err), PTO_ERR_TYPE);
 }
 
 /* The first of all. */

@@ -44,6 +44,27 @@ static const char *describe(const pto_request_t *request, const pto_error_t *err
     return text;
 }
 
+/* A temporary that no step touches would be memory for nothing. One process exchanges nothing, nor do those
+ * of a halo without neighbors. */
+static const char *unused_buffer(const pto_plan_t *plan) {
+    const pto_request_t *request = pto_plan_request(plan);
+    if (pto_layout_owner_count(&request->layout) == 1 || request->collective == PTO_COLLECTIVE_HALO)
+        return NULL;
+    for (int b = 0; b < plan->buffers.count; b++) {
+        bool used = pto_plan_buffer(plan, b)->role != PTO_ROLE_TEMPORARY;
+        for (int i = 0; i < plan->steps.count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, i);
+            bool sends = step->kind == PTO_STEP_SEND, receives = step->kind == PTO_STEP_RECV,
+                 both = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+            used = used || ((sends || both) && step->source.buffer == b) ||
+                   ((receives || both) && step->target.buffer == b);
+        }
+        if (!used)
+            return pto_plan_buffer(plan, b)->name;
+    }
+    return NULL;
+}
+
 /* Build and check a plan; one that does not apply must say why. */
 static void prove(const pto_request_t *request) {
     pto_error_t err = {0};
@@ -55,6 +76,10 @@ static void prove(const pto_request_t *request) {
     }
     if (status != PTO_OK)
         fail_msg("%s", describe(request, &err));
+    if (unused_buffer(plan)) {
+        pto_error_set(&err, PTO_ERR_RANGE, "nothing uses the buffer '%s'", unused_buffer(plan));
+        fail_msg("%s", describe(request, &err));
+    }
     pto_check_report_t report;
     status = pto_check(plan, &report, &err);
     pto_plan_destroy(plan);

@@ -218,11 +218,15 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
         double most_s = any && choice->doubles ? PTO_HOPELESS * best->price.seconds
                         : any                  ? best->price.seconds
                                                : INFINITY;
-        pto_status_t status = price_one(request, machine, most_s, &made, &price, NULL, any ? NULL : err);
+        pto_error_t reason;
+        pto_status_t status = price_one(request, machine, most_s, &made, &price, NULL, &reason);
         if (any && pto_leaves_cell_out(status))
             break;
-        if (status != PTO_OK)
+        if (status != PTO_OK) {
+            if (err)
+                *err = reason;
             return status;
+        }
         bool cheaper = !any || price.seconds < best->price.seconds;
         any = true;
         pto_plan_destroy(cheaper ? best->plan : made);

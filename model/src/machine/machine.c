@@ -225,28 +225,24 @@ static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
 }
 
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
-    pto_machine_t made = {0};
-    if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
-        copy_text(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
-        copy_text(machine->model, &made.model) && copy_text(machine->what_if, &made.what_if) &&
-        copy_cells(machine, &made) && copy_topology(machine->topology, &made.topology) &&
-        pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
-        made.path = made.files.path[0];
-        made.library_count = machine->library_count;
-        made.mps = machine->mps;
-        made.runs = machine->runs;
-        made.fabric = machine->fabric;
-        made.tuning_count = machine->tuning_count;
-        made.fitted_to_count = machine->fitted_to_count;
-        if (!pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning))
-            made.tuning_count = 0;
-        else if (!pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to))
-            made.fitted_to_count = 0;
-        else if (pto_model_error_copy(&machine->model_error, &made.model_error)) {
-            *clone = made;
-            return PTO_OK;
-        }
+    pto_machine_t made = {.mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
+    bool complete = copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
+                    copy_text(machine->inherits, &made.inherits) &&
+                    copy_files(&machine->files, &made.files) && copy_text(machine->model, &made.model) &&
+                    copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+                    copy_topology(machine->topology, &made.topology) &&
+                    pto_library_tables_copy(machine->library, machine->library_count, &made.library) &&
+                    pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning) &&
+                    pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to) &&
+                    pto_model_error_copy(&machine->model_error, &made.model_error);
+    made.library_count = made.library ? machine->library_count : 0;
+    made.tuning_count = made.tuning ? machine->tuning_count : 0;
+    made.fitted_to_count = made.fitted_to ? machine->fitted_to_count : 0;
+    if (!complete) {
+        pto_machine_fini(&made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a copy of a machine");
     }
-    pto_machine_fini(&made);
-    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a copy of a machine");
+    made.path = made.files.path[0];
+    *clone = made;
+    return PTO_OK;
 }

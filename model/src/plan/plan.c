@@ -93,7 +93,7 @@ int pto_build_flag(pto_builder_t *builder, const char *name) {
 }
 
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer) {
-    static const pto_buffer_t none;
+    static const pto_buffer_t none = {.block_count = 1};
     return builder->out_of_memory ? &none : pto_buffer_at(builder->plan, buffer);
 }
 

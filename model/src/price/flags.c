@@ -66,7 +66,9 @@ static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pt
         pto_raised_at_t *by = raised_at(pricing, &at_start);
         if (!by)
             return;
+        by->uses = 1;
         add_raise(pricing, raises, BY_ALL, by);
+        release(by);
     }
     if (raises->count > 0)
         pto_pricing_follow(pricing, &raises->item[0].by->at, mine);

@@ -395,12 +395,12 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     pto_sims_run_events(all, &agenda);
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++)
         status = all->sim[i].status;
+    if (status == PTO_OK && agenda.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {
         find_stuck(&all->sim[i]);
         status = all->sim[i].status;
     }
-    if (status == PTO_OK && agenda.out_of_memory)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
     if (status == PTO_OK)
         pto_sim_report(all, all->simulation);
     pto_sims_release(all, &agenda);

@@ -1,0 +1,227 @@
+/* Out of memory: each allocation of a call is refused once. The call fails and says why, or it manages
+ * without and has the same result; in both cases nothing is leaked. Allocations at one place in the code are
+ * alike, so only the first two and the last of each are refused, and a few between.
+ *
+ * Beyond memory: an access after the end of an allocation, or after its end of life, is a fault, and what an
+ * allocation holds at first does not change the result.
+ *
+ * Include cmocka.h first, and define _GNU_SOURCE for dladdr. */
+#ifndef PTO_TEST_REFUSED_MEMORY_H
+#define PTO_TEST_REFUSED_MEMORY_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "portolan/status.h"
+
+/* The sanitizers have an allocator of their own. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { CAN_REFUSE = 0 };
+#else
+enum { CAN_REFUSE = 1 };
+void *__libc_malloc(size_t size);                /* NOLINT(bugprone-reserved-identifier) */
+void *__libc_calloc(size_t count, size_t size);  /* NOLINT(bugprone-reserved-identifier) */
+void *__libc_realloc(void *memory, size_t size); /* NOLINT(bugprone-reserved-identifier) */
+void __libc_free(void *memory);                  /* NOLINT(bugprone-reserved-identifier) */
+#endif
+
+enum { REQUESTS_MAX = 1 << 20, PLACES_MAX = 4096, GUARDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
+
+static struct {
+    bool on, guarded;
+    int64_t count, refused; /* the number of the request to refuse, from 1; 0: none */
+    int64_t held;
+    const void *place[REQUESTS_MAX]; /* in the code */
+} requests;
+
+#if !(defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer))
+/* Also by the C library, for strdup. */
+#define SEEN_BY_ALL __attribute__((visibility("default")))
+
+static bool refuse(const void *place) {
+    if (!requests.on)
+        return false;
+    if (requests.refused == 0 && requests.count < REQUESTS_MAX)
+        requests.place[requests.count] = place;
+    if (++requests.count != requests.refused)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+/* An allocation that ends where a page begins that may not be accessed. Aligned like malloc's, so that up to
+ * 15 bytes lie between; what is not set is no small number. */
+static struct {
+    void *memory;
+    size_t bytes;
+} guarded[GUARDED_MAX];
+
+static size_t place_of(const void *memory) {
+    size_t at = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
+    while (guarded[at].memory && guarded[at].memory != memory)
+        at = (at + 1) % GUARDED_MAX;
+    return at;
+}
+
+static void *guard(size_t bytes) {
+    bytes = bytes > 0 ? bytes : 1;
+    size_t room = (bytes + 15) / 16 * 16, mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    char *base = mmap(NULL, mapped + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED || mprotect(base + mapped, PAGE_BYTES, PROT_NONE) != 0)
+        abort();
+    char *memory = base + mapped - room;
+    memset(memory, 0xa5, room);
+    guarded[place_of(memory)].memory = memory;
+    guarded[place_of(memory)].bytes = bytes;
+    return memory;
+}
+
+/* Whether it was guarded. Later ones that were put off its place move up. */
+static bool unguard(void *memory) {
+    size_t at = place_of(memory);
+    if (!guarded[at].memory)
+        return false;
+    size_t room = (guarded[at].bytes + 15) / 16 * 16,
+           mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    munmap((char *)memory + room - mapped, mapped + PAGE_BYTES);
+    guarded[at].memory = NULL;
+    for (size_t next = (at + 1) % GUARDED_MAX; guarded[next].memory; next = (next + 1) % GUARDED_MAX) {
+        void *moved = guarded[next].memory;
+        size_t bytes = guarded[next].bytes;
+        guarded[next].memory = NULL;
+        size_t to = place_of(moved);
+        guarded[to].memory = moved;
+        guarded[to].bytes = bytes;
+    }
+    return true;
+}
+
+static bool guards(void) { return requests.on && requests.guarded; }
+
+static void *hold(void *memory) {
+    requests.held += requests.on && memory;
+    return memory;
+}
+
+SEEN_BY_ALL void *malloc(size_t size) {
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
+    return hold(guards() ? guard(size) : __libc_malloc(size));
+}
+
+SEEN_BY_ALL void *calloc(size_t nmemb, size_t size) {
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
+    return hold(guards() ? memset(guard(nmemb * size), 0, nmemb * size) : __libc_calloc(nmemb, size));
+}
+
+SEEN_BY_ALL void *realloc(void *ptr, size_t size) {
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
+    size_t at = ptr ? place_of(ptr) : 0;
+    bool was_guarded = ptr && guarded[at].memory;
+    if (!was_guarded && (ptr || !guards()))
+        return ptr ? __libc_realloc(ptr, size) : hold(__libc_realloc(NULL, size));
+    void *grown = guard(size);
+    if (!ptr)
+        return hold(grown);
+    memcpy(grown, ptr, guarded[at].bytes < size ? guarded[at].bytes : size);
+    unguard(ptr);
+    return grown;
+}
+
+SEEN_BY_ALL void free(void *ptr) {
+    requests.held -= requests.on && ptr;
+    if (ptr && !unguard(ptr))
+        __libc_free(ptr);
+}
+#endif
+
+/* What is tried: on success a text of all results, to be freed. */
+typedef pto_status_t (*call_t)(char **text, pto_error_t *err);
+
+/* Nothing but the call allocates while requests count. */
+static pto_status_t try(call_t call, int64_t refused, char **text, pto_error_t *err) {
+    *text = NULL;
+    *err = (pto_error_t){0};
+    requests.count = requests.held = 0;
+    requests.refused = refused;
+    requests.on = true;
+    pto_status_t status = call(text, err);
+    requests.on = false;
+    return status;
+}
+
+/* Marks the first two and the last request of each place, and one of `every`. */
+static void choose_requests(int64_t count, int64_t every, bool *chosen) {
+    static const void *place[PLACES_MAX];
+    static int64_t last[PLACES_MAX];
+    int seen[PLACES_MAX] = {0}, places = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int p = 0;
+        while (p < places && place[p] != requests.place[i])
+            p++;
+        assert_true(p < PLACES_MAX);
+        places += p == places;
+        place[p] = requests.place[i];
+        last[p] = i;
+        chosen[i] = seen[p]++ < 2 || i % every == 0;
+    }
+    for (int p = 0; p < places; p++)
+        chosen[last[p]] = true;
+}
+
+/* GSL itself does not look whether it gets what it asks for. */
+static bool is_gsls(const void *place) {
+    Dl_info info;
+    return dladdr(place, &info) && info.dli_fname && strstr(info.dli_fname, "libgsl");
+}
+
+static void refuse_each_and_guard_all(call_t call) {
+    char *whole, *text;
+    pto_error_t err;
+    if (!CAN_REFUSE)
+        skip();
+    for (int i = 0; i < 2; i++) { /* what is kept for good is there the second time */
+        if (try(call, 0, &whole, &err) != PTO_OK || !whole) {
+            fail_msg("%s", err.message);
+            return;
+        }
+        if (i == 0)
+            free(whole);
+    }
+    assert_int_equal(requests.held, 1);
+    requests.guarded = true;
+    assert_int_equal(try(call, 0, &text, &err), PTO_OK);
+    requests.guarded = false;
+    assert_true(text && strcmp(text, whole) == 0);
+    free(text);
+    int64_t count = requests.count, errors = 0;
+    assert_true(count < REQUESTS_MAX);
+    static bool chosen[REQUESTS_MAX];
+    choose_requests(count, 1 + count / 10, chosen);
+    for (int64_t i = 0; i < count; i++) {
+        if (!chosen[i] || is_gsls(requests.place[i]))
+            continue;
+        pto_status_t status = try(call, i + 1, &text, &err);
+        bool said = status != PTO_OK &&
+                    (strstr(err.message, "out of memory") || strstr(err.message, strerror(ENOMEM)));
+        if (!said && (status != PTO_OK || !text || strcmp(text, whole) != 0))
+            fail_msg("request %lld of %lld: status %d, %s", (long long)i + 1, (long long)count, (int)status,
+                     err.message);
+        assert_int_equal(requests.held, text ? 1 : 0);
+        errors += status != PTO_OK;
+        free(text);
+    }
+    print_message("%lld requests, %lld errors\n", (long long)count, (long long)errors);
+    assert_true(errors > 0);
+    free(whole);
+}
+
+#endif
