@@ -46,6 +46,7 @@ AREAS = {
 # test. The executor's library is not shared: tests take some of its calls at the linker.
 LIBRARIES = ["build/libportolan.a", "build/libportolan-fit.a", "build/libportolan-traces.a"]
 LIBRARY_AREAS = ["model", "strategies", "fit", "traces"]
+EXECUTOR = "build/libportolan-exec.a"
 SHARED_AR = ("$(if $(findstring -exec.,$@),ar,"
              "$(CC) $(OPENMP) $(EXTRA) -shared -Wl$(comma)-soname$(comma)$(@F) $(LDFLAGS) -o $@ $^ $(hash))")
 SHARED_LDFLAGS = ("-fuse-ld=lld " if shutil.which("ld.lld") else "") + "-Wl,--no-as-needed,-rpath,'$$ORIGIN:$$ORIGIN/..'"
@@ -54,9 +55,9 @@ PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches", "test_cases",
                                        "test_sizes", "test_fits", "test_measure", "test_powers", "test_start", "test_parallel",
-                                       "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late", "test_stale",
-                                       "test_resources", "test_streams", "test_register", "test_memory", "test_nccl", "test_counters",
-                                       "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
+                                       "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late", "test_left",
+                                       "test_stale", "test_resources", "test_streams", "test_register", "test_memory", "test_nccl",
+                                       "test_counters", "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
@@ -160,6 +161,15 @@ def make_commands(tree, path, *targets):
     return [line for line in text.splitlines() if not line.startswith("make")]
 
 
+def link_commands(tree, targets):
+    """To link each target; and, by the name of a library, to build that. As in make_commands, without make's own second."""
+    command = f"make -n -B V=1 {FLAGS[tree]} {' '.join(targets)}"
+    env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    lines = subprocess.check_output(["bash", "-c", command], cwd=tree, env=env, text=True).splitlines()
+    found = {line.split(" -o ")[-1].strip(): line for line in lines if " -o " in line and " -c " not in line}
+    return found | {line.split()[2]: line for line in lines if line.startswith("rm -f ") and ".a && " in line}
+
+
 def programs_of(area):
     return PROGRAMS + (MPI_PROGRAMS if area in MPI_TESTS else [])
 
@@ -184,9 +194,15 @@ def all_tests(area):
         tests.append(Test("golden " + " ".join(group), ["build/portolan"], golden_command(group)))
     tests.append(Test("oracle", ["build/portolan"], "python3 tests/oracle/compare.py build/portolan 100 1"))
     if area in MPI_TESTS:
-        tests += [Test(command, [command] if command in JUDGES and " " not in command else MPI_PROGRAMS, command)
-                  for command in MPI_TESTS[area]]
+        tests += [Test(command, mpi_targets(command), command) for command in MPI_TESTS[area]]
     return tests
+
+
+def mpi_targets(command):
+    """What a command of MPI_TESTS runs: programs that it, or the script that it is, names."""
+    script = next((word for word in command.split() if word.endswith(".sh")), None)
+    text = pathlib.Path(script).read_text(encoding="utf-8") if script else command
+    return [target for target in MPI_PROGRAMS if os.path.basename(target) in text]
 
 
 def covered_lines(tree, at):
@@ -249,16 +265,24 @@ def digest_of(paths):
 
 def sources_of(test):
     """The files of which a test is made, without the code that it tests."""
-    if test.is_mpi or test.name == "oracle":
-        return files_of("tests/mpi", "tests/cluster", "tests/oracle", "tests/fixtures")
+    if test.is_mpi or test.name == "oracle" or test.name in JUDGES:
+        words = set(re.findall(r"\w+", test.name + " ".join(test.targets)))
+        return [path for path in files_of("tests/mpi", "tests/cluster", "tests/oracle", "tests/fixtures")
+                if not os.path.basename(path).startswith("test_") or os.path.splitext(os.path.basename(path))[0] in words]
     if test.name.startswith("golden "):
         return [f"tests/golden/{name}.cmd" for name in test.name.split()[1:]]
     return [path for path in files_of("tests/unit") if path.endswith(".h") or os.path.basename(path).startswith(test.name + ".")]
 
 
+def holds(tree, target, area):
+    """Whether a program has code of an area; gcov's has the names of its files."""
+    path = pathlib.Path(tree, target)
+    return not path.exists() or any(f"/obj/{folder}/".encode() in path.read_bytes() for folder in AREAS[area])
+
+
 def measure_coverage(area, tests, tree):
-    """For each test, the lines of all areas that it executes: {test: {file: [line]}}. Kept until the code or this test
-    changes."""
+    """For each test, the lines of all areas that it executes: {test: {file: [line]}}; none for a test whose programs have no
+    code of this area. Kept until the code or this test changes."""
     code = digest_of(path for path in files_of() if not path.startswith(("tests/", "tools/")))
     kept = os.path.join(TREE, "coverage.json")
     known = json.loads(pathlib.Path(kept).read_text(encoding="utf-8")) if os.path.exists(kept) else {}
@@ -269,7 +293,7 @@ def measure_coverage(area, tests, tree):
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
     # The longest last known first.
-    waiting = [test for test in tests if test.name in stale]
+    waiting = [test for test in tests if test.name in stale and any(holds(tree, target, area) for target in test.targets)]
     waiting.sort(key=lambda test: known.get(test.name, {}).get("seconds", 0.0))
     lock = threading.Lock()
 
@@ -290,7 +314,7 @@ def measure_coverage(area, tests, tree):
     in_parallel(1 if area in MPI_TESTS else JOBS, work)
     for test in tests:
         test.seconds = known[test.name]["seconds"] if test.name in known else 0.0
-    return {name: known[name]["lines"] for name in digests}
+    return {name: known[name]["lines"] for name in digests if name in known}
 
 
 def code_lines(text):
@@ -358,7 +382,19 @@ def build_object(tree, path, more=""):
 
 def build_tests(tree, path, tests):
     """Whether the tests can be linked; those of a library are, once it is built."""
-    return is_shared(tree, path) or make(tree, *sorted({target for test in tests for target in test.targets}))
+    if is_shared(tree, path):
+        return True
+    targets = sorted({target for test in tests for target in test.targets})
+    if tree not in LINKS:
+        return make(tree, *targets)
+    parts = [object_of(path)]
+    commands = []
+    if parts[0] in LINKS[tree].get(EXECUTOR, ""):
+        parts.append(EXECUTOR)
+        commands.append(LINKS[tree][EXECUTOR])
+    commands += [LINKS[tree][target] for target in targets
+                 if any(part in LINKS[tree].get(target, "").split() for part in parts) and target != EXECUTOR]
+    return run_shell("set -e\n" + "\n".join(commands), tree, 600, 600)[0]
 
 
 def build_library(tree, path):
@@ -480,6 +516,7 @@ def run_tests(covering, path, tree):
 JOBS = int(os.environ.get("JOBS", os.cpu_count() or 1))
 FLAGS = {}
 COMMANDS = {}
+LINKS = {}  # of a tree, where its areas' objects are not in shared libraries
 KILLS = {}  # of a test
 TRUSTED = set()  # tests that have killed a mutant and pass without one
 DISTRUSTED = set()  # tests that have failed without one
@@ -569,6 +606,8 @@ def prepare(area, tests):
     for tree in broken:
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
+        if area in MPI_TESTS:
+            LINKS[tree] = link_commands(tree, [EXECUTOR] + [target for test in tests for target in test.targets])
     if os.environ.get("MUTANTS_SANITIZED"):
         copy_tree(sanitized)
     return broken, sanitized, lines
