@@ -346,6 +346,12 @@ $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
+# With clocks that go on together, and with what its processes allocate.
+MEMBERS_CALLS := now_s memcpy aligned_alloc $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
+$(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
+
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
 $(BUILD)/tests/test_replay: $(call object,tests/mpi/made_clock.c)
 $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
