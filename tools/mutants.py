@@ -54,7 +54,7 @@ SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAG
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches",
-                                       "test_members", "test_cases", "test_sizes", "test_fits", "test_measure", "test_powers",
+                                       "test_members", "test_engine", "test_cases", "test_sizes", "test_fits", "test_measure", "test_powers",
                                        "test_start", "test_parallel", "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late",
                                        "test_left", "test_stale", "test_resources", "test_streams", "test_register", "test_memory", "test_nccl",
                                        "test_counters", "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
@@ -64,7 +64,7 @@ MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
                                                   "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
-JUDGES += [f"{MPIRUN} -n 4 build/tests/test_members"]
+JUDGES += [f"{MPIRUN} -n 4 build/tests/test_members", f"{MPIRUN} -n 3 build/tests/test_engine"]
 JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]
 # Of areas that run under MPI, in addition to the unit tests. Not test_host_data.sh, which fits what it measures: a busy machine
 # makes it fail more than twice.
