@@ -364,9 +364,14 @@ $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%:
 		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
 
+$(BUILD)/tests/test_statistics: $(call object,tests/mpi/test_statistics.c $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
+
+# As if NCCL were there.
 $(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lcmocka -lhwloc $(MPI_LDLIBS))
+	$(call link,$(MPICC) -Wl$(comma)--wrap=pto_nccl_library,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # These three need MPI's headers only.
 $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -384,6 +389,10 @@ OWN_CALLS := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create des
 $(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_report: $(call object,tests/mpi/test_report.c $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(PARALLEL_SRC) $(METER_SRC) \
+		$(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)

@@ -54,15 +54,16 @@ SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAG
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches",
-                                       "test_members", "test_engine", "test_cases", "test_sizes", "test_fits", "test_measure", "test_powers",
+                                       "test_members", "test_engine", "test_cases", "test_statistics", "test_sizes", "test_fits",
+                                       "test_measure", "test_report", "test_powers",
                                        "test_start", "test_parallel", "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late",
                                        "test_left", "test_stale", "test_resources", "test_streams", "test_register", "test_memory", "test_nccl",
                                        "test_counters", "test_meter", "example_allreduce", "fake/librapl.so", "fake/libnccl.so.2",
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
-JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "benches", "sizes", "fits", "measure", "powers",
-                                                  "host_device")]
+JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "statistics", "benches", "sizes", "fits",
+                                                  "measure", "report", "powers", "host_device")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
 JUDGES += [f"{MPIRUN} -n 4 build/tests/test_members", f"{MPIRUN} -n 3 build/tests/test_engine"]
 JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]
@@ -275,15 +276,26 @@ def sources_of(test):
     return [path for path in files_of("tests/unit") if path.endswith(".h") or os.path.basename(path).startswith(test.name + ".")]
 
 
-def holds(tree, target, area):
-    """Whether a program has code of an area; gcov's has the names of its files."""
-    path = pathlib.Path(tree, target)
-    return not path.exists() or any(f"/obj/{folder}/".encode() in path.read_bytes() for folder in AREAS[area])
+def symbols(paths, *options):
+    text = subprocess.run(["nm", *options, *paths], capture_output=True, text=True, check=False).stdout if paths else ""
+    return {line.split()[-1] for line in text.splitlines() if line and not line.endswith(":")}
+
+
+def reaches(tree, test, area):
+    """Whether a test can execute code of an area under MPI, which nothing but tests and its own programs calls."""
+    objects = pathlib.Path(tree, "build/obj")
+    own = objects / "tests/unit" / f"{test.name}.o"
+    if area not in MPI_TESTS or test.is_mpi or test.name in JUDGES:
+        return True
+    if not own.exists():  # a golden, the oracle, or C++
+        return test.name + ".cc" in map(os.path.basename, files_of("tests/unit"))
+    defined = symbols([path for folder in AREAS[area] for path in (objects / folder).glob("*.o")], "-g", "--defined-only")
+    return bool(symbols([own], "-u") & defined)
 
 
 def measure_coverage(area, tests, tree):
-    """For each test, the lines of all areas that it executes: {test: {file: [line]}}; none for a test whose programs have no
-    code of this area. Kept until the code or this test changes."""
+    """For each test, the lines of all areas that it executes: {test: {file: [line]}}; none for a test that cannot reach
+    this area. Kept until the code or this test changes."""
     code = digest_of(path for path in files_of() if not path.startswith(("tests/", "tools/")))
     kept = os.path.join(TREE, "coverage.json")
     known = json.loads(pathlib.Path(kept).read_text(encoding="utf-8")) if os.path.exists(kept) else {}
@@ -294,7 +306,7 @@ def measure_coverage(area, tests, tree):
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
     # The longest last known first.
-    waiting = [test for test in tests if test.name in stale and any(holds(tree, target, area) for target in test.targets)]
+    waiting = [test for test in tests if test.name in stale and reaches(tree, test, area)]
     waiting.sort(key=lambda test: known.get(test.name, {}).get("seconds", 0.0))
     lock = threading.Lock()
 

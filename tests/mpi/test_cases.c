@@ -11,6 +11,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
+#include "nccl_dl.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
 
@@ -23,20 +24,23 @@ static int below(int bound) {
     return (int)((random_state >> 33) % (uint64_t)bound);
 }
 
-/* 1 to 3 nodes with 1 to 6 processes, in any order; 1 to 4 GPUs, of which some cannot reach others. */
+/* 1 to 3 nodes with 1 to 6 processes, in any order; 1 to 4 GPUs, of which some cannot reach others. A few
+ * have one node with as many GPUs as there may be, which all reach each other. */
 static void make_job(uint64_t seed) {
     random_state = seed * 977;
+    bool is_large = seed % 20 == 0;
     job = (job_t){.world = MPI_COMM_SELF, .process = process, .node_count = 1 + below(3), .cuda_aware = true};
     job.sockets = 2;
     job.cores = 8;
     job.gpu_blocks = 16;
-    job.device_count = 1 + below(4);
+    job.node_count = is_large ? 1 : job.node_count;
+    job.device_count = is_large ? GPU_COUNT_MAX : 1 + below(4);
     for (int device = 0; device < job.device_count; device++) {
         job.device_socket[device] = below(10) == 0 ? -1 : below(2);
         for (int other = 0; other < job.device_count; other++)
-            job.reach[device][other] = device == other || below(4) > 0;
+            job.reach[device][other] = device == other || is_large || below(4) > 0;
     }
-    int on_node[3] = {0}, per_node = 1 + below(6);
+    int on_node[3] = {0}, per_node = is_large ? PROCESSES_MAX : 1 + below(6);
     job.size = job.node_count * per_node;
     for (int rank = 0; rank < job.size; rank++) {
         process_t *own = &process[rank];
@@ -418,6 +422,71 @@ static void gpus_store_to_all_that_reach_each_other(void **state) {
     }
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
+    static const pto_nccl_library_t none;
+    (void)err;
+    *library = &none;
+    return PTO_OK;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* Of a job without other processes. */
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    (void)type, (void)op, (void)comm;
+    memcpy(all, mine, (size_t)count * sizeof(int));
+    return MPI_SUCCESS;
+}
+
+/* Whether a case has as many GPUs on each of the first nodes, each with the first process that drives it. */
+static void check_nccl_case(const case_t *what, int nodes, int gpus) {
+    assert_int_equal(what->member_count, nodes * gpus);
+    assert_int_equal(what->procs, nodes * gpus);
+    assert_int_equal(what->messages, nodes);
+    assert_true(what->every_size);
+    for (int m = 0; m < what->member_count; m++) {
+        int rank = what->member[m];
+        assert_int_equal(process[rank].node, m / gpus);
+        for (int other = 0; other < rank; other++)
+            assert_true(!is_near(other, rank) || process[other].device != process[rank].device);
+    }
+}
+
+/* On one node, two GPUs and more; on several, one of each or all that each of the job's nodes uses. */
+static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
+    (void)state;
+    enum { COLLECTIVES = 7 };
+    for (uint64_t seed = 1; seed <= JOBS; seed++) {
+        make_job(seed);
+        int most = GPU_COUNT_MAX;
+        for (int node = 0; node < job.node_count; node++) {
+            int in_use = 0;
+            for (int device = 0; device < job.device_count; device++) {
+                bool is_used = false;
+                for (int rank = 0; rank < job.size; rank++)
+                    is_used = is_used || (process[rank].node == node && process[rank].device == device);
+                in_use += is_used;
+            }
+            most = in_use < most ? in_use : most;
+        }
+        case_list_t list = cases_of("nccl");
+        int at = 0;
+        for (int nodes = 1; nodes != 0 && most * job.node_count > 1;
+             nodes = next_count(nodes, job.node_count))
+            for (int gpus = nodes > 1 ? 1 : 2; gpus != 0 && gpus <= most; gpus = nodes == 1
+                                                                                     ? next_count(gpus, most)
+                                                                                 : gpus < most ? most
+                                                                                               : 0)
+                for (int k = 0; k < COLLECTIVES; k++, at++) {
+                    assert_true(at < list.case_count);
+                    check_nccl_case(&list.cases[at], nodes, gpus);
+                }
+        assert_int_equal(at, list.case_count);
+        case_list_fini(&list);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_go_between_pairs_of_their_level),
@@ -430,6 +499,7 @@ int main(void) {
         cmocka_unit_test(messages_go_to_many_of_a_level),
         cmocka_unit_test(host_memory_is_copied_on_a_socket_and_between_two),
         cmocka_unit_test(gpus_store_to_all_that_reach_each_other),
+        cmocka_unit_test(nccl_is_of_as_many_gpus_on_each_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

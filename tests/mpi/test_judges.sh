@@ -6,8 +6,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,benches,members,engine,sizes,fits,measure,powers,start,parallel,host_device}
-for program in reference patterns cases benches sizes fits measure powers host_device; do
+built "$build"/tests/test_{reference,patterns,cases,statistics,benches,members,engine,sizes,fits,measure,report,powers,start,parallel,host_device}
+for program in reference patterns cases statistics benches sizes fits measure report powers host_device; do
     check "$program" quietly "$build/tests/test_$program"
 done
 for program in benches measure powers; do

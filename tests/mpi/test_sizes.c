@@ -502,6 +502,22 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
     case_list_fini(&list);
 }
 
+/* A size is tried if it takes a fortieth of the budget at most, five times; those before take 1/256 of it. */
+static void an_estimate_takes_little_of_the_budget(void **state) {
+    (void)state;
+    for (double budget_s = 1; budget_s <= 4096; budget_s *= 2) {
+        pto_calibrate_options_t options = made_options(false);
+        case_list_t list = {0};
+        made_add_case(&list, MADE_SLOW);
+        made_begin(1, 0);
+        options.budget_s = budget_s;
+        double began_s = made_clock_s();
+        engine_estimate(made_job(), &options, &made_benchmark, &list);
+        assert_true(made_clock_s() - began_s <= 5 * budget_s / 40 * 1.01);
+        case_list_fini(&list);
+    }
+}
+
 /* Three normal values of deviation 1 are 1.69 apart, in the mean. */
 static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
     (void)state;
@@ -562,6 +578,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(short_ladders_are_measured_whole),
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
         cmocka_unit_test(an_estimate_never_exceeds_the_budget),
+        cmocka_unit_test(an_estimate_takes_little_of_the_budget),
         cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
         cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
     };
