@@ -1,16 +1,19 @@
 /* Which cases portolan-calibrate's benchmarks have in random made-up jobs, whose ranks lie anywhere: every
- * list is compared with what its documentation says of the places of processes and GPUs. Needs no mpirun. */
+ * list is compared with what its documentation says of the places of processes and GPUs. And what a samples
+ * file says of the job. Needs no mpirun. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
+#include "../../calibrate/provenance.h"
 #include "nccl_dl.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
@@ -425,9 +428,9 @@ static void gpus_store_to_all_that_reach_each_other(void **state) {
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
-    static const pto_nccl_library_t none;
+    static const pto_nccl_library_t made = {.version = "1.2.3"};
     (void)err;
-    *library = &none;
+    *library = &made;
     return PTO_OK;
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
@@ -487,6 +490,87 @@ static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
     }
 }
 
+/* --- the samples file ------------------------------------------------------------------------------------
+ */
+
+static char text[1 << 14];
+
+static void must_say(const char *format, ...) {
+    char wanted[256];
+    va_list arguments;
+    wanted[0] = '\n';
+    va_start(arguments, format);
+    vsnprintf(wanted + 1, sizeof wanted - 2, format, arguments);
+    va_end(arguments);
+    strcat(wanted, "\n");
+    if (strstr(text, wanted) == NULL)
+        fail_msg("missing:%s", wanted);
+}
+
+/* Of which the last rank may be missing, so that nodes have different numbers. */
+static void a_samples_file_tells_the_job(void **state) {
+    (void)state;
+    static char *argv[] = {"/some/where/portolan-calibrate", "--budget", "3"};
+    for (uint64_t seed = 1; seed <= JOBS; seed++) {
+        pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = below(2) == 1};
+        char path[64], layout[32];
+        make_job(seed);
+        job.size -= below(2);
+        job.bound_here = below(2) == 1;
+        job.runs = below(2) == 1 ? PTO_RUNS_GRAPH : PTO_RUNS_WAITED;
+        snprintf(job.cpu, sizeof job.cpu, "some CPU");
+        snprintf(job.gpu, sizeof job.gpu, "some\nGPU\n");
+        if (below(2) == 1)
+            snprintf(job.driver, sizeof job.driver, "some driver");
+        if (below(2) == 1)
+            snprintf(job.cuda, sizeof job.cuda, "some CUDA");
+        job.device_count = below(2) == 1 ? job.device_count : 0;
+        if (job.device_count == 0)
+            snprintf(job.no_gpu, sizeof job.no_gpu, "none");
+        options.machine = below(2) == 1 ? "mine" : NULL;
+        snprintf(path, sizeof path, "/tmp/test_cases-%d.csv", (int)getpid());
+        samples_t *samples = samples_create(path, true);
+        assert_non_null(samples);
+        provenance_write(samples, &job, &options, 3, argv);
+        samples_begin(samples);
+        assert_true(samples_close(samples, 0));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        unlink(path);
+        int most = 0, fewest = job.size;
+        for (int node = 0; node < job.node_count; node++) {
+            int count = 0;
+            for (int rank = 0; rank < job.size; rank++)
+                count += process[rank].node == node;
+            most = count > most ? count : most;
+            fewest = count < fewest ? count : fewest;
+        }
+        snprintf(layout, sizeof layout, fewest < most ? "%d to %d" : "%d", fewest, most);
+        must_say("# hosts=%d", job.node_count);
+        must_say("# layout=%d processes, %s a node", job.size, layout);
+        must_say("# binding=%s", job.bound_here ? "to sockets, by portolan-calibrate" : "the launcher's");
+        must_say("# node=2 sockets, %d GPUs, 8 cores", job.device_count);
+        must_say("# gpu=%s", job.device_count > 0 ? "some GPU" : "none"); /* on one line */
+        if (options.machine != NULL)
+            must_say("# machine=mine");
+        else if (job.device_count > 0)
+            must_say("# machine=some CPU, %d x some GPU", job.device_count);
+        else
+            must_say("# machine=some CPU");
+        must_say("# driver=%s", job.driver[0] != '\0' ? "some driver" : "none");
+        must_say("# cuda=%s", job.cuda[0] != '\0' ? "some CUDA" : "none");
+        must_say("# cuda_aware=yes");
+        must_say("# nccl=%s", job.device_count > 0 ? "1.2.3" : "none");
+        must_say("# runs=%s", pto_runs_name(job.runs));
+        must_say("# command=portolan-calibrate --budget 3");
+        must_say("# budget=2.5 s for each benchmark, at most 17 samples of a point");
+        must_say("# sizes=%s",
+                 options.exhaustive ? "all" : "every second power of two, more at limits and bends");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_go_between_pairs_of_their_level),
@@ -500,6 +584,7 @@ int main(void) {
         cmocka_unit_test(host_memory_is_copied_on_a_socket_and_between_two),
         cmocka_unit_test(gpus_store_to_all_that_reach_each_other),
         cmocka_unit_test(nccl_is_of_as_many_gpus_on_each_node),
+        cmocka_unit_test(a_samples_file_tells_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
