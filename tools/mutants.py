@@ -98,7 +98,7 @@ SWAPS = [("<=", "<"), (">=", ">"), (" < ", " <= "), (" > ", " >= "), ("==", "!="
 SLOWER, LEAST_S, SLOW_S = 2, 5, 200
 SLOWER_MPI, LEAST_MPI_S = 5, 10
 # A test under MPI that takes longer is one of the slow ones; it judges what no other test executes, too.
-SLOW_MPI_S = 60
+SLOW_MPI_S = 75
 # The sanitizers make each test ten times as long.
 SANITIZED_TESTS = 6
 MEMORY_KIB = 4 << 20
