@@ -643,6 +643,10 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, void *
         assert_int_equal(sent_bytes[what->member[i]], messages * bytes);
     }
     assert_int_equal(under_way_count, 0);
+    int unread = 0;
+    MPI_Barrier(work->comm);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, work->comm, &unread, MPI_STATUS_IGNORE);
+    assert_false(unread);
     assert_int_equal(meetings, iterations * meetings_of(what, place));
     assert_int_equal(copies, iterations * copies_of(what, place));
     assert_int_equal(here_copies, is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
