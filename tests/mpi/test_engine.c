@@ -72,6 +72,7 @@ typedef struct {
 static trial_t trials[CASES][TRIALS_MAX];
 static int trial_count[CASES];
 static int open_count;
+static int opened_count; /* since it was set to 0 */
 
 static struct {
     const work_t *work;
@@ -80,6 +81,7 @@ static struct {
 
 static void *open_case(const work_t *work) {
     open_count++;
+    opened_count++;
     own.work = work;
     return &own;
 }
@@ -392,6 +394,33 @@ static void an_estimate_is_of_all_cases(void **state) {
         }
 }
 
+/* All of a few; else six, or as many as stand for two or more each. */
+static void few_cases_stand_for_an_estimate(void **state) {
+    (void)state;
+    for (int cases = 1; cases <= 24; cases++) {
+        pto_calibrate_options_t options = options_of(false);
+        case_list_t list = {0};
+        for (int i = 0; i < cases; i++) {
+            case_list_t one = list_of(0, 1);
+            case_t *added = case_add(&list, one.cases[0].benchmark, 2);
+            int *member = added->member;
+            *added = one.cases[0];
+            added->member = member;
+            memcpy(member, one.cases[0].member, 2 * sizeof *member);
+            case_list_fini(&one);
+        }
+        opened_count = 0;
+        meet(MPI_COMM_WORLD);
+        double estimated_s = engine_estimate(make_job(), &options, &made_several, &list);
+        int each = cases > 4 ? (cases + 5) / 6 : 1; /* at most six, as many as there can be */
+        assert_int_equal(opened_count, rank < 2 ? (cases + each - 1) / each : 0);
+        static double one_s;
+        one_s = cases == 1 ? estimated_s : one_s;
+        assert_true(rank != 0 || fabs(estimated_s / (cases * one_s) - 1) < 0.01); /* they cost the same */
+        case_list_fini(&list);
+    }
+}
+
 int main(int argc, char **argv) {
     int size;
     const struct CMUnitTest tests[] = {
@@ -400,6 +429,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(repetitions_last_as_long_as_the_file_says),
         cmocka_unit_test(a_budget_ends_a_case_that_another_leads),
         cmocka_unit_test(an_estimate_is_of_all_cases),
+        cmocka_unit_test(few_cases_stand_for_an_estimate),
     };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -476,6 +476,18 @@ static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
     }
 }
 
+/* With this noise, to know its median to 2 percent would take (2.45 * 50 / 2)^2 samples of 200 us: 0.75 s. */
+static void a_size_alone_has_the_whole_budget(void **state) {
+    (void)state;
+    pto_calibrate_options_t options = made_options(true);
+    int left_out, index = made_index("signal_flag", "on_socket", 1);
+    options.repeats = 10000;
+    options.budget_s = 0.2;
+    made_begin(1, 0.5);
+    double took_s = made_measure(&options, index, index + 1, path, &left_out);
+    assert_true(took_s > 0.9 * options.budget_s && took_s <= options.budget_s);
+}
+
 /* Two visits of each have three samples at least. */
 static void no_size_is_begun_that_there_is_no_time_to_visit_twice(void **state) {
     (void)state;
@@ -623,6 +635,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(sizes_beside_a_limit_share_a_line),
         cmocka_unit_test(each_sample_is_written_once),
         cmocka_unit_test(what_there_is_no_time_for_is_left_out_from_above),
+        cmocka_unit_test(a_size_alone_has_the_whole_budget),
         cmocka_unit_test(no_size_is_begun_that_there_is_no_time_to_visit_twice),
         cmocka_unit_test(short_ladders_are_measured_whole),
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
