@@ -379,7 +379,7 @@ $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate
 
 $(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
 		$(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+	$(call link,$(MPICC) $(OPENMP) $(addprefix -Wl$(comma)--wrap=pto_exec_,follow run),-lcmocka $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS) -lpthread)
