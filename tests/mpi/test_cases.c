@@ -482,7 +482,7 @@ static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
                                                                                  : gpus < most ? most
                                                                                                : 0)
                 for (int k = 0; k < COLLECTIVES; k++, at++) {
-                    assert_true(at < list.case_count);
+                    assert_true(at < list.case_count && list.cases != NULL);
                     check_nccl_case(&list.cases[at], nodes, gpus);
                 }
         assert_int_equal(at, list.case_count);
@@ -498,11 +498,11 @@ static char text[1 << 14];
 static void must_say(const char *format, ...) {
     char wanted[256];
     va_list arguments;
-    wanted[0] = '\n';
     va_start(arguments, format);
-    vsnprintf(wanted + 1, sizeof wanted - 2, format, arguments);
+    int length = vsnprintf(wanted + 1, sizeof wanted - 2, format, arguments);
     va_end(arguments);
-    strcat(wanted, "\n");
+    wanted[0] = wanted[length + 1] = '\n';
+    wanted[length + 2] = '\0';
     if (strstr(text, wanted) == NULL)
         fail_msg("missing:%s", wanted);
 }

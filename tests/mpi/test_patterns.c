@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,17 +409,19 @@ static void a_step_is_a_kernel_and_a_run_that_follows_it(void **state) {
     for (int with = 1; with < 4; with++) {
         bool is_owner = (with & 1) != 0, runs = (with & 2) != 0;
         const char *step = is_owner && runs ? "kfr" : is_owner ? "k" : "r";
-        char all[64] = "";
+        char all[64];
+        int length = 0;
         for (int i = 0; i < pattern.steps; i++)
-            strcat(all, step);
-        strcat(all, is_owner ? "w" : "");
+            length += snprintf(all + length, sizeof all - (size_t)length, "%s", step);
+        length += snprintf(all + length, sizeof all - (size_t)length, "%s", is_owner ? "w" : "");
+        assert_true(length < (int)sizeof all);
         work_t work = {.pattern = is_owner ? &pattern : NULL, .device = &device, .stream = &stream};
-        for (failing_call = -1; failing_call < (int)strlen(all); failing_call++) {
+        for (failing_call = -1; failing_call < length; failing_call++) {
             call_count = 0;
             pto_status_t status =
                 work_steps(&settings, &work, runs ? (pto_exec_t *)(void *)&exec : NULL, NULL);
             assert_int_equal(status, failing_call < 0 ? PTO_OK : PTO_ERR_IO);
-            assert_int_equal(call_count, failing_call < 0 ? strlen(all) : (size_t)failing_call + 1);
+            assert_int_equal(call_count, failing_call < 0 ? length : failing_call + 1);
             assert_memory_equal(calls, all, (size_t)call_count);
         }
     }

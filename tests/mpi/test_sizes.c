@@ -564,7 +564,7 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
 /* A size is tried if it takes a fortieth of the budget at most, five times; those before take 1/256 of it. */
 static void an_estimate_takes_little_of_the_budget(void **state) {
     (void)state;
-    for (double budget_s = 1; budget_s <= 4096; budget_s *= 2) {
+    for (int budget_s = 1; budget_s <= 4096; budget_s *= 2) {
         pto_calibrate_options_t options = made_options(false);
         case_list_t list = {0};
         made_add_case(&list, MADE_SLOW);
@@ -572,7 +572,7 @@ static void an_estimate_takes_little_of_the_budget(void **state) {
         options.budget_s = budget_s;
         double began_s = made_clock_s();
         engine_estimate(made_job(), &options, &made_benchmark, &list);
-        assert_true(made_clock_s() - began_s <= 5 * budget_s / 40 * 1.01);
+        assert_true(made_clock_s() - began_s <= 5 * budget_s / 40.0 * 1.01);
         case_list_fini(&list);
     }
 }
