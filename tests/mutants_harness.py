@@ -146,7 +146,8 @@ build/obj/%.o: %.c
 	$(CC) $(CFLAGS) -fPIC -c $< -o $@
 build/tests/test_larger: build/obj/tests/test_larger.o PART
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ -o $@
+	$(CC) $(LDFLAGS) $^ \\
+		-o $@
 build/libportolan-fit.a build/libportolan-traces.a: ;
 """
 LARGER = """int larger(int a, int b), is_large(int a);

@@ -167,7 +167,8 @@ def link_commands(tree, targets):
     """To link each target; and, by the name of a library, to build that. As in make_commands, without make's own second."""
     command = f"make -n -B V=1 {FLAGS[tree]} {' '.join(targets)}"
     env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-    lines = subprocess.check_output(["bash", "-c", command], cwd=tree, env=env, text=True).splitlines()
+    text = subprocess.check_output(["bash", "-c", command], cwd=tree, env=env, text=True)
+    lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     found = {line.split(" -o ")[-1].strip(): line for line in lines if " -o " in line and " -c " not in line}
     return found | {line.split()[2]: line for line in lines if line.startswith("rm -f ") and ".a && " in line}
 

@@ -482,8 +482,9 @@ static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
                                                                                  : gpus < most ? most
                                                                                                : 0)
                 for (int k = 0; k < COLLECTIVES; k++, at++) {
-                    assert_true(at < list.case_count && list.cases != NULL);
-                    check_nccl_case(&list.cases[at], nodes, gpus);
+                    assert_true(at < list.case_count);
+                    if (list.cases != NULL) /* for the checkers */
+                        check_nccl_case(&list.cases[at], nodes, gpus);
                 }
         assert_int_equal(at, list.case_count);
         case_list_fini(&list);

@@ -393,7 +393,7 @@ static void staged_members_are_those_of_the_runs(void **state) {
         size_t used = 0;
         cell.chosen_count = 1 + below(2);
         for (int k = 0; k < cell.chosen_count; k++) {
-            int list[MEMBERS * 9 + 9], count = 0;
+            int list[MEMBERS * 9 + 9] = {0}, count = 0;
             cell.chosen[k].members = MEMBERS;
             for (int i = 0; i <= MEMBERS; i++) {
                 cell.chosen[k].runs[i] = below(3) == 0 ? below(8) : 0;
