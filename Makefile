@@ -346,15 +346,32 @@ $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
+# With clocks that go on together, and with what its processes allocate.
+MEMBERS_CALLS := now_s memcpy aligned_alloc $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
+$(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
+
+# With clocks that go on where the test says so, and what the engine tells meanwhile.
+ENGINE_CALLS := now_s rest guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
+$(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) \
+		$(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(ENGINE_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
+
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
 $(BUILD)/tests/test_replay: $(call object,tests/mpi/made_clock.c)
 $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
 
+$(BUILD)/tests/test_statistics: $(call object,tests/mpi/test_statistics.c $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
+
+# As if NCCL were there.
 $(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lcmocka -lhwloc $(MPI_LDLIBS))
+	$(call link,$(MPICC) -Wl$(comma)--wrap=pto_nccl_library,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # These three need MPI's headers only.
 $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -362,7 +379,7 @@ $(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate
 
 $(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
 		$(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+	$(call link,$(MPICC) $(OPENMP) $(addprefix -Wl$(comma)--wrap=pto_exec_,follow run),-lcmocka $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS) -lpthread)
@@ -372,6 +389,10 @@ OWN_CALLS := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create des
 $(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
+
+$(BUILD)/tests/test_report: $(call object,tests/mpi/test_report.c $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(PARALLEL_SRC) $(METER_SRC) \
+		$(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)

@@ -56,10 +56,7 @@ typedef struct {
 /* --- how long a wait may be ----------------------------------------------------------------------------- */
 
 /* Other processes measure at the same time, at most for the rest of the budget. */
-static double others_limit_s(const run_t *run) {
-    double left_s = run->end_s - now_s();
-    return guard_timeout_s() + (left_s > 0.0 ? left_s : 0.0);
-}
+static double others_limit_s(const run_t *run) { return guard_timeout_s() + fmax(run->end_s - now_s(), 0.0); }
 
 /* Gigabytes may be allocated and touched, communicators of NCCL's made. */
 static double set_up_limit_s(void) { return 3.0 * guard_timeout_s(); }

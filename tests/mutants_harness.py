@@ -139,12 +139,15 @@ MAKEFILE = """comma := ,
 hash := \\#
 build/libportolan.a: build/obj/model/src/larger.o
 	rm -f $@ && $(AR) qcs $@ $^
+build/libportolan-exec.a: build/obj/impl/larger.o
+	rm -f $@ && $(AR) qcs $@ $^
 build/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -c $< -o $@
 build/tests/test_larger: build/obj/tests/test_larger.o PART
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ -o $@
+	$(CC) $(LDFLAGS) $^ \\
+		-o $@
 build/libportolan-fit.a build/libportolan-traces.a: ;
 """
 LARGER = """int larger(int a, int b), is_large(int a);
@@ -167,8 +170,8 @@ EXPECTED = [(3, " >= ", "same code"), (4, " - ", "same code"), (4, " 1;", "kille
 UNOPTIMIZED = [(3, " >= ", "SURVIVED 1 tests"), (4, " - ", "same code"), *EXPECTED[2:]]
 
 
-def check_built(path, part, tree, flags, expected):
-    """Fates of mutants of code that is compiled, in the part PART of a test."""
+def check_built(path, part, tree, flags, expected, by_commands=False):
+    """Fates of mutants of code that is compiled, in the part PART of a test. by_commands: make is not asked to link it."""
     for name, text in (("Makefile", MAKEFILE.replace("PART", part)), (path, LARGER), ("tests/test_larger.c", TEST)):
         for folder in (".", tree):
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
@@ -178,6 +181,8 @@ def check_built(path, part, tree, flags, expected):
     test = mutants.Test("test_larger", ["build/tests/test_larger"], "build/tests/test_larger")
     check(mutants.make(tree, *test.targets), f"{path}: it is built, with its test")
     linked = os.stat(os.path.join(tree, *test.targets)).st_mtime_ns
+    if by_commands:
+        mutants.LINKS[tree] = mutants.link_commands(tree, [part, *test.targets])
     found = []
     for place in mutants.places([path]):
         found.append((place[1] + 1, place[4], mutants.fate_trusted(place, [test], {"test_larger": {path: [3, 4, 5, 8]}}, tree)[0]))
@@ -191,6 +196,8 @@ def check_builds():
     check(check_built("model/src/larger.c", "build/libportolan.a", "shared", shared, EXPECTED),
           "a library's test is linked once for all mutants")
     check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked", shared, EXPECTED)
+    check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "commands", shared, EXPECTED, True)
+    check_built("impl/larger.c", "build/libportolan-exec.a", "executor", shared, EXPECTED, True)
     # As the copy with sanitizers: other flags for the same file, and no shared library.
     check_built("model/src/larger.c", "build/libportolan.a", "other", ["CFLAGS=-O0"], UNOPTIMIZED)
 

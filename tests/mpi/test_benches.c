@@ -139,6 +139,13 @@ static bool must_hold(const char *at, size_t bytes, size_t rows, size_t pitch, b
     return false;
 }
 
+static bool is_known(const char *at) {
+    for (int i = 0; i < piece_count; i++)
+        if (at >= pieces[i].at && at < pieces[i].at + pieces[i].bytes)
+            return true;
+    return false;
+}
+
 static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
     (void)err;
     memset(memory, byte, bytes);
@@ -146,7 +153,8 @@ static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err)
 }
 
 static size_t moved_bytes;
-static int copies_in; /* from elsewhere to the GPU's memory */
+static int copies_in;       /* from elsewhere to the GPU's memory */
+static int pageable_copies; /* from or to memory that the device did not allocate */
 
 enum { NOTED_MAX = 32 };
 
@@ -186,6 +194,7 @@ static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err)
     bool to = must_hold(move->target, move->bytes, move->rows, move->target_pitch_bytes, false);
     bool from = must_hold(move->source, move->bytes, move->rows, move->source_pitch_bytes, false);
     copies_in += to && !from;
+    pageable_copies += !is_known(move->target) || !is_known(move->source);
     note(&copied, to ? move->source : move->target);
     assert_true(move->rows == 1 ||
                 (move->target_pitch_bytes >= move->bytes && move->source_pitch_bytes >= move->bytes));
@@ -435,7 +444,7 @@ static void check_trials(const benchmark_t *benchmark, const case_t *what, void 
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
         moved_bytes = 0;
-        copies_in = 0;
+        copies_in = pageable_copies = 0;
         passed.count = 0;
         here_bytes = begins(what->benchmark, "memcpy_h2h") ? (size_t)bytes : 0;
         double got = benchmark->trial(state, bytes, iterations);
@@ -446,6 +455,8 @@ static void check_trials(const benchmark_t *benchmark, const case_t *what, void 
             assert_int_equal(moved_bytes, iterations * iteration_bytes(what, bytes));
         if (iteration_messages(what) >= 0)
             assert_int_equal(passed.count, iterations * iteration_messages(what));
+        if (!begins(what->benchmark, "memcpy_peer"))
+            assert_int_equal(pageable_copies, begins(what->benchmark, "memcpy_pageable") ? iterations : 0);
         if (iteration_copies_in(what) >= 0)
             assert_int_equal(copies_in, iterations * iteration_copies_in(what));
     }

@@ -220,10 +220,4 @@ wait "$launcher" || true
 check "an interrupted run leaves a readable file" readable "$work/cut.csv"
 check "which says so" has "^# complete=no" "$work/cut.csv"
 
-# --- arithmetic
-
-mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include -Iimpl/include -Iimpl -Iparallel tests/mpi/check_statistics.c \
-    calibrate/statistics.c calibrate/cases.c parallel/fatal.c parallel/guard.c impl/shm.c model/src/base/status.c -lm -o "$work/check_statistics"
-check "intervals and counts are right" "$work/check_statistics"
-
 finish

@@ -1,16 +1,20 @@
 /* Which cases portolan-calibrate's benchmarks have in random made-up jobs, whose ranks lie anywhere: every
- * list is compared with what its documentation says of the places of processes and GPUs. Needs no mpirun. */
+ * list is compared with what its documentation says of the places of processes and GPUs. And what a samples
+ * file says of the job. Needs no mpirun. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
+#include "../../calibrate/provenance.h"
+#include "nccl_dl.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
 
@@ -23,20 +27,23 @@ static int below(int bound) {
     return (int)((random_state >> 33) % (uint64_t)bound);
 }
 
-/* 1 to 3 nodes with 1 to 6 processes, in any order; 1 to 4 GPUs, of which some cannot reach others. */
+/* 1 to 3 nodes with 1 to 6 processes, in any order; 1 to 4 GPUs, of which some cannot reach others. A few
+ * have one node with as many GPUs as there may be, which all reach each other. */
 static void make_job(uint64_t seed) {
     random_state = seed * 977;
+    bool is_large = seed % 20 == 0;
     job = (job_t){.world = MPI_COMM_SELF, .process = process, .node_count = 1 + below(3), .cuda_aware = true};
     job.sockets = 2;
     job.cores = 8;
     job.gpu_blocks = 16;
-    job.device_count = 1 + below(4);
+    job.node_count = is_large ? 1 : job.node_count;
+    job.device_count = is_large ? GPU_COUNT_MAX : 1 + below(4);
     for (int device = 0; device < job.device_count; device++) {
         job.device_socket[device] = below(10) == 0 ? -1 : below(2);
         for (int other = 0; other < job.device_count; other++)
-            job.reach[device][other] = device == other || below(4) > 0;
+            job.reach[device][other] = device == other || is_large || below(4) > 0;
     }
-    int on_node[3] = {0}, per_node = 1 + below(6);
+    int on_node[3] = {0}, per_node = is_large ? PROCESSES_MAX : 1 + below(6);
     job.size = job.node_count * per_node;
     for (int rank = 0; rank < job.size; rank++) {
         process_t *own = &process[rank];
@@ -418,6 +425,153 @@ static void gpus_store_to_all_that_reach_each_other(void **state) {
     }
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
+    static const pto_nccl_library_t made = {.version = "1.2.3"};
+    (void)err;
+    *library = &made;
+    return PTO_OK;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* Of a job without other processes. */
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    (void)type, (void)op, (void)comm;
+    memcpy(all, mine, (size_t)count * sizeof(int));
+    return MPI_SUCCESS;
+}
+
+/* Whether a case has as many GPUs on each of the first nodes, each with the first process that drives it. */
+static void check_nccl_case(const case_t *what, int nodes, int gpus) {
+    assert_int_equal(what->member_count, nodes * gpus);
+    assert_int_equal(what->procs, nodes * gpus);
+    assert_int_equal(what->messages, nodes);
+    assert_true(what->every_size);
+    for (int m = 0; m < what->member_count; m++) {
+        int rank = what->member[m];
+        assert_int_equal(process[rank].node, m / gpus);
+        for (int other = 0; other < rank; other++)
+            assert_true(!is_near(other, rank) || process[other].device != process[rank].device);
+    }
+}
+
+/* On one node, two GPUs and more; on several, one of each or all that each of the job's nodes uses. */
+static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
+    (void)state;
+    enum { COLLECTIVES = 7 };
+    for (uint64_t seed = 1; seed <= JOBS; seed++) {
+        make_job(seed);
+        int most = GPU_COUNT_MAX;
+        for (int node = 0; node < job.node_count; node++) {
+            int in_use = 0;
+            for (int device = 0; device < job.device_count; device++) {
+                bool is_used = false;
+                for (int rank = 0; rank < job.size; rank++)
+                    is_used = is_used || (process[rank].node == node && process[rank].device == device);
+                in_use += is_used;
+            }
+            most = in_use < most ? in_use : most;
+        }
+        case_list_t list = cases_of("nccl");
+        int at = 0;
+        for (int nodes = 1; nodes != 0 && most * job.node_count > 1;
+             nodes = next_count(nodes, job.node_count))
+            for (int gpus = nodes > 1 ? 1 : 2; gpus != 0 && gpus <= most; gpus = nodes == 1
+                                                                                     ? next_count(gpus, most)
+                                                                                 : gpus < most ? most
+                                                                                               : 0)
+                for (int k = 0; k < COLLECTIVES; k++, at++) {
+                    assert_true(at < list.case_count);
+                    if (list.cases != NULL) /* for the checkers */
+                        check_nccl_case(&list.cases[at], nodes, gpus);
+                }
+        assert_int_equal(at, list.case_count);
+        case_list_fini(&list);
+    }
+}
+
+/* --- the samples file ------------------------------------------------------------------------------------
+ */
+
+static char text[1 << 14];
+
+static void must_say(const char *format, ...) {
+    char wanted[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(wanted + 1, sizeof wanted - 2, format, arguments);
+    va_end(arguments);
+    wanted[0] = wanted[length + 1] = '\n';
+    wanted[length + 2] = '\0';
+    if (strstr(text, wanted) == NULL)
+        fail_msg("missing:%s", wanted);
+}
+
+/* Of which the last rank may be missing, so that nodes have different numbers. */
+static void a_samples_file_tells_the_job(void **state) {
+    (void)state;
+    static char *argv[] = {"/some/where/portolan-calibrate", "--budget", "3"};
+    for (uint64_t seed = 1; seed <= JOBS; seed++) {
+        pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = below(2) == 1};
+        char path[64], layout[32];
+        make_job(seed);
+        job.size -= below(2);
+        job.bound_here = below(2) == 1;
+        job.runs = below(2) == 1 ? PTO_RUNS_GRAPH : PTO_RUNS_WAITED;
+        snprintf(job.cpu, sizeof job.cpu, "some CPU");
+        snprintf(job.gpu, sizeof job.gpu, "some\nGPU\n");
+        if (below(2) == 1)
+            snprintf(job.driver, sizeof job.driver, "some driver");
+        if (below(2) == 1)
+            snprintf(job.cuda, sizeof job.cuda, "some CUDA");
+        job.device_count = below(2) == 1 ? job.device_count : 0;
+        if (job.device_count == 0)
+            snprintf(job.no_gpu, sizeof job.no_gpu, "none");
+        options.machine = below(2) == 1 ? "mine" : NULL;
+        snprintf(path, sizeof path, "/tmp/test_cases-%d.csv", (int)getpid());
+        samples_t *samples = samples_create(path, true);
+        assert_non_null(samples);
+        provenance_write(samples, &job, &options, 3, argv);
+        samples_begin(samples);
+        assert_true(samples_close(samples, 0));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        unlink(path);
+        int most = 0, fewest = job.size;
+        for (int node = 0; node < job.node_count; node++) {
+            int count = 0;
+            for (int rank = 0; rank < job.size; rank++)
+                count += process[rank].node == node;
+            most = count > most ? count : most;
+            fewest = count < fewest ? count : fewest;
+        }
+        snprintf(layout, sizeof layout, fewest < most ? "%d to %d" : "%d", fewest, most);
+        must_say("# hosts=%d", job.node_count);
+        must_say("# layout=%d processes, %s a node", job.size, layout);
+        must_say("# binding=%s", job.bound_here ? "to sockets, by portolan-calibrate" : "the launcher's");
+        must_say("# node=2 sockets, %d GPUs, 8 cores", job.device_count);
+        must_say("# gpu=%s", job.device_count > 0 ? "some GPU" : "none"); /* on one line */
+        if (options.machine != NULL)
+            must_say("# machine=mine");
+        else if (job.device_count > 0)
+            must_say("# machine=some CPU, %d x some GPU", job.device_count);
+        else
+            must_say("# machine=some CPU");
+        must_say("# driver=%s", job.driver[0] != '\0' ? "some driver" : "none");
+        must_say("# cuda=%s", job.cuda[0] != '\0' ? "some CUDA" : "none");
+        must_say("# cuda_aware=yes");
+        must_say("# nccl=%s", job.device_count > 0 ? "1.2.3" : "none");
+        must_say("# runs=%s", pto_runs_name(job.runs));
+        must_say("# command=portolan-calibrate --budget 3");
+        must_say("# budget=2.5 s for each benchmark, at most 17 samples of a point");
+        must_say("# sizes=%s",
+                 options.exhaustive ? "all" : "every second power of two, more at limits and bends");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_go_between_pairs_of_their_level),
@@ -430,6 +584,8 @@ int main(void) {
         cmocka_unit_test(messages_go_to_many_of_a_level),
         cmocka_unit_test(host_memory_is_copied_on_a_socket_and_between_two),
         cmocka_unit_test(gpus_store_to_all_that_reach_each_other),
+        cmocka_unit_test(nccl_is_of_as_many_gpus_on_each_node),
+        cmocka_unit_test(a_samples_file_tells_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

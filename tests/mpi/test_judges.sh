@@ -6,13 +6,15 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,benches,sizes,fits,measure,powers,start,parallel,host_device}
-for program in reference patterns cases benches sizes fits measure powers host_device; do
+built "$build"/tests/test_{reference,patterns,cases,statistics,benches,members,engine,sizes,fits,measure,report,powers,start,parallel,host_device}
+for program in reference patterns cases statistics benches sizes fits measure report powers host_device; do
     check "$program" quietly "$build/tests/test_$program"
 done
 for program in benches measure powers; do
     check "$program of two processes" launch 60 -n 2 "$build/tests/test_$program"
 done
+check "benchmarks of four processes" launch 120 -n 4 "$build/tests/test_members"
+check "cases of three processes" launch 60 -n 3 "$build/tests/test_engine"
 check "start of three nodes" launch 60 -n 3 "$build/tests/test_start"
 check "start of three processes of a node" launch 60 -n 3 "$build/tests/test_start" one
 check "barriers and agreement of three processes" launch 60 -n 3 "$build/tests/test_parallel"

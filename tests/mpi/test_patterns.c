@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,6 +355,78 @@ static void helpers_have_no_work(void **state) {
     work_free(&work);
 }
 
+/* --- the order of a step's calls -------------------------------------------------------------------------
+ */
+
+static char calls[64];
+static int call_count, failing_call; /* the latter: from 0 on; -1: none */
+static const void *own_stream;
+
+static pto_status_t call(char which) {
+    assert_true(call_count < (int)sizeof calls - 1);
+    calls[call_count++] = which;
+    calls[call_count] = '\0';
+    return call_count - 1 == failing_call ? PTO_ERR_IO : PTO_OK;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
+pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
+pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    (void)exec, (void)err;
+    assert_ptr_equal(stream, own_stream);
+    return call('f');
+}
+
+pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
+pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
+    (void)exec, (void)err;
+    return call('r');
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static pto_status_t noted_kernel(const work_t *work, pto_error_t *err) {
+    (void)work, (void)err;
+    return call('k');
+}
+
+static pto_status_t noted_finish(void *stream, pto_error_t *err) {
+    (void)err;
+    assert_ptr_equal(stream, own_stream);
+    return call('w');
+}
+
+/* Each run follows its step's kernel, and the last one is waited for. What fails is the last call. Without an
+ * executor there are kernels alone; a helper has runs alone, and nothing to wait for. */
+static void a_step_is_a_kernel_and_a_run_that_follows_it(void **state) {
+    (void)state;
+    static int stream, exec;
+    settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
+    pattern_t pattern = *pattern_of(&settings);
+    pto_device_t device = *settings.device;
+    pattern.kernel = noted_kernel;
+    device.finish = noted_finish;
+    own_stream = &stream;
+    for (int with = 1; with < 4; with++) {
+        bool is_owner = (with & 1) != 0, runs = (with & 2) != 0;
+        const char *step = is_owner && runs ? "kfr" : is_owner ? "k" : "r";
+        char all[64];
+        int length = 0;
+        for (int i = 0; i < pattern.steps; i++)
+            length += snprintf(all + length, sizeof all - (size_t)length, "%s", step);
+        length += snprintf(all + length, sizeof all - (size_t)length, "%s", is_owner ? "w" : "");
+        assert_true(length < (int)sizeof all);
+        work_t work = {.pattern = is_owner ? &pattern : NULL, .device = &device, .stream = &stream};
+        for (failing_call = -1; failing_call < length; failing_call++) {
+            call_count = 0;
+            pto_status_t status =
+                work_steps(&settings, &work, runs ? (pto_exec_t *)(void *)&exec : NULL, NULL);
+            assert_int_equal(status, failing_call < 0 ? PTO_OK : PTO_ERR_IO);
+            assert_int_equal(call_count, failing_call < 0 ? length : failing_call + 1);
+            assert_memory_equal(calls, all, (size_t)call_count);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_begin_with_parts_of_one_field),
@@ -367,6 +440,7 @@ int main(void) {
         cmocka_unit_test(a_global_sum_is_an_allreduce_of_one_double),
         cmocka_unit_test(patterns_are_timed_without_other_ways_to_run),
         cmocka_unit_test(helpers_have_no_work),
+        cmocka_unit_test(a_step_is_a_kernel_and_a_run_that_follows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

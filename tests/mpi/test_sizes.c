@@ -199,10 +199,10 @@ static int visits_before(const played_t *played, int64_t bytes) {
     return count;
 }
 
-static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
+static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
     sizes_t *sizes = sizes_create(&(sizes_options_t){
-        .from_bytes = 1, .to_bytes = to_bytes, .factor = 2, .unit_bytes = 1, .repeats = 20});
+        .from_bytes = 1, .to_bytes = to_bytes, .factor = factor, .unit_bytes = 1, .repeats = 20});
     *played = (played_t){0};
     while (sizes_next(sizes, &visit)) {
         double seconds[20];
@@ -218,6 +218,10 @@ static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *
         played->visit[played->count++] = visit;
     }
     sizes_destroy(sizes);
+}
+
+static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
+    play_by(2, to_bytes, iterations, cost, played);
 }
 
 static void play(cost_t cost, played_t *played) { play_up_to(1 << 20, 20, cost, played); }
@@ -267,6 +271,31 @@ static void three_limits_are_bisected(void **state) {
             high = bytes >= three_limits[k] && bytes < high ? bytes : high;
         }
         assert_true((high - low) * 8 <= low);
+    }
+}
+
+static int64_t wide_limit;
+
+static double jumps_at_the_wide_limit(int64_t bytes, int visit) {
+    return (visit >= 0 ? 1e-5 : 0) * (bytes >= wide_limit ? 3 : 1);
+}
+
+/* Two sizes find the octave of four, and three more its eighth. */
+static void wide_steps_are_halved_by_octaves_first(void **state) {
+    (void)state;
+    for (wide_limit = 4100; wide_limit < 65536; wide_limit += wide_limit / 7) {
+        played_t played;
+        int between = 0;
+        int64_t low = 0, high = INT64_MAX;
+        play_by(16, 1 << 20, 20, jumps_at_the_wide_limit, &played);
+        for (int i = 0; i < played.count; i++) {
+            int64_t bytes = played.visit[i].bytes;
+            low = bytes < wide_limit && bytes > low ? bytes : low;
+            high = bytes >= wide_limit && bytes < high ? bytes : high;
+            between += bytes > 4096 && bytes < 65536;
+        }
+        assert_true((high - low) * 8 <= low);
+        assert_true(between <= 5);
     }
 }
 
@@ -391,6 +420,24 @@ static void noise_is_measured_away_as_far_as_a_line_needs(void **state) {
     pto_samples_fini(&samples);
 }
 
+/* Seven sizes on each side of a limit make a line each, and need 4 sqrt(7 / 2) = 7.5 percent. Five samples of
+ * 5 percent noise give 5.5; by their quartiles it is more than 7.5 for a quarter of the sizes, which two more
+ * visits settle. Alone, each size would need 4 percent. */
+static void sizes_beside_a_limit_share_a_line(void **state) {
+    (void)state;
+    int count = 0;
+    enum { RUNS = 20 };
+    for (int seed = 1; seed <= RUNS; seed++) {
+        made_begin(seed, 0.05);
+        pto_calibrate_options_t options = made_options(false);
+        pto_samples_t samples = samples_of(&options, made_index("ping_pong", "on_socket", 1));
+        for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
+            count += samples_at(&samples, bytes);
+        pto_samples_fini(&samples);
+    }
+    assert_true(count <= RUNS * (14 * 5 + 14 / 4 * 2 * 5));
+}
+
 static void each_sample_is_written_once(void **state) {
     (void)state;
     made_begin(9, 0.25);
@@ -427,6 +474,18 @@ static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
             seen = asked[i] > seen ? asked[i] : seen;
         assert_int_equal(seen, largest);
     }
+}
+
+/* With this noise, to know its median to 2 percent would take (2.45 * 50 / 2)^2 samples of 200 us: 0.75 s. */
+static void a_size_alone_has_the_whole_budget(void **state) {
+    (void)state;
+    pto_calibrate_options_t options = made_options(true);
+    int left_out, index = made_index("signal_flag", "on_socket", 1);
+    options.repeats = 10000;
+    options.budget_s = 0.2;
+    made_begin(1, 0.5);
+    double took_s = made_measure(&options, index, index + 1, path, &left_out);
+    assert_true(took_s > 0.9 * options.budget_s && took_s <= options.budget_s);
 }
 
 /* Two visits of each have three samples at least. */
@@ -502,6 +561,22 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
     case_list_fini(&list);
 }
 
+/* A size is tried if it takes a fortieth of the budget at most, five times; those before take 1/256 of it. */
+static void an_estimate_takes_little_of_the_budget(void **state) {
+    (void)state;
+    for (int budget_s = 1; budget_s <= 4096; budget_s *= 2) {
+        pto_calibrate_options_t options = made_options(false);
+        case_list_t list = {0};
+        made_add_case(&list, MADE_SLOW);
+        made_begin(1, 0);
+        options.budget_s = budget_s;
+        double began_s = made_clock_s();
+        engine_estimate(made_job(), &options, &made_benchmark, &list);
+        assert_true(made_clock_s() - began_s <= 5 * budget_s / 40.0 * 1.01);
+        case_list_fini(&list);
+    }
+}
+
 /* Three normal values of deviation 1 are 1.69 apart, in the mean. */
 static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
     (void)state;
@@ -551,17 +626,21 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_half_of_the_largest_size_is_not_measured),
         cmocka_unit_test(noise_alone_is_no_limit),
         cmocka_unit_test(some_cases_need_every_size),
+        cmocka_unit_test(wide_steps_are_halved_by_octaves_first),
         cmocka_unit_test(slow_visits_are_outvoted),
         cmocka_unit_test(sizes_that_are_not_known_take_turns),
         cmocka_unit_test(a_spell_is_waited_for),
         cmocka_unit_test(limits_are_found_in_spite_of_slow_visits),
         cmocka_unit_test(noise_is_measured_away_as_far_as_a_line_needs),
+        cmocka_unit_test(sizes_beside_a_limit_share_a_line),
         cmocka_unit_test(each_sample_is_written_once),
         cmocka_unit_test(what_there_is_no_time_for_is_left_out_from_above),
+        cmocka_unit_test(a_size_alone_has_the_whole_budget),
         cmocka_unit_test(no_size_is_begun_that_there_is_no_time_to_visit_twice),
         cmocka_unit_test(short_ladders_are_measured_whole),
         cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
         cmocka_unit_test(an_estimate_never_exceeds_the_budget),
+        cmocka_unit_test(an_estimate_takes_little_of_the_budget),
         cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
         cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
     };

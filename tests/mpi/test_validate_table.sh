@@ -57,4 +57,6 @@ check "a cross of pairs is timed" launch 120 -n 4 "$validate" --machine h200-x2 
 pairs() { awk -F, '/^allgather/ { print $(NF - 1) "/" $NF }' "$work/rows.csv" | uniq | tr '\n' ' '; }
 check "nothing and all first" test "$(pairs)" = "0/0 3/3 1/0 2/0 3/0 3/1 3/2 "
 
+check "each once" test "$(grep -c '^ *64 ' "$work/stdout")" = 7
+
 finish

@@ -1,28 +1,29 @@
 /* The confidence interval that ends a point's repetitions, compared with exact binomial values, and the
- * counts that get a case. Prints the first failure and exits 1. */
+ * counts that get a case. Needs no mpirun. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/statistics.h"
 
-static int failures;
-
-static void check(int holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "check_statistics: fails: %s\n", what);
-        failures++;
-    }
+static void check(bool holds, const char *what) {
+    if (!holds)
+        fail_msg("fails: %s", what);
 }
 
-static void five_values_have_no_95_percent_interval(void) {
+static void five_values_have_no_95_percent_interval(void **state) {
+    (void)state;
     double same[5] = {1, 1, 1, 1, 1};
     check(!median_is_settled(same, 5, 0.02), "five equal values are not settled");
 }
 
 /* For 6 values the interval is smallest to largest: 1 - 2 / 64 = 96.9 percent. */
-static void six_values_need_all_within_two_percent(void) {
+static void six_values_need_all_within_two_percent(void **state) {
+    (void)state;
     double close[6] = {1.00, 1.01, 0.99, 1.019, 1.0, 0.981};
     double wide[6] = {1.00, 1.01, 0.99, 1.03, 1.0, 0.98};
     check(median_is_settled(close, 6, 0.02), "six values within 2 percent are settled");
@@ -30,7 +31,8 @@ static void six_values_need_all_within_two_percent(void) {
 }
 
 /* For 9 values it is second smallest to second largest: 1 - 2 * 10 / 512 = 96.1 percent. */
-static void nine_values_bear_one_outlier_on_each_side(void) {
+static void nine_values_bear_one_outlier_on_each_side(void **state) {
+    (void)state;
     double one[9] = {1, 1, 1, 1, 100, 1, 1, 1, 0.01};
     double two[9] = {1, 1, 1, 1, 100, 1, 1, 100, 1};
     check(median_is_settled(one, 9, 0.02), "one outlier on each side of nine is borne");
@@ -38,32 +40,55 @@ static void nine_values_bear_one_outlier_on_each_side(void) {
 }
 
 /* 1 - 2 * 21,700 / 2^20 = 95.9 percent for 20 values, and as computed with whole numbers for 200. */
-static void ranks_are_the_binomials(void) {
+static void ranks_are_the_binomials(void **state) {
+    (void)state;
     check(median_interval_rank(5) == 0 && median_interval_rank(6) == 1 && median_interval_rank(9) == 2 &&
               median_interval_rank(20) == 6 && median_interval_rank(200) == 86,
           "the ranks of the interval");
 }
 
+/* The logarithm of the probability that k of n are below the median. */
+static double log_binomial(int n, int k) {
+    return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0);
+}
+
+/* As many values on each side as are together in 2.5 percent of cases at most; by the normal distribution,
+ * one more or less. */
+static void ranks_of_many_values_are_the_binomials_too(void **state) {
+    (void)state;
+    for (int n = 6; n <= 3000; n++) {
+        int rank = median_interval_rank(n), slack = n > 500;
+        double below = 0.0;
+        int k = 0;
+        for (; below + exp(log_binomial(n, k)) <= 0.025; k++)
+            below += exp(log_binomial(n, k));
+        check(rank >= k - slack && rank <= k + slack, "a rank is the binomial's");
+    }
+}
+
 /* Of many values from one distribution, the interval shrinks until it settles. */
-static void many_noisy_values_settle(void) {
+static void many_noisy_values_settle(void **state) {
+    (void)state;
     enum { MANY = 4000 };
     static double value[MANY];
-    unsigned long state = 1;
+    unsigned long random = 1;
     for (int i = 0; i < MANY; i++) {
-        state = (state * 1103515245UL + 12345UL) & 0x7fffffffUL;
-        value[i] = 1.0 + 0.2 * ((double)state / 0x7fffffffUL - 0.5);
+        random = (random * 1103515245UL + 12345UL) & 0x7fffffffUL;
+        value[i] = 1.0 + 0.2 * ((double)random / 0x7fffffffUL - 0.5);
     }
     check(!median_is_settled(value, 20, 0.02), "20 values of 10 percent noise are not settled");
     check(median_is_settled(value, MANY, 0.02), "4000 are");
 }
 
-static void two_values_tell_no_error(void) {
+static void two_values_tell_no_error(void **state) {
+    (void)state;
     double two[2] = {1, 1};
     check(median_of(two, 2).error > 1e300, "two values tell no error");
 }
 
 /* By Lord's table, and sqrt(pi / 2) for the median. One outlier counts. */
-static void three_and_four_values_have_an_error_by_their_range(void) {
+static void three_and_four_values_have_an_error_by_their_range(void **state) {
+    (void)state;
     double three[3] = {4, 1, 2}, four[4] = {1, 5, 3, 2}, slow[3] = {1, 100, 1};
     check(fabs(median_of(three, 3).error - 1.2533 * 1.304 * 3 / 2) < 1e-12, "the error of three");
     check(fabs(median_of(four, 4).error - 1.2533 * 0.717 * 4 / 2.5) < 1e-12, "the error of four");
@@ -72,7 +97,8 @@ static void three_and_four_values_have_an_error_by_their_range(void) {
 
 /* Of 8, 9, 10, 11 and an outlier, the quartiles are 9 and 11: 1.96 * 1.2533 * 2 / 1.349 * 5 / 3.65 over
  * sqrt(5) * 10. Two outliers are no chance. */
-static void an_error_is_of_the_quartiles(void) {
+static void an_error_is_of_the_quartiles(void **state) {
+    (void)state;
     double value[5] = {11, 107, 10, 8, 9}, two[5] = {106, 107, 10, 8, 9};
     median_t median = median_of(value, 5);
     check(fabs(median.value - 10) < 1e-12, "the median of five");
@@ -81,24 +107,28 @@ static void an_error_is_of_the_quartiles(void) {
 }
 
 /* 1, ..., 8: the quartiles are 2.75 and 6.25. */
-static void quartiles_lie_between_values(void) {
+static void quartiles_lie_between_values(void **state) {
+    (void)state;
     double value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     check(fabs(median_of(value, 8).error - 1.96 * 1.2533 * 3.5 / 1.349 * 8 / 6.65 / sqrt(8) / 4.5) < 1e-12,
           "the error of eight");
 }
 
 /* Below 50 ns, errors are fractions of 50 ns. */
-static void errors_below_the_grain_are_of_the_grain(void) {
+static void errors_below_the_grain_are_of_the_grain(void **state) {
+    (void)state;
     double value[5] = {11e-9, 107e-9, 10e-9, 8e-9, 9e-9};
     check(fabs(median_of(value, 5).error - 0.22311 / 5) < 1e-4, "an error of the grain");
 }
 
-static void an_even_number_has_a_median_between_two(void) {
+static void an_even_number_has_a_median_between_two(void **state) {
+    (void)state;
     double value[6] = {6, 1, 2, 3, 4, 5};
     check(fabs(median_of(value, 6).value - 3.5) < 1e-12, "the median of six");
 }
 
-static void counts_rise_and_end_with_the_most(void) {
+static void counts_rise_and_end_with_the_most(void **state) {
+    (void)state;
     for (int most = 1; most <= 200; most++) {
         int last = 0;
         for (int count = 1; count != 0; count = next_count(count, most)) {
@@ -111,17 +141,20 @@ static void counts_rise_and_end_with_the_most(void) {
 }
 
 int main(void) {
-    five_values_have_no_95_percent_interval();
-    six_values_need_all_within_two_percent();
-    nine_values_bear_one_outlier_on_each_side();
-    ranks_are_the_binomials();
-    many_noisy_values_settle();
-    two_values_tell_no_error();
-    three_and_four_values_have_an_error_by_their_range();
-    an_error_is_of_the_quartiles();
-    quartiles_lie_between_values();
-    errors_below_the_grain_are_of_the_grain();
-    an_even_number_has_a_median_between_two();
-    counts_rise_and_end_with_the_most();
-    return failures == 0 ? 0 : 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(five_values_have_no_95_percent_interval),
+        cmocka_unit_test(six_values_need_all_within_two_percent),
+        cmocka_unit_test(nine_values_bear_one_outlier_on_each_side),
+        cmocka_unit_test(ranks_are_the_binomials),
+        cmocka_unit_test(ranks_of_many_values_are_the_binomials_too),
+        cmocka_unit_test(many_noisy_values_settle),
+        cmocka_unit_test(two_values_tell_no_error),
+        cmocka_unit_test(three_and_four_values_have_an_error_by_their_range),
+        cmocka_unit_test(an_error_is_of_the_quartiles),
+        cmocka_unit_test(quartiles_lie_between_values),
+        cmocka_unit_test(errors_below_the_grain_are_of_the_grain),
+        cmocka_unit_test(an_even_number_has_a_median_between_two),
+        cmocka_unit_test(counts_rise_and_end_with_the_most),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

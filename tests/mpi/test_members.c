@@ -1,0 +1,740 @@
+/* What every member of a case of portolan-calibrate's does, where several processes take part: to whom it
+ * sends and how much, what it copies to where, how often it waits for the others, and what it counts as its
+ * time. On clocks of the test's own, by a device on which the second process is twice as slow as the first,
+ * and so on.
+ *
+ *   mpirun -n 4 test_members */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../calibrate/benchmark.h"
+#include "barrier.h"
+#include "shm.h"
+
+/* A page, so that buffers have no room beyond it. */
+enum { BYTES = 4096 };
+
+enum { PROCESSES = 4, ITERATIONS = 6, PIECES_MAX = 256, MESSAGES_MAX = 256, MEETINGS_MAX = 8 };
+
+/* Seconds of each call; those of the first kind times 1 + rank. */
+enum {
+    COPY = 3,
+    MOVE = 5,
+    STORE_ALL = 7,
+    OPEN = 11,
+    ALLOCATE = 13,
+    EXPORT = 17,
+    STAGE = 19,
+    COPY_HERE = 23, /* by the CPU */
+    CREATE_SEGMENT = 29,
+    OPEN_SEGMENT = 31,
+    /* the others, on all processes */
+    FINISH = 500,
+    MESSAGE = 37,
+    WAIT_ALL = 41,
+    AWAIT_FLAG = 43,
+    ROUND = 47 /* of a ping-pong of GPUs */
+};
+
+static int rank;
+
+/* --- the clocks ----------------------------------------------------------------------------------------- */
+
+static double clock_s;
+
+static void take(double seconds) { clock_s += seconds * (1 + rank); }
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
+
+double __wrap_now_s(void);
+double __wrap_now_s(void) { return clock_s += 1e-6; }
+
+/* --- who waits for whom: clocks go on together ---------------------------------------------------------- */
+
+static struct {
+    together_t *together;
+    MPI_Comm comm;
+} meeting[MEETINGS_MAX];
+static int meetings; /* since the trial began */
+static bool meets;
+
+together_t *__real_together_create(MPI_Comm comm);
+together_t *__wrap_together_create(MPI_Comm comm);
+together_t *__wrap_together_create(MPI_Comm comm) {
+    int i = 0;
+    while (meeting[i].together != NULL)
+        assert_true(++i < MEETINGS_MAX);
+    meeting[i].together = __real_together_create(comm);
+    MPI_Comm_dup(comm, &meeting[i].comm);
+    return meeting[i].together;
+}
+
+static int index_of(const together_t *together) {
+    int i = 0;
+    while (meeting[i].together != together)
+        assert_true(++i < MEETINGS_MAX);
+    return i;
+}
+
+void __real_together_destroy(together_t *together);
+void __wrap_together_destroy(together_t *together);
+void __wrap_together_destroy(together_t *together) {
+    int i = index_of(together);
+    meeting[i].together = NULL;
+    MPI_Comm_free(&meeting[i].comm);
+    __real_together_destroy(together);
+}
+
+void __real_together_wait(together_t *together);
+void __wrap_together_wait(together_t *together);
+void __wrap_together_wait(together_t *together) {
+    meetings++;
+    meets = true;
+    __real_together_wait(together);
+    meets = false;
+    MPI_Allreduce(MPI_IN_PLACE, &clock_s, 1, MPI_DOUBLE, MPI_MAX, meeting[index_of(together)].comm);
+}
+
+void __real_together_await(atomic_int *flag, int value);
+void __wrap_together_await(atomic_int *flag, int value);
+void __wrap_together_await(atomic_int *flag, int value) {
+    __real_together_await(flag, value);
+    clock_s += meets ? 0 : AWAIT_FLAG; /* some linkers wrap calls within a file, too */
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *at;
+    size_t bytes;
+    bool on_device;
+} piece_t;
+
+/* What the case has allocated, in this order. */
+static piece_t piece[PIECES_MAX];
+static int piece_count;
+static const void *segment[PIECES_MAX]; /* that is open; NULL: none */
+
+static void add_segment(const void *at) {
+    int i = 0;
+    while (segment[i] != NULL && segment[i] != at)
+        assert_true(++i < PIECES_MAX);
+    segment[i] = at;
+}
+
+static void drop_segment(const void *at) {
+    for (int i = 0; i < PIECES_MAX; i++)
+        if (segment[i] == at)
+            segment[i] = NULL;
+}
+
+static int count_segments(void) {
+    int count = 0;
+    for (int i = 0; i < PIECES_MAX; i++)
+        count += segment[i] != NULL;
+    return count;
+}
+
+static void note_piece(void *at, size_t bytes, bool on_device) {
+    assert_true(piece_count < PIECES_MAX);
+    piece[piece_count++] = (piece_t){at, bytes, on_device};
+}
+
+/* Ranges must lie within a piece; without one, they are in GPU memory of another process, if that may be.
+ * Returns whether it is GPU memory. */
+static bool must_hold(const void *at, size_t bytes, bool must) {
+    const char *from = at;
+    for (int i = piece_count - 1; i >= 0; i--)
+        if (from >= piece[i].at && from < piece[i].at + piece[i].bytes) {
+            assert_true(from + bytes <= piece[i].at + piece[i].bytes);
+            return piece[i].on_device;
+        }
+    assert_false(must);
+    return true;
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+    void *memory = __real_aligned_alloc(alignment, bytes);
+    note_piece(memory, bytes, false);
+    return memory;
+}
+
+pto_status_t __real_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
+                                      pto_error_t *err);
+pto_status_t __wrap_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
+                                      pto_error_t *err);
+pto_status_t __wrap_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
+                                      pto_error_t *err) {
+    take(CREATE_SEGMENT);
+    pto_status_t status = __real_pto_shared_create(bytes, memory, handle, err);
+    add_segment(*memory);
+    return status;
+}
+
+pto_status_t __real_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
+pto_status_t __wrap_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
+pto_status_t __wrap_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err) {
+    take(OPEN_SEGMENT);
+    pto_status_t status = __real_pto_shared_open(handle, memory, err);
+    add_segment(*memory);
+    return status;
+}
+
+void __real_pto_shared_close(void *memory, const pto_shared_handle_t *handle);
+void __wrap_pto_shared_close(void *memory, const pto_shared_handle_t *handle);
+void __wrap_pto_shared_close(void *memory, const pto_shared_handle_t *handle) {
+    drop_segment(memory);
+    __real_pto_shared_close(memory, handle);
+}
+
+void __real_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
+void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
+void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
+    drop_segment(memory);
+    __real_pto_shared_destroy(memory, handle);
+}
+
+/* Copies by the CPU, of which no two in a row are of the same place. */
+static size_t here_bytes; /* copies of so many take time; 0: none does */
+static int here_copies;
+static const char *here_last;
+
+void *__real_memcpy(void *target, const void *source, size_t bytes);
+void *__wrap_memcpy(void *target, const void *source, size_t bytes);
+void *__wrap_memcpy(void *target, const void *source, size_t bytes) {
+    if (bytes > 0 && bytes == here_bytes) {
+        const char *at = target;
+        must_hold(target, bytes, true);
+        assert_true(here_copies == 0 || at >= here_last + bytes || at + bytes <= here_last);
+        here_last = at;
+        here_copies++;
+        take(COPY_HERE);
+    }
+    return __real_memcpy(target, source, bytes);
+}
+
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* --- messages ------------------------------------------------------------------------------------------- */
+
+static const case_t *current;
+static bool in_trial;
+static int64_t sent_bytes[PROCESSES];
+static int sent_messages[PROCESSES];
+
+/* What has begun and was not waited for. */
+static struct {
+    const MPI_Request *request;
+    const char *at;
+    size_t bytes;
+} under_way[MESSAGES_MAX];
+static int under_way_count;
+
+/* What is under way at the same time shares no memory. Returns the bytes of the data. */
+static int64_t begin_message(const void *data, int count, MPI_Datatype type, const MPI_Request *request) {
+    MPI_Aint least, extent;
+    int bytes;
+    MPI_Type_size(type, &bytes);
+    MPI_Type_get_true_extent(type, &least, &extent);
+    const char *at = data;
+    size_t span = (size_t)count * (size_t)extent;
+    if (!in_trial || span == 0)
+        return 0;
+    must_hold(at, span, true);
+    for (int i = 0; i < under_way_count; i++)
+        assert_true(at + span <= under_way[i].at || under_way[i].at + under_way[i].bytes <= at);
+    if (request != NULL) {
+        assert_true(under_way_count < MESSAGES_MAX);
+        under_way[under_way_count].request = request;
+        under_way[under_way_count].at = at;
+        under_way[under_way_count++].bytes = span;
+    }
+    return (int64_t)count * bytes;
+}
+
+static void begin_sending(const void *data, int count, MPI_Datatype type, int to,
+                          const MPI_Request *request) {
+    int64_t bytes = begin_message(data, count, type, request);
+    if (bytes > 0) {
+        sent_bytes[current->member[to]] += bytes;
+        sent_messages[current->member[to]]++;
+    }
+}
+
+int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    begin_sending(data, count, type, to, NULL);
+    clock_s += count > 0 ? MESSAGE : 0;
+    return PMPI_Send(data, count, type, to, tag, comm);
+}
+
+int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
+    begin_message(data, count, type, NULL);
+    clock_s += count > 0 ? MESSAGE : 0;
+    return PMPI_Recv(data, count, type, from, tag, comm, status);
+}
+
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request) {
+    begin_sending(data, count, type, to, request);
+    return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request) {
+    begin_message(data, count, type, request);
+    return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+
+int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
+    int left = 0;
+    for (int i = 0; i < under_way_count; i++)
+        if (under_way[i].request < request || under_way[i].request >= request + count)
+            under_way[left++] = under_way[i];
+    assert_int_equal(under_way_count - left, count);
+    under_way_count = left;
+    clock_s += WAIT_ALL;
+    return PMPI_Waitall(count, request, status);
+}
+
+/* --- the device ----------------------------------------------------------------------------------------- */
+
+static const pto_device_t *host;
+static int copies, copies_in; /* in a trial; of the latter, from the host to the GPU */
+static int open_count, allocated_count;
+static int64_t moved_bytes;
+static uint32_t flag_value; /* that the flags of a ping-pong of GPUs have come to */
+
+/* The emulated device's own calls take no time. */
+static pto_status_t take_memory(pto_status_t (*call)(size_t bytes, void **memory, pto_error_t *err),
+                                double seconds, size_t bytes, bool on_device, void **memory,
+                                pto_error_t *err) {
+    double began_s = clock_s;
+    pto_status_t status = call(bytes, memory, err);
+    clock_s = began_s;
+    take(seconds);
+    allocated_count++;
+    note_piece(*memory, bytes, on_device);
+    return status;
+}
+
+static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
+    return take_memory(host->allocate, ALLOCATE, bytes, true, memory, err);
+}
+
+static pto_status_t allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
+    return take_memory(host->allocate_staging, STAGE, bytes, false, memory, err);
+}
+
+static pto_status_t release(void *memory, pto_error_t *err) {
+    allocated_count -= memory != NULL;
+    return host->release(memory, err);
+}
+
+static pto_status_t release_staging(void *memory, pto_error_t *err) {
+    allocated_count -= memory != NULL;
+    return host->release_staging(memory, err);
+}
+
+static pto_status_t export_memory(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
+    take(EXPORT);
+    return host->export_memory(memory, handle, err);
+}
+
+static pto_status_t open_memory(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
+    double began_s = clock_s;
+    pto_status_t status = host->open_memory(handle, memory, err);
+    clock_s = began_s;
+    take(OPEN);
+    open_count++;
+    return status;
+}
+
+static pto_status_t close_memory(void *memory, pto_error_t *err) {
+    open_count--;
+    return host->close_memory(memory, err);
+}
+
+/* A process's memory is known by its bytes. */
+static int mark_of(int process) { return 1 + process; }
+
+static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
+    (void)err;
+    memset(memory, byte != 0 ? mark_of(rank) : 0, bytes);
+    return PTO_OK;
+}
+
+static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
+    bool from = must_hold(move->source, (move->rows - 1) * move->source_pitch_bytes + move->bytes, false);
+    must_hold(move->target, (move->rows - 1) * move->target_pitch_bytes + move->bytes, false);
+    copies++;
+    copies_in += !from;
+    moved_bytes += (int64_t)(move->bytes * move->rows);
+    take(COPY);
+    return host->copy(move, stream, err);
+}
+
+static pto_status_t finish(void *stream, pto_error_t *err) {
+    clock_s += FINISH;
+    return host->finish(stream, err);
+}
+
+static pto_status_t move_by_kernel(void *target, const void *source, size_t count, int width, int stride,
+                                   int blocks, void *stream, pto_error_t *err) {
+    must_hold(target, count * (size_t)(width * stride), false);
+    must_hold(source, count * (size_t)width, false);
+    assert_int_equal(blocks, current->procs);
+    moved_bytes += (int64_t)count * width;
+    take(MOVE);
+    return host->bench->move(target, source, count, width, stride, blocks, stream, err);
+}
+
+static pto_status_t store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                              int blocks, void *stream, pto_error_t *err) {
+    must_hold(source, (size_t)target_count * bytes, true);
+    moved_bytes += (int64_t)bytes * target_count;
+    take(STORE_ALL);
+    return host->bench->store_all(target, target_count, source, bytes, blocks, stream, err);
+}
+
+static pto_status_t ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
+    static const char zero[PTO_BENCH_PING_PONG_BYTES];
+    (void)stream, (void)err;
+    must_hold(side->own, PTO_BENCH_PING_PONG_BYTES, true);
+    assert_memory_equal(side->own, zero, sizeof zero);
+    assert_ptr_not_equal(side->own, side->others);
+    assert_int_equal(side->first, rank == current->member[0]);
+    assert_int_equal(side->from, flag_value);
+    assert_true(side->rounds > 0 && side->limit_s > 0);
+    flag_value += 1 + (uint32_t)side->rounds;
+    *side->result = (pto_bench_rounds_t){.elapsed_ns = (uint64_t)side->rounds * 2 * ROUND * 1000000000};
+    return PTO_OK;
+}
+
+/* --- the job -------------------------------------------------------------------------------------------- */
+
+/* Processes of one node with 4, 2 or 1 GPUs; and of two nodes, in turn, with 2 GPUs each. */
+enum { LAYOUTS = 4 };
+
+static process_t process[PROCESSES];
+
+static void make_job(int layout, job_t *job) {
+    static pto_device_t timed;
+    static pto_device_bench_t timed_bench;
+    const int devices[LAYOUTS] = {4, 2, 1, 2};
+    int nodes = layout == 3 ? 2 : 1;
+    *job = (job_t){.world = MPI_COMM_WORLD,
+                   .rank = rank,
+                   .size = PROCESSES,
+                   .process = process,
+                   .node_count = nodes,
+                   .sockets = 2,
+                   .cores = 4,
+                   .device_count = devices[layout],
+                   .gpu_blocks = 4,
+                   .cuda_aware = true};
+    for (int device = 0; device < job->device_count; device++) {
+        job->device_socket[device] = device / 2;
+        for (int other = 0; other < job->device_count; other++)
+            job->reach[device][other] = true;
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        process[i] = (process_t){.node = i % nodes, .node_rank = i / nodes, .socket = i / 2};
+        process[i].device = process[i].node_rank % job->device_count;
+        process[i].gpu_socket = job->device_socket[process[i].device];
+        snprintf(process[i].bus, sizeof process[i].bus, "%d", process[i].device);
+    }
+    assert_int_equal(pto_device_find("host", &host, NULL), PTO_OK);
+    timed = *host;
+    timed_bench = *host->bench;
+    timed.allocate = allocate;
+    timed.allocate_staging = allocate_staging;
+    timed.release = release;
+    timed.release_staging = release_staging;
+    timed.export_memory = export_memory;
+    timed.open_memory = open_memory;
+    timed.close_memory = close_memory;
+    timed.copy = copy;
+    timed.finish = finish;
+    timed_bench.fill = fill;
+    timed_bench.move = move_by_kernel;
+    timed_bench.store_all = store_all;
+    timed_bench.ping_pong = ping_pong;
+    timed.bench = &timed_bench;
+    gpu.device = &timed;
+    gpu.bench = &timed_bench;
+    gpu_select(process[rank].device);
+}
+
+/* --- what is expected of a member in an iteration --------------------------------------------------------
+ */
+
+static bool is(const case_t *what, const char *name) { return strcmp(what->benchmark, name) == 0; }
+
+static bool begins(const case_t *what, const char *with) {
+    return strncmp(what->benchmark, with, strlen(with)) == 0;
+}
+
+static bool ends(const case_t *what, const char *with) {
+    size_t length = strlen(what->benchmark);
+    return length >= strlen(with) && strcmp(what->benchmark + length - strlen(with), with) == 0;
+}
+
+/* By the column `pair`. */
+static bool is_by_ipc(const case_t *what, int place) {
+    int by_ipc = 0;
+    return begins(what, "memcpy_mixed") && sscanf(what->pair, "ipc=%d", &by_ipc) == 1 &&
+           place >= what->member_count - by_ipc;
+}
+
+/* Messages to another member. */
+static int messages_to(const case_t *what, int place, int other) {
+    if (is(what, "ping_pong") || is(what, "ping_pong_strided") || is(what, "exchange"))
+        return 1;
+    if (is(what, "staged"))
+        return place == 0;
+    if (is(what, "injection"))
+        return (place + what->procs) % (2 * what->procs) == other;
+    if (is(what, "multi_message"))
+        return place == 0 || other == 0;
+    return begins(what, "multi_message_one") ? what->messages : 0;
+}
+
+static int copies_of(const case_t *what, int place) {
+    if (is(what, "memcpy_peer"))
+        return place == 0;
+    return is(what, "staged") || begins(what, "memcpy_shared") || begins(what, "memcpy_mixed");
+}
+
+static int copies_in_of(const case_t *what, int place, const job_t *job) {
+    if (is(what, "memcpy_shared_duplex")) /* every second process of a GPU, of every second GPU */
+        return (place / job->device_count + place % job->device_count) % 2 == 0;
+    return is(what, "staged") ? place == 1
+                              : copies_of(what, place) && ends(what, "h2d") && !is_by_ipc(what, place);
+}
+
+static int64_t bytes_moved(const case_t *what, int place, int64_t bytes) {
+    if (is(what, "remote_store_all"))
+        return bytes * (what->member_count - 1);
+    return (begins(what, "remote") ? place == 0 : copies_of(what, place)) * bytes;
+}
+
+/* Times that the member waits for others of its node. */
+static int meetings_of(const case_t *what, int place) {
+    if (begins(what, "memcpy_mixed"))
+        return 3; /* the second one only for those that copy the same way */
+    if (is(what, "injection") || is(what, "setup_segment"))
+        return 1;
+    if (begins(what, "multi_message"))
+        return place > 0;
+    if (is(what, "memcpy_h2h"))
+        return what->procs > 1 ? 2 : 0;
+    return begins(what, "memcpy_shared") || is(what, "remote_store_all") || begins(what, "setup") ? 2 : 0;
+}
+
+/* How many times as long as process 0 the slowest takes, of all members or of those that copy the same way.
+ */
+static double slowest(const case_t *what, int place, bool of_part) {
+    int most = 0;
+    for (int i = 0; i < what->member_count; i++)
+        if ((!of_part || is_by_ipc(what, i) == is_by_ipc(what, place)) &&
+            (!is(what, "memcpy_h2h") || i < what->procs))
+            most = what->member[i] > most ? what->member[i] : most;
+    return 1 + most;
+}
+
+static double seconds_of(const case_t *what, int place) {
+    double own = 1 + rank;
+    if (is(what, "ping_pong") || is(what, "ping_pong_strided"))
+        return place == 0 ? MESSAGE : 0;
+    if (is(what, "injection"))
+        return place < what->procs ? MESSAGE : 0;
+    if (is(what, "exchange"))
+        return WAIT_ALL;
+    if (begins(what, "multi_message"))
+        return place == 0 ? WAIT_ALL / 2.0 : 0;
+    if (is(what, "staged"))
+        return COPY * own + MESSAGE + FINISH;
+    if (is(what, "memcpy_peer"))
+        return place == 0 ? COPY * own + FINISH : 0;
+    if (begins(what, "memcpy_shared") || begins(what, "memcpy_mixed"))
+        return COPY * slowest(what, place, false) + FINISH;
+    if (is(what, "memcpy_h2h"))
+        return place < what->procs ? COPY_HERE * slowest(what, place, false) : 0;
+    if (is(what, "remote_store_all"))
+        return STORE_ALL * slowest(what, place, false) + FINISH;
+    if (begins(what, "remote"))
+        return place == 0 ? MOVE * own + FINISH : 0;
+    if (is(what, "setup_open"))
+        return place > 0 ? OPEN * own : 0;
+    if (is(what, "setup_allocate"))
+        return (what->buffers == PTO_SPACE_GPU ? ALLOCATE + EXPORT : STAGE) * own;
+    if (is(what, "setup_segment"))
+        return (place == 0 ? CREATE_SEGMENT : OPEN_SEGMENT) * own;
+    if (is(what, "signal_flag"))
+        return place == 0 ? AWAIT_FLAG / 2.0 : 0;
+    assert_true(is(what, "signal_device"));
+    return place == 0 ? ROUND : 0;
+}
+
+/* --- a trial -------------------------------------------------------------------------------------------- */
+
+static void must_be_of(const char *at, int64_t bytes, int owner) {
+    for (int64_t i = 0; i < bytes; i++)
+        if (at[i] != mark_of(owner))
+            fail_msg("%s: byte %d is of %d, not of %d", current->benchmark, (int)i, at[i] - 1, owner);
+}
+
+/* Whose bytes have come to this member's memory in the first trial. */
+static void check_data(const case_t *what, int place, int64_t bytes) {
+    const int *member = what->member;
+    if (is(what, "memcpy_peer"))
+        must_be_of(piece[0].at, bytes, member[0]);
+    else if (is(what, "remote_store_all"))
+        for (int i = 0; i < what->member_count; i++)
+            must_be_of(piece[1].at + i * bytes, bytes, member[i]);
+    else if (is(what, "remote_store_strided"))
+        for (int64_t i = 0; i < bytes / 4; i++) {
+            must_be_of(piece[1].at + 8 * i, 4, member[0]);
+            must_be_of(piece[1].at + 8 * i + 4, 4, rank);
+        }
+    else if (begins(what, "remote_store"))
+        must_be_of(piece[1].at, bytes, member[0]);
+    else if (begins(what, "remote_load"))
+        must_be_of(piece[1].at, bytes, member[1]);
+    else if (begins(what, "memcpy_mixed") && place == 0)
+        for (int i = 0; i < what->member_count; i++)
+            must_be_of(piece[piece_count - 1].at + i * bytes, bytes, is_by_ipc(what, i) ? member[i] : rank);
+}
+
+static void must_take(const case_t *what, const char *name, double got, double wanted) {
+    if (fabs(got - wanted) > 1e-3)
+        fail_msg("%s takes %.9g, not %.9g; messages: %d, procs: %d", name, got, wanted, what->messages,
+                 what->procs);
+}
+
+static void check_trial(const benchmark_t *benchmark, const work_t *work, void *state, int64_t bytes,
+                        int iterations) {
+    const case_t *what = work->what;
+    int place = work->me;
+    meetings = copies = copies_in = here_copies = 0;
+    moved_bytes = 0;
+    memset(sent_bytes, 0, sizeof sent_bytes);
+    memset(sent_messages, 0, sizeof sent_messages);
+    here_bytes = is(what, "memcpy_h2h") ? (size_t)bytes : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &clock_s, 1, MPI_DOUBLE, MPI_MAX, work->comm);
+    in_trial = true;
+    double seconds = benchmark->trial(state, bytes, iterations);
+    in_trial = false;
+    here_bytes = 0;
+    must_take(what, what->benchmark, seconds,
+              iterations * seconds_of(what, place) + (is(what, "staged") ? FINISH : 0));
+    for (int i = 0; i < what->member_count; i++) {
+        int messages = i != place ? iterations * messages_to(what, place, i) : 0;
+        assert_int_equal(sent_messages[what->member[i]], messages);
+        assert_int_equal(sent_bytes[what->member[i]], messages * bytes);
+    }
+    assert_int_equal(under_way_count, 0);
+    int unread = 0;
+    MPI_Barrier(work->comm);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, work->comm, &unread, MPI_STATUS_IGNORE);
+    assert_false(unread);
+    assert_int_equal(meetings, iterations * meetings_of(what, place));
+    assert_int_equal(copies, iterations * copies_of(what, place));
+    assert_int_equal(here_copies, is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
+    assert_int_equal(copies_in, iterations * copies_in_of(what, place, work->job));
+    assert_int_equal(moved_bytes, iterations * bytes_moved(what, place, bytes));
+    if (benchmark->parts != NULL) {
+        double part_s[CASE_PART_MAX] = {-1, -1};
+        int own = is_by_ipc(what, place) ? 0 : 1;
+        benchmark->parts(state, part_s);
+        must_take(what, what->part[own], part_s[own],
+                  iterations * (COPY * slowest(what, place, true) + FINISH));
+        assert_true(part_s[1 - own] < 0);
+    }
+    MPI_Barrier(work->comm);
+    if (bytes == work->most_bytes)
+        check_data(what, place, bytes);
+    MPI_Barrier(work->comm);
+}
+
+static void check_case(const benchmark_t *benchmark, const job_t *job, const case_t *what) {
+    MPI_Comm comm, node;
+    int place = -1;
+    int64_t bytes = what->sized ? BYTES : 0;
+    for (int i = 0; i < what->member_count; i++)
+        place = what->member[i] == rank ? i : place;
+    MPI_Comm_split(MPI_COMM_WORLD, place < 0 ? MPI_UNDEFINED : 0, place, &comm);
+    if (place < 0)
+        return;
+    MPI_Comm_split(comm, process[rank].node, place, &node);
+    current = what;
+    piece_count = 0;
+    flag_value = 0;
+    work_t work = {.job = job, .what = what, .comm = comm, .me = place, .most_bytes = bytes};
+    work.together = together_create(node);
+    void *state = benchmark->open != NULL ? benchmark->open(&work) : &work;
+    check_trial(benchmark, &work, state, bytes, ITERATIONS);
+    check_trial(benchmark, &work, state, bytes / 2, 1);
+    if (benchmark->close != NULL)
+        benchmark->close(state);
+    together_destroy(work.together);
+    assert_int_equal(allocated_count, 0);
+    assert_int_equal(open_count, 0);
+    assert_int_equal(count_segments(), 0);
+    MPI_Comm_free(&node);
+    MPI_Comm_free(&comm);
+}
+
+static const benchmark_t *find_benchmark(const char *name) {
+    for (int i = 0; i < benchmark_count; i++)
+        if (strcmp(benchmark_registry[i]->name, name) == 0)
+            return benchmark_registry[i];
+    fail_msg("there is no benchmark %s", name);
+    return NULL;
+}
+
+static void members_do_what_their_case_says(void **state) {
+    (void)state;
+    static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",     "staged",
+                                        "injection", "multi_message",     "memcpy_peer",  "memcpy_shared",
+                                        "remote",    "memcpy_mixed",      "memcpy_h2h",   "remote_all",
+                                        "setup",     "signal_flag",       "signal_device"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const benchmark_t *benchmark = find_benchmark(names[k]);
+        int of_several = 0;
+        for (int layout = 0; layout < LAYOUTS; layout++) {
+            job_t job;
+            case_list_t list = {0};
+            make_job(layout, &job);
+            benchmark->list(&job, &list);
+            for (int i = 0; i < list.case_count; i++) {
+                of_several += list.cases[i].member_count > 1;
+                check_case(benchmark, &job, &list.cases[i]);
+            }
+            case_list_fini(&list);
+        }
+        assert_true(of_several > 0);
+    }
+}
+
+int main(int argc, char **argv) {
+    int size, failed;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members_do_what_their_case_says)};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    failed = size == PROCESSES ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    if (failed)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    return failed;
+}
