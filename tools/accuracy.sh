@@ -92,14 +92,15 @@ for machine in h200-x2 h200-x4 h200-2x2-tcp; do
     row "$machine's samples, $machine" --machine "scenarios/machines/$machine.yaml" "$results/$machine/collectives.csv"
 done
 
-# Runs that are not waited for. Those of the second visit, on another host, lend the error of the shipped file, so that the
-# row that is scored on them borrows it from the first.
-for runs in graph enqueued; do
-    row "h200-x2-$runs's samples, collectives-runs-$runs" --machine "scenarios/machines/h200-x2-$runs.yaml" \
+# Runs that are not waited for. Those of the second visit lend runs in graphs the error of the shipped file, so the row that
+# is scored on them borrows it from the first. Enqueued runs borrow it from the first visit's.
+for runs in graph enqueued enqueued-bound graph-1; do
+    machine=h200-x2-${runs%%-*}
+    row "$machine's samples, collectives-runs-$runs" --machine "scenarios/machines/$machine.yaml" \
         "$results/h200-x2/collectives-runs-$runs.csv"
 done
 cp scenarios/machines/h200-x2.yaml scenarios/machines/h200-x2-graph.yaml "$made"
-lend h200-x2-graph "$results/h200-x2/collectives-runs-graph.csv"
+lend h200-x2-graph "$results/h200-x2/collectives-runs-graph-1.csv"
 row "h200-x2-graph's samples, collectives-runs-graph-2" --machine "$made/h200-x2-graph.lent.yaml" \
     "$results/h200-x2/collectives-runs-graph-2.csv"
 
