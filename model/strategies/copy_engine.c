@@ -1,6 +1,6 @@
 /* copy_engine: the copy engine of every GPU copies its blocks to their final positions in the memory of the
  * others, between two short kernels that signal. Over NVLink the engines move more bytes per second than
- * kernels store (docs/validation.md, "Links of two H200s"), and the multiprocessors stay free. It suits large
+ * kernels store (docs/validation.md, "Kernels in graphs"), and the multiprocessors stay free. It suits large
  * data: a copy begins some microseconds after what it waits for. NCCL 2.28 has collectives of this kind, too.
  *
  * The first kernel tells the others that this GPU's output may be written, the second one that its blocks are
