@@ -20,11 +20,13 @@ static const int64_t bytes_of_pairs[] = {8, 700, 0, 4, 16, 0, 2000, 1, 0, 0, 0, 
 static const pto_counts_t by_pairs = {
     .kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = (int64_t *)bytes_of_pairs};
 
-static pto_plan_t *made_of_pairs(const char *strategy) {
+static pto_plan_t *made_of(const pto_counts_t *counts, const char *strategy) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, strategy, four);
-    request.counts = &by_pairs;
+    request.counts = counts;
     return plan_of(request);
 }
+
+static pto_plan_t *made_of_pairs(const char *strategy) { return made_of(&by_pairs, strategy); }
 
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
@@ -498,6 +500,18 @@ static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
                       launch_s + stores_s + flag_s + most * own_s_per_byte);
     assert_plan_price(made_of_pairs("gas_read"), &machine,
                       launch_s + flag_s + load_s + most * load_s_per_byte + flag_s);
+    /* The second GPU's three copies share the time of the busiest link, in whole bytes. */
+    static const int64_t bytes_of_two[] = {0, 0, 0, 0, 16, 0, 2000, 1, 0, 0, 0, 0, 0, 0, 500, 0};
+    static const pto_counts_t by_two = {
+        .kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = (int64_t *)bytes_of_two};
+    const double engine_s = 5e-6, engine_s_per_byte = 2.2e-9;
+    const int64_t parts = 16 * 2500 / 2017 + 2000 * 2500 / 2017 + 1 * 2500 / 2017;
+    machine.peer[PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(engine_s), .beta_s_per_byte = known(engine_s_per_byte)};
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(1e-6), .beta_s_per_byte = known(0)};
+    assert_plan_price(made_of(&by_two, "copy_engine"), &machine,
+                      2 * (launch_s + flag_s) + 3 * engine_s + (double)parts * engine_s_per_byte);
     machine.remote_all_s_per_byte = known(store_s_per_byte / 4);
     assert_plan_price(made_of_pairs("gas_split"), &machine, /* the largest block, by a link of its own */
                       launch_s + flag_s + store_s + 2000 * store_s_per_byte + flag_s);

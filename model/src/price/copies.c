@@ -89,25 +89,35 @@ void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_
         count_one(plan, machine, tables, action, engine);
 }
 
-/* What a process copies between GPUs in one step; copies to or from several others follow each other. */
-static int64_t between_bytes(const pto_copying_t *to, pto_action_t *action) {
-    int64_t bytes = 0;
+/* What a process copies between GPUs in one step. */
+typedef struct {
+    int64_t bytes;
+    int64_t link_bytes; /* of the busiest link that it uses, with what others copy there */
+} between_t;
+
+static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
+    between_t all = {0};
     if (pto_step_copy_kind(to->plan, action->step) != PTO_COPY_D2D)
-        return 0;
+        return all;
     for (int64_t next = 0; pto_step_next(to->plan, &next, action);) {
         copy_t copy = copy_of(to->plan, to->machine, to->tables, action);
-        bytes += copy.between_gpus ? copy.bytes : 0;
+        if (!copy.between_gpus || copy.bytes == 0)
+            continue;
+        int64_t out_bytes = pto_copying_engine(to, copy.source_gpu)->out_bytes;
+        int64_t in_bytes = pto_copying_engine(to, copy.target_gpu)->in_bytes;
+        int64_t link_bytes = out_bytes > in_bytes ? out_bytes : in_bytes;
+        all.bytes += copy.bytes;
+        all.link_bytes = link_bytes > all.link_bytes ? link_bytes : all.link_bytes;
     }
-    return bytes;
+    return all;
 }
 
-/* A copy takes its part of the time of the busiest link, of the `all_bytes` that its process copies. */
-static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy, int64_t all_bytes) {
-    int64_t out_bytes = pto_copying_engine(to, copy->source_gpu)->out_bytes;
-    int64_t in_bytes = pto_copying_engine(to, copy->target_gpu)->in_bytes;
-    int64_t link_bytes = out_bytes > in_bytes ? out_bytes : in_bytes;
-    if (copy->bytes < all_bytes)
-        link_bytes = (int64_t)((double)link_bytes * ((double)copy->bytes / (double)all_bytes));
+/* Copies to or from several others follow each other. Together they take the time of the busiest link, each
+ * its part by its bytes. */
+static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy, between_t all) {
+    int64_t link_bytes = all.link_bytes;
+    if (copy->bytes < all.bytes)
+        link_bytes = (int64_t)((double)link_bytes * ((double)copy->bytes / (double)all.bytes));
     return pto_charge_peer_copy(to->charge, to->machine, copy->reach, to->behind, copy->bytes, link_bytes,
                                 to->err);
 }
@@ -163,10 +173,10 @@ static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t 
                             pto_copy_kind_name(kind));
 }
 
-static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action, int64_t all_bytes) {
+static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action, between_t all) {
     copy_t copy = copy_of(to->plan, to->machine, to->tables, action);
     if (copy.between_gpus)
-        return charge_between(to, &copy, all_bytes);
+        return charge_between(to, &copy, all);
     pto_status_t status = check_shared(to->machine, action->step, copy.kind, to->err);
     return status == PTO_OK ? pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes) : status;
 }
@@ -187,11 +197,11 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
     if (action->step->in_kernel)
         return pto_kernel_copy_charge(to, action);
-    const int64_t all_bytes = between_bytes(to, action);
+    const between_t all = all_between(to, action);
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);) {
         pto_time_t before = to->charge->other;
-        status = charge_one(to, action, all_bytes);
+        status = charge_one(to, action, all);
         if (to->streams && pto_time_less(before, to->charge->other))
             to->behind = PTO_BEHIND_COPY;
     }
