@@ -279,7 +279,6 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec) { return exec->stream_ordered; }
 
-/* No state of the host changes, so that a graph can repeat it. */
 /* Whether the other lane's work that an `after` waits for has been enqueued. */
 static bool may_follow(const pto_exec_t *exec, const pto_task_t *task) {
     return task->kind != PTO_TASK_AFTER ||
@@ -291,13 +290,15 @@ static bool may_follow(const pto_exec_t *exec, const pto_task_t *task) {
 static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
     pto_lane_t *lane = &exec->lane[index];
     const pto_task_t *task = lane->tasks.item;
-    pto_status_t status = PTO_OK;
+    pto_status_t status;
     int next = atomic_load_explicit(&lane->next, memory_order_relaxed);
-    for (; next < lane->tasks.count && status == PTO_OK && may_follow(exec, &task[next]); next++) {
+    for (; next < lane->tasks.count && may_follow(exec, &task[next]); next++) {
         status = pto_task_enqueue(exec, &task[next], index == 0 ? stream : lane->stream, err);
+        if (status != PTO_OK)
+            return fail(exec, index, status, err);
         atomic_store_explicit(&lane->next, next + 1, memory_order_relaxed);
     }
-    return status;
+    return PTO_OK;
 }
 
 /* Lane after lane, again and again: the walk's order is one in which all of them can go on. */
@@ -311,6 +312,7 @@ static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *e
     return status;
 }
 
+/* Nothing that the host keeps has a part in what is enqueued, so that a graph can repeat it. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     if (!exec->stream_ordered)
         return refuse_enqueued(exec, err);
@@ -320,8 +322,7 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
     if (exec->options.delay_max_s > 0)
         delay(exec);
     exec->enqueued = true;
-    status = enqueue_lanes(exec, stream, err);
-    return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
+    return enqueue_lanes(exec, stream, err);
 }
 
 /* Every lane may be the first to use the input. */

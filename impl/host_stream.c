@@ -50,6 +50,7 @@ struct stream {
         *captured;     /* of a graph under way, the stream that joined it last; of a stream, the one before */
     uint64_t in_graph; /* items that the graph has captured of it */
     uint64_t followed; /* those that another stream of the graph follows */
+    bool lacks_stream; /* of a graph under way: one that was captured has been destroyed */
     bool stepping;     /* in the list of streams that hold steps */
     stream_t *next_stepping;
 };
@@ -147,11 +148,22 @@ pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err
     return PTO_OK;
 }
 
+/* Its part in a graph that is still being captured is lost, so that graph cannot end well. */
+static void leave_graph(stream_t *stream) {
+    stream_t **link = &stream->graph->captured;
+    while (*link != stream)
+        link = &(*link)->captured;
+    *link = stream->captured;
+    stream->graph->lacks_stream = true;
+}
+
 pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
     stream_t *queued = stream;
     (void)err;
     if (queued) {
         leave_stepping(queued);
+        if (queued->graph)
+            leave_graph(queued);
         free(queued->work.item);
         free(queued->sources.item);
     }
@@ -287,8 +299,11 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
 
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) {
     const event_t *after = event;
+    const stream_t *follower = stream;
     if (after->graph)
         return follow_in_graph(after, stream, err);
+    if (follower && follower->graph && after->stream)
+        return pto_error_set(err, PTO_ERR_RANGE, "a graph can't follow an event from outside");
     if (stream && !has_happened(after))
         return enqueue(stream, (work_t){.after = *after}, no_source, err);
     while (!has_happened(after))
@@ -315,7 +330,7 @@ pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
     stream_t *first = stream, *ended = first->graph;
     if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    bool joined = true;
+    bool joined = !ended->lacks_stream;
     for (stream_t *one = ended->captured, *next; one; one = next) {
         next = one->captured;
         joined = joined && (one == first || one->followed == one->in_graph);

@@ -441,6 +441,8 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
     made->patience_ms = patience_ms_of(program);
+    if (program->before != nullptr)
+        made->all.before = static_cast<const cuda_kernel *>(program->before)->all.states;
     pto_status_t status = fill_memory(program, made, err);
     if (status == PTO_OK)
         status = look_at_code(made, err);

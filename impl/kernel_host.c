@@ -443,6 +443,10 @@ static bool is_late(const host_kernel_t *host) {
            (double)(pto_now_ns() - host->began_ns) > host->program.patience_s * 1e9;
 }
 
+static bool host_kernel_gave_up(const void *kernel) {
+    return atomic_load(&((const host_kernel_t *)kernel)->gave_up);
+}
+
 /* An enqueued run, begun by its stream. */
 static bool do_enqueued(void *bound, bool *begun) {
     binding_t *binding = bound;
@@ -456,6 +460,8 @@ static bool do_enqueued(void *bound, bool *begun) {
         host->began_ns = pto_now_ns();
     }
     *begun = true;
+    if (host->program.before && host_kernel_gave_up(host->program.before))
+        atomic_store(&host->gave_up, true);
     advance(host);
     if (host->ended < host->started && is_late(host)) {
         atomic_store(&host->gave_up, true);
@@ -464,10 +470,6 @@ static bool do_enqueued(void *bound, bool *begun) {
     if (host->ended == host->started && !binding->in_graph)
         binding->enqueued--;
     return host->ended == host->started;
-}
-
-static bool host_kernel_gave_up(const void *kernel) {
-    return atomic_load(&((const host_kernel_t *)kernel)->gave_up);
 }
 
 static pto_status_t host_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {

@@ -99,6 +99,15 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
 
 /* --- making -------------------------------------------------------------------------------------------- */
 
+/* The one before it that this process takes part in. */
+static const void *kernel_before(const pto_exec_t *exec, const pto_exec_kernel_t *kernel) {
+    const pto_exec_kernel_t *first = exec->kernels.item;
+    while (kernel > first)
+        if ((--kernel)->made)
+            return kernel->made;
+    return NULL;
+}
+
 static pto_kernel_program_t program_of(const pto_exec_t *exec, const pto_exec_kernel_t *kernel) {
     const pto_program_t *written = &kernel->program;
     return (pto_kernel_program_t){
@@ -111,6 +120,7 @@ static pto_kernel_program_t program_of(const pto_exec_t *exec, const pto_exec_ke
         .flag_pitch_bytes = pto_exec_flag_pitch_bytes(exec),
         .datatype = pto_plan_request(exec->plan)->datatype,
         .op = exec->op,
+        .before = kernel_before(exec, kernel),
         .patience_s = exec->options.timeout_s < 0 ? 0 : fmin(exec->watchdog.timeout_s, PATIENCE_MAX_S),
     };
 }

@@ -53,9 +53,10 @@ enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 /* What each launch is told about its run, and where runs leave what the next one and the host ask for. */
 struct ledger {
-    uint64_t run;         /* 0: one more than each block's last run, so that a graph can be replayed */
-    block_state *states;  /* by block */
-    unsigned *through;    /* blocks that have completed this run; 0 between runs */
+    uint64_t run;              /* 0: one more than each block's last run, so that a graph can be replayed */
+    block_state *states;       /* by block */
+    const block_state *before; /* of the kernel before this one in each run; nullptr: none */
+    unsigned *through;         /* blocks that have completed this run; 0 between runs */
     uint64_t *ended;      /* in host memory: the last run that has ended, and whether one gave up waiting */
     uint32_t patience_ms; /* 0: wait for ever */
     bool tells;           /* report the run's end to the host */

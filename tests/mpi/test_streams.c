@@ -320,11 +320,14 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
 
-static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t *counts) {
+/* With chunks, of plans that can, copies and messages are in branches. */
+static pto_plan_t *plan_in_chunks(const kind_t *kind, int64_t block, const pto_counts_t *counts,
+                                  int64_t chunks) {
     pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
                              .collective = kind->collective,
                              .datatype = PTO_DATATYPE_INT32,
                              .counts = counts,
+                             .chunks = chunks,
                              .bytes = block * (int64_t)sizeof(uint32_t)};
     pto_plan_t *plan = NULL;
     if (pto_strategy_find(kind->strategy, &request.strategy, &err) != PTO_OK ||
@@ -332,6 +335,10 @@ static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t
         pto_plan_create(&request, &plan, &err) != PTO_OK)
         die(NULL, err.message);
     return plan;
+}
+
+static pto_plan_t *plan_of(const kind_t *kind, int64_t block, const pto_counts_t *counts) {
+    return plan_in_chunks(kind, block, counts, 0);
 }
 
 /* An allgatherv in which every third process has nothing, or an alltoallv: in half of them each pair sends in
@@ -571,12 +578,13 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
 }
 
 /* One process alone copies and reduces on its device. */
-static void check_refusal(const pto_device_t *device, const kind_t *kind, const char *reason) {
-    pto_plan_t *plan = plan_of(kind, 100, NULL);
+static void check_refusal(const pto_device_t *device, const kind_t *kind, int64_t chunks,
+                          const char *reason) {
+    pto_plan_t *plan = plan_in_chunks(kind, 100, NULL, chunks);
     pto_exec_t *exec = NULL;
     void *data = NULL, *stream = NULL;
     MUST(NULL, device->stream_create(&stream, &err));
-    MUST(NULL, device->allocate(100 * sizeof(uint32_t), &data, &err));
+    MUST(NULL, device->allocate((size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN), &data, &err));
     MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, data, data, PTO_OP_SUM, &options, &exec, &err));
     if (pto_exec_is_stream_ordered(exec) != (size == 1))
         die(NULL, "what the CPU takes part in is not stream-ordered");
@@ -636,28 +644,124 @@ static void check_forks(const pto_device_t *device) {
     MUST(NULL, device->release(memory, &err));
 }
 
+/* --- what the host device refuses, too
+ * -------------------------------------------------------------------------------- */
+
+static const pto_device_t *healthy;
+static int copies_left = -1; /* negative: none fails */
+
+static pto_status_t copy_or_fail(const pto_move_t *move, void *stream, pto_error_t *why) {
+    if (copies_left-- == 0)
+        return pto_error_set(why, PTO_ERR_IO, "a copy failed");
+    return healthy->copy(move, stream, why);
+}
+
+/* After `copies` copies of a run in a graph one fails, of the branch or before that joined. The error says
+ * where. The executor cannot be used, nor a graph that lacks a branch. */
+static void check_failed_copy(const pto_device_t *device, void *stream, int copies, bool in_branch,
+                              const char *where) {
+    static const kind_t kind = {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALL};
+    pto_plan_t *plan = plan_of(&kind, 100, NULL);
+    pto_exec_t *exec = NULL;
+    void *in = NULL, *out = NULL, *graph = NULL;
+    const size_t bytes = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
+    MUST(NULL, device->allocate(bytes, &in, &err));
+    MUST(NULL, device->allocate(bytes, &out, &err));
+    MUST(NULL, pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &options, &exec, &err));
+    MUST(NULL, device->bench->graph_begin(stream, &err));
+    copies_left = copies;
+    if (pto_exec_enqueue(exec, stream, &err) != PTO_ERR_IO || !strstr(err.message, where))
+        die(NULL, "an enqueued run does not say which copy failed");
+    if (pto_exec_enqueue(exec, stream, &err) != PTO_ERR_RANGE)
+        die(NULL, "a run was enqueued after one that failed");
+    copies_left = -1;
+    pto_exec_destroy(exec); /* with the branch's stream, which is captured */
+    if ((device->bench->graph_end(stream, &graph, &err) == PTO_OK) == in_branch)
+        die(NULL, "half a branch became part of a graph");
+    if (!in_branch)
+        MUST(NULL, device->bench->graph_destroy(graph, &err));
+    MUST(NULL, pto_device_copy(device, out, in, bytes, &err));
+    MUST(NULL, device->finish(stream, &err));
+    pto_plan_destroy(plan);
+    MUST(NULL, device->release(in, &err));
+    MUST(NULL, device->release(out, &err));
+}
+
+/* As on CUDA, where that ends the capture. */
+static void check_outside_event(const pto_device_t *device, void *stream) {
+    void *outside = NULL, *event = NULL, *graph = NULL;
+    MUST(NULL, device->stream_create(&outside, &err));
+    MUST(NULL, device->event_create(&event, &err));
+    MUST(NULL, device->event_record(event, outside, &err));
+    MUST(NULL, device->bench->graph_begin(stream, &err));
+    if (device->event_follow(event, stream, &err) == PTO_OK)
+        die(NULL, "a graph follows an event from outside");
+    MUST(NULL, device->bench->graph_end(stream, &graph, &err));
+    MUST(NULL, device->bench->graph_destroy(graph, &err));
+    MUST(NULL, device->event_destroy(event, &err));
+    MUST(NULL, device->stream_destroy(outside, &err));
+}
+
+static void check_failed_copies(const pto_device_t *device) {
+    if (size == 1 || strcmp(device->name, "host") != 0)
+        return;
+    pto_device_t broken = *device;
+    void *stream = NULL;
+    healthy = device;
+    broken.copy = copy_or_fail;
+    MUST(NULL, device->stream_create(&stream, &err));
+    check_outside_event(device, stream);
+    check_failed_copy(&broken, stream, 0, false, "in stage 'copy to others', lane 0");
+    check_failed_copy(&broken, stream, size - 1, true, "in stage 'copy own', lane 1");
+    MUST(NULL, device->stream_destroy(stream, &err));
+}
+
 static void check_refusals(const pto_device_t *device) {
     check_forks(device);
+    check_failed_copies(device);
     static const kind_t staged = {"three_step", "ring", PTO_COLLECTIVE_ALLREDUCE};
+    static const kind_t in_lanes = {"three_step", "linear", PTO_COLLECTIVE_ALLTOALL};
     static const kind_t shared = {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE};
-    check_refusal(device, &staged, "three_step needs MPI for messages (stage '");
+    check_refusal(device, &staged, 0, "three_step needs MPI for messages (stage '");
+    if (size > 1)
+        check_refusal(device, &in_lanes, 2, "three_step needs MPI for messages (stage '");
     if (size > 1) /* which it needs */
-        check_refusal(device, &shared, "gsb needs the CPU for flags in host memory (stage 'co");
+        check_refusal(device, &shared, 0, "gsb needs the CPU for flags in host memory (stage 'co");
 }
+
+enum { LONELY_ELEMENTS = 300 };
 
 typedef struct {
     pto_exec_t *exec;
     void *stream;
+    uint32_t *out;
+    size_t out_count;
 } lonely_t;
+
+/* Every process's input holds its number, plus one. */
+static void fill(const pto_device_t *device, void *buffer, size_t count, uint32_t value) {
+    uint32_t *values = malloc((count + 1) * sizeof *values);
+    if (!values)
+        die(NULL, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        values[i] = value;
+    MUST(NULL, pto_device_copy(device, buffer, values, count * sizeof *values, &err));
+    free(values);
+}
 
 static lonely_t make_impatient(const pto_device_t *device, const kind_t *kind, double timeout_s) {
     const pto_exec_options_t impatient = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = timeout_s};
-    pto_plan_t *plan = plan_of(kind, 300, NULL);
+    pto_plan_t *plan = plan_of(kind, LONELY_ELEMENTS, NULL);
     lonely_t made = {0};
     void *in = NULL, *out = NULL;
+    const size_t in_bytes = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN),
+                 out_bytes = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     MUST(NULL, device->stream_create(&made.stream, &err));
-    MUST(NULL, device->allocate((size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN), &in, &err));
-    MUST(NULL, device->allocate((size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT), &out, &err));
+    MUST(NULL, device->allocate(in_bytes, &in, &err));
+    MUST(NULL, device->allocate(out_bytes, &out, &err));
+    made.out = out;
+    made.out_count = out_bytes / sizeof *made.out;
+    fill(device, in, in_bytes / sizeof *made.out, (uint32_t)rank + 1);
     MUST(NULL,
          pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &impatient, &made.exec, &err));
     return made;
@@ -691,6 +795,35 @@ static void enqueue_alone(const pto_device_t *device, const lonely_t *user, cons
         die(NULL, "a run was enqueued after one that failed");
 }
 
+static void must_be_right(const pto_device_t *device, const lonely_t *user, const kind_t *kind) {
+    uint32_t *found = malloc((user->out_count + 1) * sizeof *found);
+    if (!found)
+        die(NULL, "out of memory");
+    MUST(NULL, pto_device_copy(device, found, user->out, user->out_count * sizeof *found, &err));
+    for (size_t i = 0; i < user->out_count; i++)
+        if (found[i] != (kind->collective == PTO_COLLECTIVE_ALLREDUCE
+                             ? (uint32_t)(size * (size + 1) / 2)
+                             : (uint32_t)(i / LONELY_ELEMENTS) + 1)) {
+            fprintf(stderr, "test_streams: rank %d, %s of %s: ", rank, pto_collective_name(kind->collective),
+                    kind->strategy);
+            die(NULL, "a run with a process that had given up has wrong results and no error");
+        }
+    free(found);
+}
+
+/* What is in the output by now is from before the run. */
+static void come_late(const pto_device_t *device, const lonely_t *user, const kind_t *kind) {
+    fill(device, user->out, user->out_count, UINT32_MAX);
+    MUST(NULL, pto_exec_enqueue(user->exec, user->stream, &err));
+    MUST(NULL, device->finish(user->stream, &err));
+    if (pto_exec_wait(user->exec, &err) == PTO_ERR_TIMEOUT)
+        return;
+    must_be_right(device, user, kind);
+    MUST(NULL, pto_exec_enqueue(user->exec, user->stream, &err));
+    MUST(NULL, device->finish(user->stream, &err));
+    must_time_out(user, kind);
+}
+
 /* By flags and by lines. The others come after process 0 has given up, so they wait in vain as well: in the
  * first run, or where that needs nothing that process 0 had to wait for, in the second. Nothing is freed: the
  * executors have failed. */
@@ -699,18 +832,17 @@ static void check_absence(const pto_device_t *device) {
                                    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                    {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                    {"gas_tree", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                                   {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL}};
+                                   {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL},
+                                   {"copy_engine", "direct", PTO_COLLECTIVE_ALLREDUCE},
+                                   {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALL}};
     for (size_t i = 0; i < 2 * sizeof alone / sizeof *alone; i++) {
         const kind_t *kind = &alone[i / 2];
         const lonely_t user = make_impatient(device, kind, 1);
         if (rank == 0)
             enqueue_alone(device, &user, kind, i % 2 == 1);
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int run = 0; run < 2 && rank > 0; run++)
-            MUST(NULL, pto_exec_enqueue(user.exec, user.stream, &err));
-        MUST(NULL, device->finish(user.stream, &err));
         if (rank > 0)
-            must_time_out(&user, kind);
+            come_late(device, &user, kind);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }

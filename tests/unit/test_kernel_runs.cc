@@ -515,6 +515,24 @@ static void a_gpu_that_gives_up_does_nothing_more(void **) {
     }
 }
 
+/* The others would take its signals for results. */
+static void a_kernel_after_one_that_gave_up_does_nothing(void **) {
+    for (int gave_up = 0; gave_up < 2; gave_up++)
+        for (build_t build : {read_all, split, gather}) {
+            job all = made(2, 2, 2, false, 2);
+            const std::vector<block_state> before(all.blocks, block_state{1, gave_up ? 1u : 0u});
+            all.patience_ms = 1;
+            prepare(all, build);
+            all.of[0].all.before = before.data();
+            all.absent[1] = true;
+            run(all);
+            for (const block_state &state : all.of[0].states)
+                assert_true(state.gave_up_in != 0 && state.last_run == 2);
+            assert_int_equal(raised(all.of[1]) != 0, !gave_up);
+            assert_int_equal(all.of[0].ended[1], !gave_up);
+        }
+}
+
 /* It stores no lines in the runs after that. */
 static void an_exchange_that_gives_up_stores_nothing_more(void **) {
     for (build_t build : {subtract, copy_all})
@@ -571,6 +589,7 @@ int main() {
         cmocka_unit_test(nine_gpus_run_the_program),
         cmocka_unit_test(operands_in_a_table_are_found),
         cmocka_unit_test(a_gpu_that_gives_up_does_nothing_more),
+        cmocka_unit_test(a_kernel_after_one_that_gave_up_does_nothing),
         cmocka_unit_test(an_exchange_that_gives_up_stores_nothing_more),
         cmocka_unit_test(no_run_that_does_not_give_up_is_wrong),
     };

@@ -164,7 +164,8 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
  * kernel that waits for other GPUs for longer than the options' `timeout_s` gives up: it and all later runs
  * end without right results, and the next call for this executor, or the end of a run that follows in it,
  * returns PTO_ERR_TIMEOUT (with PTO_TIMEOUT_ABORT, the watchdog ends the job). It no longer stores or
- * signals, so other processes that need its results give up as well. NCCL's calls have no time-out. Errors:
+ * signals, so other processes that need its results give up as well; only copies by the engine between two
+ * kernels (copy_engine) still reach the outputs of others. NCCL's calls have no time-out. Errors:
  * PTO_ERR_NOT_APPLICABLE, on all processes and before anything starts, unless pto_exec_is_stream_ordered. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
 /* Whether the device does whole runs on all processes, so that they can be enqueued: plans of kernels, calls

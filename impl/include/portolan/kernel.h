@@ -83,6 +83,8 @@ typedef struct {
     double patience_s;        /* of an enqueued run, for what other GPUs send; 0: no limit; at most a month */
     pto_datatype_t datatype;  /* datatype and operation of reductions */
     pto_op_t op;
+    const void *before; /* a kernel with as many blocks, each run of which precedes one of this kernel: once
+                           it has given up, this one does nothing either; NULL: none */
 } pto_kernel_program_t;
 
 /* How much data make more parts worthwhile, with flags or in line format. */
