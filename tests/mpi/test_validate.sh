@@ -72,7 +72,7 @@ for agrees in "h200-x2-graph --graph 5" "h200-x2-enqueued --enqueue" "h200-x2-en
     check "where both agree ($agrees)" runs_here $agrees
     check "nothing is warned of" lacks "warning" "$work/stderr"
 done
-check "and tells what each launch takes" awk -F'[=,]' '/^# call_s=/ { n++; if (!($4 > 0)) bad = 1 } END { exit n != 5 || bad }' \
+check "and tells what each launch takes" awk -F'[=,]' '/^# call_s=/ { n++; if (!($4 > 0)) bad = 1 } END { exit n != 6 || bad }' \
     "$work/graph.csv"
 check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
     --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
