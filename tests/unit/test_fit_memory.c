@@ -52,6 +52,7 @@ static pto_status_t fit_samples(char **text, pto_error_t *err) {
 
 static void a_fit_to_samples(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     samples = all_samples();
     refuse_each_and_guard_all(fit_samples);
     pto_samples_fini(&samples);
@@ -82,6 +83,7 @@ static pto_status_t fit_collectives(char **text, pto_error_t *err) {
 
 static void a_fit_to_collectives_and_its_error(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     const int nodes[] = {2, 4};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
     pto_machine_t truth = parse("", hidden);

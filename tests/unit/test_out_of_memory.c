@@ -48,6 +48,7 @@ static pto_status_t read_machine(char **text, pto_error_t *err) {
 
 static void machine_files(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     static const char *const paths[] = {"scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/h200-x2-graph.yaml",
                                         "scenarios/machines/summit-spectrum-refit.yaml"};
@@ -69,6 +70,7 @@ static pto_status_t read_topology(char **text, pto_error_t *err) {
 
 static void topology_files(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_topology);
 }
 
@@ -86,6 +88,7 @@ static pto_status_t read_rows(char **text, pto_error_t *err) {
 
 static void files_of_rows(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_rows);
 }
 
@@ -151,6 +154,7 @@ static pto_status_t predict(char **text, pto_error_t *err) {
 
 static void predictions_of_scenarios(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     static const char *const questions[] = {SCENARIO("alltoall", ""), SCENARIO("allreduce", ""),
                                             SCENARIO("alltoallv", "counts: {skew: 0.5, seed: 1}\n"),
                                             SCENARIO("allgather", "")};
@@ -196,6 +200,7 @@ static pto_status_t walk_plan(char **text, pto_error_t *err) {
 /* Of all collectives, as floats. */
 static void plans_are_proved_priced_and_simulated(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     static const struct {
         pto_collective_t collective;
         const char *strategy, *algorithm;
@@ -283,6 +288,7 @@ static pto_status_t map_processes(char **text, pto_error_t *err) {
 
 static void steps_and_mappings(void **state) {
     (void)state;
+    skip_where_nothing_is_refused();
     pto_machine_t *machine;
     assert_int_equal(pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &machine, NULL),
                      PTO_OK);
