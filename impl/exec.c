@@ -279,12 +279,6 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec) { return exec->stream_ordered; }
 
-/* Whether the other lane's work that an `after` waits for has been enqueued. */
-static bool may_follow(const pto_exec_t *exec, const pto_task_t *task) {
-    return task->kind != PTO_TASK_AFTER ||
-           atomic_load_explicit(&exec->lane[task->first].next, memory_order_relaxed) > task->count;
-}
-
 /* Enqueue what lane `index` has left, up to what must follow other lanes' work that is not enqueued yet. Lane
  * 0 is in the user's stream. */
 static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
@@ -292,7 +286,7 @@ static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_
     const pto_task_t *task = lane->tasks.item;
     pto_status_t status;
     int next = atomic_load_explicit(&lane->next, memory_order_relaxed);
-    for (; next < lane->tasks.count && may_follow(exec, &task[next]); next++) {
+    for (; next < lane->tasks.count && pto_task_may_follow(exec, &task[next]); next++) {
         status = pto_task_enqueue(exec, &task[next], index == 0 ? stream : lane->stream, err);
         if (status != PTO_OK)
             return fail(exec, index, status, err);

@@ -46,12 +46,11 @@ struct stream {
     int next;             /* the first item that has not run */
     uint64_t ran;         /* items since the stream was created */
     stream_t *graph;      /* being captured: what is queued goes there */
-    stream_t
-        *captured;     /* of a graph under way, the stream that joined it last; of a stream, the one before */
-    uint64_t in_graph; /* items that the graph has captured of it */
-    uint64_t followed; /* those that another stream of the graph follows */
-    bool lacks_stream; /* of a graph under way: one that was captured has been destroyed */
-    bool stepping;     /* in the list of streams that hold steps */
+    stream_t *captured;   /* of a graph, the stream that joined it last; of that stream, the one before */
+    uint64_t in_graph;    /* items that the graph has captured of it */
+    uint64_t followed;    /* those that another stream of the graph follows */
+    bool lacks_stream;    /* of a graph: a stream was destroyed while it was captured */
+    bool stepping;        /* in the list of streams that hold steps */
     stream_t *next_stepping;
 };
 

@@ -165,6 +165,15 @@ static pto_exec_event_t *event_of(const pto_exec_t *exec, const pto_task_t *mark
     return (pto_exec_event_t *)exec->events.item + mark->first;
 }
 
+static pto_exec_event_t *awaited_event(const pto_exec_t *exec, const pto_task_t *after) {
+    return event_of(exec, (const pto_task_t *)exec->lane[after->first].tasks.item + after->count);
+}
+
+bool pto_task_may_follow(const pto_exec_t *exec, const pto_task_t *task) {
+    return task->kind != PTO_TASK_AFTER ||
+           atomic_load_explicit(&exec->lane[task->first].next, memory_order_relaxed) > task->count;
+}
+
 /* Nothing to mark if the stream is empty: then all that the lane did has happened. */
 static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task,
                             pto_error_t *err) {
@@ -185,12 +194,10 @@ static bool goes_to_device(const pto_exec_t *exec, const pto_lane_t *lane, const
 /* Device work follows the other lane's in the stream; the process waits only for what the CPU or MPI use. */
 static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool *finished,
                              pto_error_t *err) {
-    const pto_lane_t *other = &exec->lane[task->first];
-    *finished = atomic_load_explicit(&other->next, memory_order_relaxed) > task->count;
+    *finished = pto_task_may_follow(exec, task);
     if (!*finished)
         return PTO_OK;
-    const pto_task_t *mark = (const pto_task_t *)other->tasks.item + task->count;
-    const pto_exec_event_t *marked = event_of(exec, mark);
+    const pto_exec_event_t *marked = awaited_event(exec, task);
     if (!marked->recorded)
         return PTO_OK;
     if (!goes_to_device(exec, lane, task))
@@ -291,10 +298,8 @@ pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *st
         return pto_nccl_enqueue(exec, task->first, stream, err);
     if (task->kind == PTO_TASK_MARK)
         return exec->device->event_record(event_of(exec, task)->event, stream, err);
-    if (task->kind == PTO_TASK_AFTER) {
-        const pto_task_t *mark = (const pto_task_t *)exec->lane[task->first].tasks.item + task->count;
-        return exec->device->event_follow(event_of(exec, mark)->event, stream, err);
-    }
+    if (task->kind == PTO_TASK_AFTER)
+        return exec->device->event_follow(awaited_event(exec, task)->event, stream, err);
     return task->kind == PTO_TASK_MOVE ? do_moves(exec, &lane, task, err)
                                        : do_reductions(exec, &lane, task, err);
 }

@@ -474,8 +474,7 @@ static void make_job(int layout, job_t *job) {
     gpu_select(process[rank].device);
 }
 
-/* --- what is expected of a member in an iteration --------------------------------------------------------
- */
+/* --- what is expected of a member in an iteration ------------------------------------------------------- */
 
 static bool is(const case_t *what, const char *name) { return strcmp(what->benchmark, name) == 0; }
 

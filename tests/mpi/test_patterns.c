@@ -355,8 +355,7 @@ static void helpers_have_no_work(void **state) {
     work_free(&work);
 }
 
-/* --- the order of a step's calls -------------------------------------------------------------------------
- */
+/* --- the order of a step's calls ------------------------------------------------------------------------ */
 
 static char calls[64];
 static int call_count, failing_call; /* the latter: from 0 on; -1: none */

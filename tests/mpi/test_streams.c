@@ -644,8 +644,7 @@ static void check_forks(const pto_device_t *device) {
     MUST(NULL, device->release(memory, &err));
 }
 
-/* --- what the host device refuses, too
- * -------------------------------------------------------------------------------- */
+/* --- what the host device refuses, too ------------------------------------------------------------------ */
 
 static const pto_device_t *healthy;
 static int copies_left = -1; /* negative: none fails */
