@@ -13,11 +13,13 @@
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
 #   golden-update  rewrite the NAME.out files and those lines of the documents
 #
-# JOBS tests run at a time (default: the number of CPUs). Their output is printed in order at the end.
+# JOBS tests run at a time (default: the number of CPUs). Their output is printed in order at the end, after the tests that
+# took the most CPU time if TIMES=N asks for N of them.
 set -euo pipefail
 
 export BUILD=${BUILD:-build} CXX=${CXX:-c++} CC=${CC:-cc}
 JOBS=${JOBS:-$(nproc)}
+TIMES=${TIMES:-0}
 # LeakSanitizer before LLVM 17 reads the size of a thread's variables from a header that only glibc before 2.25 wrote,
 # and crashes where the words that lie there now look like one: one run of 60 of a program with threads.
 export ASAN_OPTIONS=intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
@@ -40,11 +42,15 @@ run_job() {
     mkdir "$scratch"
     eval "$(cat "$root/jobs/$1")" >"$root/$1.log" 2>&1 || fail "job: $(cat "$root/jobs/$1")" >>"$root/$1.log"
     echo "$passed $failed $skipped" >"$root/$1.counts"
+    # Of this shell, then of its children: user and system time, as 0m1.234s.
+    times | awk -F '[ms ]+' -v job="$(cat "$root/jobs/$1")" '{ s += 60 * $1 + $2 + 60 * $3 + $4 } END { printf "%8.1f s %s\n", s, job }' \
+        >"$root/$1.time"
 }
 
 run_queue() {
     local job counts passed=0 failed=0 skipped=0
     printf '%s\n' "$root"/jobs/* | sed 's|.*/||' | xargs -P "$JOBS" -I{} bash -c 'run_job {}'
+    ((TIMES == 0)) || cat "$root"/*.time | sort -rn | awk -v most="$TIMES" 'NR <= most'
     for job in "$root"/jobs/*; do
         job=${job##*/}
         [[ ! -s $root/$job.log ]] || cat "$root/$job.log"
