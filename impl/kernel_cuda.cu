@@ -214,7 +214,7 @@ static pto_status_t put_far(cuda_kernel *kernel, cudaStream_t stream, bool *put,
     return status;
 }
 
-/* The copy is complete when the counters are (make_counters). */
+/* The copy is complete when all is (fill_memory). */
 static pto_status_t make_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
     const size_t bytes = far->count * sizeof(operand);
     void *tables = nullptr;
@@ -313,9 +313,13 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
     return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
-/* The kernels run in streams that don't wait for this one, so zeros must be there before the first. */
+/* From the host's memory to the device's. */
+static pto_status_t put(void *to, const void *from, size_t bytes, cudaStream_t stream, pto_error_t *err) {
+    return CUDA_DO(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), err);
+}
+
 static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
-    void *ended = nullptr, *through = nullptr;
+    void *ended = nullptr, *common = nullptr;
     pto_status_t status = CUDA_DO(cudaHostAlloc(&ended, 2 * sizeof(uint64_t), cudaHostAllocMapped), err);
     kernel->ended = static_cast<uint64_t *>(ended);
     if (status != PTO_OK)
@@ -324,11 +328,6 @@ static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
     void *mapped = nullptr;
     status = CUDA_DO(cudaHostGetDevicePointer(&mapped, ended, 0), err);
     kernel->all.ended = static_cast<uint64_t *>(mapped);
-    if (status == PTO_OK)
-        status = CUDA_DO(cudaMalloc(&through, sizeof(unsigned)), err);
-    kernel->all.through = static_cast<unsigned *>(through);
-    if (status == PTO_OK)
-        status = CUDA_DO(cudaMemsetAsync(through, 0, sizeof(unsigned), kernel->making), err);
     void *states = nullptr;
     if (status == PTO_OK)
         status = CUDA_DO(cudaMalloc(&states, kernel->blocks * sizeof(block_state)), err);
@@ -336,7 +335,13 @@ static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
     if (status == PTO_OK)
         status =
             CUDA_DO(cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), kernel->making), err);
-    return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(kernel->making), err) : status;
+    if (status == PTO_OK)
+        status = CUDA_DO(cudaMalloc(&common, sizeof(common_state)), err);
+    kernel->all.common = static_cast<common_state *>(common);
+    const common_state first = {0, kernel->all.states, nullptr};
+    if (status == PTO_OK)
+        status = put(common, &first, sizeof first, kernel->making, err);
+    return status;
 }
 
 static void cuda_kernel_destroy(void *kernel) {
@@ -348,7 +353,7 @@ static void cuda_kernel_destroy(void *kernel) {
     if (made->graph.graph != nullptr)
         (void)cudaGraphDestroy(made->graph.graph);
     (void)cudaFree(made->all.states);
-    (void)cudaFree(made->all.through);
+    (void)cudaFree(made->all.common);
     (void)cudaFreeHost(made->ended);
     (void)cudaFree(made->far.table[FAR_CREATED]);
     free(made->far.now);
@@ -419,7 +424,8 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* Not the default stream: to use that one ends the capture of any stream that it waits for, which may be the
+/* The kernels run in streams that don't wait for this one, so all must be there before the first. Not the
+ * default stream: to use that one ends the capture of any stream that it waits for, which may be the
  * program's. */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
     pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&kernel->making, cudaStreamNonBlocking), err);
@@ -428,6 +434,11 @@ static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel
     status = translate_all(program, kernel, err);
     if (status == PTO_OK)
         status = make_counters(kernel, err);
+    if (status == PTO_OK && program->before != nullptr)
+        status = put(&static_cast<const cuda_kernel *>(program->before)->all.common->after,
+                     &kernel->all.common, sizeof kernel->all.common, kernel->making, err);
+    if (status == PTO_OK)
+        status = CUDA_DO(cudaStreamSynchronize(kernel->making), err);
     (void)cudaStreamDestroy(kernel->making);
     kernel->making = nullptr;
     return status;
@@ -441,8 +452,6 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     made->blocks = static_cast<unsigned>(program->blocks);
     made->all.slices = static_cast<uint16_t>(program->slices);
     made->patience_ms = patience_ms_of(program);
-    if (program->before != nullptr)
-        made->all.before = static_cast<const cuda_kernel *>(program->before)->all.states;
     pto_status_t status = fill_memory(program, made, err);
     if (status == PTO_OK)
         status = look_at_code(made, err);

@@ -18,7 +18,7 @@ static __device__ uint64_t load_acquire(const uint64_t *at) {
 /* What a block leaves for its next run. */
 struct alignas(16) block_state {
     uint64_t last_run;
-    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none */
+    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED: a kernel before did */
 };
 
 /* Not from the cache of the multiprocessor, which an earlier block may have filled. */

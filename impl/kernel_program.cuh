@@ -48,15 +48,21 @@ struct op {
 
 enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
 
-/* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB. */
+/* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB, and 8 bytes more 0.02 us. */
 enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
+
+/* What the blocks of a kernel have in common, in device memory. */
+struct common_state {
+    unsigned through;    /* blocks that have completed this run; 0 between runs */
+    block_state *states; /* by block */
+    common_state *after; /* of the kernel after this one in each run, with as many blocks; nullptr: none */
+};
 
 /* What each launch is told about its run, and where runs leave what the next one and the host ask for. */
 struct ledger {
-    uint64_t run;              /* 0: one more than each block's last run, so that a graph can be replayed */
-    block_state *states;       /* by block */
-    const block_state *before; /* of the kernel before this one in each run; nullptr: none */
-    unsigned *through;         /* blocks that have completed this run; 0 between runs */
+    uint64_t run;         /* 0: one more than each block's last run, so that a graph can be replayed */
+    block_state *states;  /* by block */
+    common_state *common; /* of all blocks */
     uint64_t *ended;      /* in host memory: the last run that has ended, and whether one gave up waiting */
     uint32_t patience_ms; /* 0: wait for ever */
     bool tells;           /* report the run's end to the host */

@@ -10,22 +10,19 @@ static __device__ void end(const ledger &all, uint64_t run) {
     if (threadIdx.x != 0)
         return;
     all.states[blockIdx.x].last_run = run;
-    if (all.tells && (gridDim.x == 1 || last_through(all.through)))
+    if (all.tells && (gridDim.x == 1 || last_through(&all.common->through)))
         store_release(all.ended, run);
 }
 
-/* What a launch without a number (all.run is 0) finds: the run's number, and whether this block gave up in an
- * earlier run, or that of the kernel before it in this one. These have stored the states, however they were
- * launched, so they must not be read earlier. All threads of a block find the same: the number is only stored
- * at the end of a run, after a barrier, and a thread that gives up in this run stores this run's number. */
+/* What a launch without a number (all.run is 0) finds: the run's number, and whether this block does nothing,
+ * because it gave up in an earlier run, or a kernel before it in this one. These have stored the state,
+ * however they were launched, so it must not be read earlier. All threads of a block find the same: the
+ * number is only stored at the end of a run, after a barrier, and a thread that gives up in this run stores
+ * this run's number. */
 static __device__ uint64_t find_run(const ledger &all, bool &idle) {
     const block_state state = load_state(&all.states[blockIdx.x]);
     const uint64_t run = state.last_run + 1;
-    idle = state.gave_up_in != 0 && state.gave_up_in < run;
-    if (all.before != nullptr && load_state(&all.before[blockIdx.x]).gave_up_in != 0) {
-        idle = true;
-        all.states[blockIdx.x].gave_up_in = run; /* for the kernel after this one */
-    }
+    idle = state.gave_up_in != 0 && state.gave_up_in != run;
     return run;
 }
 

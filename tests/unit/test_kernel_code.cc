@@ -554,8 +554,10 @@ static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **)
     const op copies = make_op(PTO_KERNEL_MOVE, PTO_LINE_BYTES, 2);
     uint64_t told[2] = {};
     block_state state = {};
+    common_state common = {};
     all.ended = told;
     all.states = &state;
+    all.common = &common;
     all.patience_ms = 3;
     clock_ns = gave_up = 0;
     each_line_thread(all, [&](unsigned number, const lines_run &run) { copy_lines(copies, number, run); });

@@ -50,7 +50,7 @@ struct member {
     bool in_place; /* the result replaces the input */
     result_t result;
     std::vector<block_state> states;
-    unsigned through;
+    common_state common;
     uint64_t ended[2];
     parts_tables tables[4]; /* of its blocks, in shared memory */
     std::vector<line_operand> line_operands[4];
@@ -272,7 +272,8 @@ static void translate_all(const job &all, member &own) {
     own.all.flag_pitch_bytes = sizeof(uint64_t);
     own.all.patience_ms = all.patience_ms;
     own.all.states = own.states.data();
-    own.all.through = &own.through;
+    own.common = {0, own.states.data(), nullptr};
+    own.all.common = &own.common;
     own.all.ended = own.ended;
 }
 
@@ -515,21 +516,34 @@ static void a_gpu_that_gives_up_does_nothing_more(void **) {
     }
 }
 
+static bool are_all_stopped(const std::vector<block_state> &states) {
+    return std::all_of(states.begin(), states.end(),
+                       [](const block_state &state) { return state.gave_up_in == STOPPED; });
+}
+
 /* The others would take its signals for results. */
-static void a_kernel_after_one_that_gave_up_does_nothing(void **) {
-    for (int gave_up = 0; gave_up < 2; gave_up++)
+static void all_kernels_after_one_that_gave_up_do_nothing(void **) {
+    for (bool late : {false, true})
         for (build_t build : {read_all, split, gather}) {
-            job all = made(2, 2, 2, false, 2);
-            const std::vector<block_state> before(all.blocks, block_state{1, gave_up ? 1u : 0u});
-            all.patience_ms = 1;
-            prepare(all, build);
-            all.of[0].all.before = before.data();
-            all.absent[1] = true;
-            run(all);
-            for (const block_state &state : all.of[0].states)
-                assert_true(state.gave_up_in != 0 && state.last_run == 2);
-            assert_int_equal(raised(all.of[1]) != 0, !gave_up);
-            assert_int_equal(all.of[0].ended[1], !gave_up);
+            job first = made(2, 2, 2, false, 1), next[2] = {first, first};
+            for (job *one : {&first, &next[0], &next[1]}) {
+                one->patience_ms = 1;
+                prepare(*one, build);
+            }
+            first.of[0].common.after = &next[0].of[0].common;
+            next[0].of[0].common.after = &next[1].of[0].common;
+            first.absent[1] = late;
+            run(first);
+            assert_int_equal(first.of[0].ended[1], late);
+            for (job &one : next) {
+                assert_int_equal(are_all_stopped(one.of[0].states), late);
+                one.absent[1] = late;
+                run(one);
+                assert_int_equal(one.of[0].states[0].last_run, 1);
+                assert_int_equal(raised(one.of[1]) == 0, late);
+                assert_int_equal(one.of[0].ended[1], 0);
+                assert_int_equal(one.of[1].wrong, 0);
+            }
         }
 }
 
@@ -589,7 +603,7 @@ int main() {
         cmocka_unit_test(nine_gpus_run_the_program),
         cmocka_unit_test(operands_in_a_table_are_found),
         cmocka_unit_test(a_gpu_that_gives_up_does_nothing_more),
-        cmocka_unit_test(a_kernel_after_one_that_gave_up_does_nothing),
+        cmocka_unit_test(all_kernels_after_one_that_gave_up_do_nothing),
         cmocka_unit_test(an_exchange_that_gives_up_stores_nothing_more),
         cmocka_unit_test(no_run_that_does_not_give_up_is_wrong),
     };
