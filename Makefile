@@ -328,8 +328,8 @@ $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_c
 $(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mpi/exec_case.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
+$(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_memory: $(call object,tests/mpi/test_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../model/strategies/gas.h"
 #include "../../model/strategies/intranode.h"
 #include "portolan/check.h"
 
@@ -243,6 +244,45 @@ static void build_chunk_pipeline(pto_builder_t *builder, const pto_request_t *re
         build_staged_chunk(&staged, staged.cut.rest, pto_constant(staged.cut.whole));
 }
 
+/* --- a pipeline of the device alone --------------------------------------------------------------------- */
+
+static void build_kernel_flag(pto_builder_t *builder, const pto_exchange_t *who, const char *name) {
+    pto_build_kernel(builder, who);
+    pto_gas_flag(builder, name, who, PTO_GAS_ALL_TO_ALL);
+    pto_build_end(builder);
+}
+
+/* The root copies one chunk into its ring, and from there to all others. */
+static void build_device_chunk(const staged_t *staged, int ring, int64_t grains, pto_expr_t k) {
+    pto_step_t into = pto_step_of_root(PTO_STEP_COPY, &staged->who), on = into;
+    into.peers.kind = PTO_PEERS_NONE;
+    into.source = chunk_of(&staged->cut, staged->user.in, false, grains, k);
+    into.target = on.source = chunk_of(&staged->cut, ring, true, grains, k);
+    on.target = chunk_of(&staged->cut, staged->user.out, false, grains, k);
+    on.target.holder = PTO_HOLDER_PEER;
+    pto_build_stage(staged->builder, "into the ring", PTO_ORDER_SEQUENCE);
+    pto_build_step(staged->builder, into);
+    pto_build_stage(staged->builder, "to others", PTO_ORDER_SEQUENCE);
+    pto_build_step(staged->builder, on);
+}
+
+static void build_device_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+    staged_t staged = {.builder = builder, .user = pto_route_user(builder, request)};
+    staged.who = pto_gas_members(request, &staged.user);
+    staged.cut = cut_of(request, pto_builder_buffer(builder, staged.user.in)->granularity_bytes);
+    pto_buffer_t shape = pto_intranode_shape(builder, &staged.who, staged.user.out, "ring", 1, 1);
+    shape.block_bytes = staged.cut.slots * staged.cut.chunk * staged.cut.grain_bytes;
+    const int ring = pto_build_buffer(builder, shape);
+    build_kernel_flag(builder, &staged.who, "ready");
+    build_own(builder, &staged.who, &staged.user);
+    pto_build_pipeline(builder, 0, staged.cut.whole, staged.cut.slots);
+    build_device_chunk(&staged, ring, staged.cut.chunk, pto_loop_index(1, 0));
+    pto_build_end(builder);
+    if (staged.cut.rest > 0)
+        build_device_chunk(&staged, ring, staged.cut.rest, pto_constant(staged.cut.whole));
+    build_kernel_flag(builder, &staged.who, "copied");
+}
+
 /* --- a pipeline across destinations --------------------------------------------------------------------- */
 
 static pto_slice_t block_at(int buffer, pto_anchor_t anchor, int64_t sign) {
@@ -389,6 +429,13 @@ static const pto_strategy_t strategies[] = {
      .collective_space = PTO_SPACE_CPU,
      .applicable = several_owners,
      .build = build_chunk_pipeline},
+    {.name = "device_pipeline",
+     .summary = "the root's chunks are copied into a ring on its GPU and to others in a pipeline",
+     .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+     .direct = true,
+     .collective_space = PTO_SPACE_GPU,
+     .applicable = pto_gas_applicable,
+     .build = build_device_pipeline},
     {.name = "partner_pipeline",
      .summary = "each partner's block is copied, sent and copied in a pipeline",
      .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
@@ -475,6 +522,7 @@ void strategies_run_lanes(int64_t count, uint64_t seed, const pto_device_t *devi
                 chunks_shape = (chunks_shape_t){slots, chunks[i]};
                 run_chunks(&runs, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
                 run_chunks(&runs, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
+                run_chunks(&runs, "device_pipeline", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
                 if (i == 0) {
                     run_chunks(&runs, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
                     run_chunks(&runs, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec_strategies.h"
 #include "portolan/bench.h"
 #include "portolan/exec.h"
 #include "portolan/nccl.h"
@@ -268,6 +269,20 @@ static void collective_on_host(const user_t *user, const uint32_t *in, uint32_t 
     case PTO_COLLECTIVE_ALLTOALLV:
         alltoallv_on_host(user, in, out);
         return;
+    case PTO_COLLECTIVE_GATHER:
+        MPI_Gather(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_SCATTER:
+        MPI_Scatter(in, count, MPI_UINT32_T, out, count, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_REDUCE:
+        MPI_Reduce(in, out, count, MPI_UINT32_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        return;
+    case PTO_COLLECTIVE_BROADCAST:
+        if (rank == 0)
+            memcpy(out, in, user->out_count * sizeof *out);
+        MPI_Bcast(out, count, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+        return;
     default:
         die(user, "no reference");
     }
@@ -315,7 +330,19 @@ static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
                                {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALL},
                                {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALLV},
                                {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHER},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHERV}};
+                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHERV},
+                               {"gas_read", "direct", PTO_COLLECTIVE_GATHER},
+                               {"gas_split", "direct", PTO_COLLECTIVE_GATHER},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_GATHER},
+                               {"gas_read", "direct", PTO_COLLECTIVE_SCATTER},
+                               {"gas_split", "direct", PTO_COLLECTIVE_SCATTER},
+                               {"copy_engine", "direct", PTO_COLLECTIVE_SCATTER},
+                               {"gas_gather", "direct", PTO_COLLECTIVE_REDUCE},
+                               {"gas_read", "direct", PTO_COLLECTIVE_REDUCE},
+                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE},
+                               {"gas_tree", "direct", PTO_COLLECTIVE_REDUCE},
+                               {"gas_tree", "direct", PTO_COLLECTIVE_BROADCAST},
+                               {"device_pipeline", "direct", PTO_COLLECTIVE_BROADCAST}};
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
@@ -361,9 +388,10 @@ static void make(user_t *user, const pto_device_t *device, const kind_t *kind, i
     fill_counts(user, by_pair);
     pto_plan_t *plan = user->plan = plan_of(kind, block, differ ? &user->counts : NULL);
     user->in_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_IN) / sizeof(uint32_t);
-    user->in_room = differ ? (size_t)(by_pair ? size * block : block) : user->in_count;
     user->out_count = (size_t)pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT) / sizeof(uint32_t);
-    user->out_room = by_pair ? (size_t)(size * block) : user->out_count;
+    uint64_t most[] = {user->in_count, user->out_count};
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    user->in_room = most[0], user->out_room = most[1];
     user->in_place = in_place;
     for (int area = 0; area < AREA_COUNT; area++)
         user->registration[area] = -1;
@@ -461,7 +489,8 @@ static void change_together(user_t *user, bool apart) {
     user->apart = apart;
 }
 
-/* Private and registered buffers by this process alone, or all by all. */
+/* Private and registered buffers by this process alone, or all by all. Only the root of a collective may have
+ * a buffer that others access, so that it alone cannot change. */
 static void change_buffers(user_t *user) {
     const uint32_t *old_in = user->in, *old_out = user->out;
     const int in_place = draw(PLACES), out_place = draw(PLACES);
@@ -473,10 +502,11 @@ static void change_buffers(user_t *user) {
     if (alone &&
         pto_exec_rebind_private(user->exec, user->in, user->out, &err) != (can ? PTO_OK : PTO_ERR_RANGE))
         die(user, "private and registered buffers are not what they should be");
-    if (!alone || !can)
+    const bool changed = alone && !any_process(!can);
+    if (!changed)
         change_together(user, apart);
-    user->together[0] |= user->in != old_in && !apart && alone && can;
-    user->together[1] |= user->out != old_out && !apart && alone && can;
+    user->together[0] |= user->in != old_in && changed;
+    user->together[1] |= user->out != old_out && changed;
 }
 
 static void do_something(user_t *user, void *const *stream, void *event) {
@@ -521,7 +551,7 @@ static void run_program(const pto_device_t *device) {
         const kind_t *kind = &kinds[draw((int)(sizeof kinds / sizeof *kinds))];
         const int most = size > ON_ONE_GPU_MAX ? ELEMENTS_MAX / 4 : ELEMENTS_MAX;
         const int64_t block =
-            1 + draw(draw(2) ? most : 100) / (kind->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 : size);
+            1 + draw(draw(2) ? most : 100) / (pto_collective_is_vector(kind->collective) ? 1 : size);
         make(&user[i], device, kind, block, draw(3) == 0);
         MUST(&user[i], device->event_create(&event[i], &err));
         user[i].stream = draw(STREAMS);
@@ -867,6 +897,7 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "random";
     const int64_t count = argc > 2 ? atoll(argv[2]) : 20;
     state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
+    strategies_register();
     MUST(NULL, pto_device_find(argc > 4 ? argv[4] : "host", &device, &err));
     MUST(NULL, device->select(rank, &err));
     if (strcmp(what, "random") == 0)
