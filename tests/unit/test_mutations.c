@@ -333,7 +333,9 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
 }
 
 /* Proofs by one node, and by clocks that know their own node only, prove nothing that a walk of all ranks
- * with full clocks does not; a fault has the same description. */
+ * with full clocks does not; a fault has the same description. Of every WAYS_SAMPLEth mutant: it takes twice
+ * the time of all else, and test_symmetry compares the ways on random plans. */
+enum { WAYS_SAMPLE = 5 };
 static void assert_every_way_agrees(const pto_plan_t *plan, pto_status_t status,
                                     const pto_check_report_t *report, const char *message) {
     if (pto_plan_either_count(plan, pto_plan_node_count(plan)) > 0)
@@ -361,7 +363,8 @@ static void judge(const pto_plan_t *plan, int index, const mutation_t *mutation,
     pto_error_t err = {0};
     pto_status_t status = pto_check(plan, &report, &err);
     campaign.made++;
-    assert_every_way_agrees(plan, status, &report, err.message);
+    if (campaign.made % WAYS_SAMPLE == 0)
+        assert_every_way_agrees(plan, status, &report, err.message);
     if (status == PTO_ERR_INVALID_PLAN) {
         campaign.caught++;
         assert_true(err.message[0] != '\0');
