@@ -252,12 +252,52 @@ static void each_benchmark_sets_its_own_parameter(void **unused) {
     }
 }
 
+/* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
+ * memory between nodes. */
+static void each_space_and_level_has_messages_of_its_own(void **unused) {
+    (void)unused;
+    static const pto_sample_level_t places[] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET, PTO_AT_ON_NODE,
+                                                PTO_AT_OFF_NODE};
+    for (int i = 0; i < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; i++) {
+        int space = i / PTO_LEVEL_COUNT, level = i % PTO_LEVEL_COUNT;
+        pto_samples_t samples = {0};
+        pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                               .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
+                               .place = (uint8_t)places[level],
+                               .procs = 1,
+                               .messages = 1};
+        for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+            add_equal(&samples, sample, 4e-6 + 1e-10 * (double)sample.bytes, 2);
+        sample.benchmark =
+            level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE : PTO_BENCHMARK_MULTI_MESSAGE_ONE;
+        for (sample.messages = 1; sample.messages <= 4; sample.messages *= 2)
+            for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+                add_equal(&samples, sample,
+                          4e-6 + (sample.messages - 1) * (1e-6 + 2e-11 * (double)sample.bytes), 2);
+        bool has_gap = space == PTO_SPACE_GPU || level == PTO_LEVEL_OFF_NODE;
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        for (int other = 0; other < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; other++) {
+            const pto_cost_table_t *messages =
+                &fit.machine->messages[other / PTO_LEVEL_COUNT][other % PTO_LEVEL_COUNT];
+            const pto_cost_table_t *gap = &fit.machine->gap[other / PTO_LEVEL_COUNT][other % PTO_LEVEL_COUNT];
+            assert_int_equal(messages->count, other == i);
+            assert_int_equal(gap->count, other == i && has_gap);
+            if (messages->count > 0)
+                assert_within(messages->row[0].postal.alpha_s.value, 4e-6, 1e-3);
+            if (gap->count > 0)
+                assert_within(gap->row[0].postal.alpha_s.value, 1e-6, 1e-3);
+        }
+        release(&fit, &samples);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
         cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(rows_of_messages_are_fitted),
+        cmocka_unit_test(each_space_and_level_has_messages_of_its_own),
         cmocka_unit_test(each_benchmark_sets_its_own_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
