@@ -427,6 +427,8 @@ static void any_time_may_tell_of_a_doubling(void **state) {
         collectives.row[worst].seconds *= 1.1;
         assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
         assert_true(fabs(machine.model_error.doubling - (log(1.331) / 0.095 - 1)) < 1e-3);
+        assert_string_equal(machine.model_error.source,
+                            "unnamed: 28 times that terms were fitted to, 28 with their node count left out");
         pto_collectives_fini(&collectives);
     }
     pto_machine_fini(&machine);

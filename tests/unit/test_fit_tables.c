@@ -393,6 +393,36 @@ static void a_price_is_found_by_all_that_it_depends_on(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* More than there was room for at first. */
+static void thousands_of_prices_are_found_again(void **state) {
+    (void)state;
+    enum { PRICES = 5000 };
+    static fit_price_t *found[PRICES];
+    pto_machine_t machine = parse("", numbers);
+    pto_fit_prices_t *prices = pto_fit_prices_create();
+    char ring[] = "ring";
+    const pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = ring};
+    pto_score_candidate_t candidate = {.chunks = 0};
+    assert_non_null(prices);
+    assert_int_equal(pto_strategy_find("three_step", &candidate.strategy, NULL), PTO_OK);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < PRICES; i++) {
+            pto_score_cell_t cell = {.collective = PTO_COLLECTIVE_ALLREDUCE,
+                                     .nodes = 2,
+                                     .bytes = 4 * i,
+                                     .candidate_count = 1,
+                                     .candidate = &candidate};
+            fit_price_call_t call = {.cell = &cell, .machine = &machine, .rule = &rule};
+            fit_price_t *price = fit_price_find(prices, &call);
+            assert_non_null(price);
+            if (again)
+                assert_ptr_equal(price, found[i]);
+            found[i] = price;
+        }
+    pto_fit_prices_destroy(prices);
+    pto_machine_fini(&machine);
+}
+
 /* Twice too long, half and exact: the mean of the logarithms; and the regret of the one that is predicted
  * least. */
 static void badness_is_the_mean_miss_and_the_regret_of_the_pick(void **state) {
@@ -420,6 +450,7 @@ int main(void) {
         cmocka_unit_test(the_limits_of_a_table_rise),
         cmocka_unit_test(too_few_processes_tell_of_no_chain_and_no_scatter),
         cmocka_unit_test(a_price_is_found_by_all_that_it_depends_on),
+        cmocka_unit_test(thousands_of_prices_are_found_again),
         cmocka_unit_test(badness_is_the_mean_miss_and_the_regret_of_the_pick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
