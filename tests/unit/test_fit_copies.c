@@ -252,6 +252,25 @@ static void each_benchmark_sets_its_own_parameter(void **unused) {
     }
 }
 
+/* Two, four and eight processes, each with a cost per byte of its own. */
+static void each_number_of_sharing_processes_has_its_row(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .messages = 1};
+    for (sample.procs = 2; sample.procs <= 8; sample.procs *= 2)
+        for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+            add_equal(&samples, sample, 1e-5 + sample.procs * 1e-10 * (double)sample.bytes, 2);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_D2H];
+    assert_int_equal(shared->count, 3);
+    for (int row = 0; row < 3; row++) {
+        assert_int_equal(shared->row[row].procs, 2 << row);
+        assert_within(shared->row[row].postal.beta_s_per_byte.value, (2 << row) * 1e-10, 1e-3);
+    }
+    release(&fit, &samples);
+}
+
 /* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
  * memory between nodes. */
 static void each_space_and_level_has_messages_of_its_own(void **unused) {
@@ -297,6 +316,7 @@ int main(void) {
         cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(rows_of_messages_are_fitted),
+        cmocka_unit_test(each_number_of_sharing_processes_has_its_row),
         cmocka_unit_test(each_space_and_level_has_messages_of_its_own),
         cmocka_unit_test(each_benchmark_sets_its_own_parameter),
     };

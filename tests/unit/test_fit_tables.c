@@ -292,6 +292,22 @@ static void any_pair_of_algorithms_is_found(void **state) {
     }
 }
 
+/* The same for GPU buffers that the library does not stage. */
+static void any_algorithm_of_gpu_buffers_is_found(void **state) {
+    (void)state;
+    const char *name[16];
+    int count = algorithms_of_alltoall(name, 16);
+    for (int i = 0; i < count; i++) {
+        char tables[256];
+        chosen_t chosen;
+        snprintf(tables, sizeof tables,
+                 "  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: %s}]}\n", name[i]);
+        choose(tables, NULL, 3, &alltoall, 1, 7, &chosen);
+        assert_true(mean_miss(&chosen.fit) < 1e-6);
+        release(&chosen);
+    }
+}
+
 /* Rows that are found one after another are in order, also where a limit that was found first is not that of
  * the best table. */
 static void the_limits_of_a_table_rise(void **state) {
@@ -447,6 +463,7 @@ int main(void) {
         cmocka_unit_test(host_buffers_alone_have_one_table),
         cmocka_unit_test(the_order_of_cells_does_not_matter),
         cmocka_unit_test(any_pair_of_algorithms_is_found),
+        cmocka_unit_test(any_algorithm_of_gpu_buffers_is_found),
         cmocka_unit_test(the_limits_of_a_table_rise),
         cmocka_unit_test(too_few_processes_tell_of_no_chain_and_no_scatter),
         cmocka_unit_test(a_price_is_found_by_all_that_it_depends_on),
