@@ -207,9 +207,8 @@ static void add_samples_of(int which, pto_samples_t *samples) {
                            .procs = shape >= TABLE ? 2 : 1};
     for (int64_t bytes = 1024; bytes <= 65536; bytes *= 2)
         for (sample.messages = 1; sample.messages <= 512; sample.messages *= 8) {
-            double more = shape == QUEUED    ? sample.messages - 1
-                          : shape == STRIDED ? (double)(bytes / sample.messages - 1)
-                                             : 0;
+            int64_t rows = bytes / sample.messages;
+            double more = shape == QUEUED ? sample.messages - 1 : shape == STRIDED ? (double)(rows - 1) : 0;
             double moved = shape == TIME ? 0 : (double)bytes * (shape == QUEUED ? sample.messages : 1);
             sample.bytes = shape == TIME ? 0 : bytes;
             if (sample.messages == 1 || shape == QUEUED || shape == STRIDED)
@@ -240,6 +239,7 @@ static void each_benchmark_sets_its_own_parameter(void **unused) {
         pto_samples_t samples = new_samples();
         add_samples_of(which, &samples);
         pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_null(find_entry(&fit, "memory.host_s_per_byte")); /* of one process */
         for (int other = 0; other < PARAMETER_COUNT; other++)
             if (other != which && value_of(fit.machine, other) != 0)
                 fail_msg("parameter %d is set by the samples of %d", other, which);
