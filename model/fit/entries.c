@@ -78,14 +78,13 @@ bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
     return line->residual > useless_residual && !work->options->minima;
 }
 
-/* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
+/* The size whose median sample is furthest from the line, and its ratio measured / fitted, if that is further
+ * from 1 than the given one. */
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
     double *scratch = fit_room(points->count, sizeof *scratch);
     if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    *bytes = 0;
-    *ratio = 1;
     for (size_t first = 0, past; first < points->count; first = past) {
         for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;
              past++)

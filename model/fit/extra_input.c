@@ -60,7 +60,7 @@ static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_point
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     /* The launch may hide the cost of bytes. Then the price stays k - 1 times that of two inputs, in which
      * bytes also matter little. */
-    if (result.held[COLUMN_EXTRA] || fit_round(result.value[COLUMN_EXTRA]) <= 0)
+    if (result.value[COLUMN_EXTRA] <= 0)
         return fit_note(work, name, 0, "additional inputs cost nothing measurable");
     return keep(work, name, &result, piece);
 }

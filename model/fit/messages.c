@@ -138,8 +138,8 @@ static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t lev
     bool measured = points.count > 0;
     if (measured)
         status = select_gaps(work, &points, &gaps);
-    fit_breaks_t breaks = {.count = 0};
-    if (status == PTO_OK && gaps.count > 0)
+    fit_breaks_t breaks;
+    if (status == PTO_OK)
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
     if (status == PTO_OK && gaps.count > 0)
         status = fit_pieces(work, &gaps, &breaks, cost);

@@ -1,4 +1,5 @@
 /* Parsing of a fit's textual options. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static bool copy_part(const char *text, const char *stop, char *part, size_t par
 static bool read_number(const char *text, const char *stop, int64_t *value) {
     char *end = NULL;
     errno = 0;
-    long long parsed = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
+    long long parsed = isdigit((unsigned char)text[0]) ? strtoll(text, &end, 10) : 0;
     if (end != stop || errno != 0 || parsed < 1)
         return false;
     *value = parsed;

@@ -176,6 +176,9 @@ static int solve_robust(solver_t *solver) {
         gsl_matrix_scale(solver->covariance, pow(statistics.sigma_rob / statistics.sigma, 2));
         solver->sigma = statistics.sigma_rob;
     }
+    /* GSL divides 0 by 0 if most samples are on the line to the last digit, whose scatter is none. */
+    if (isnan(statistics.sigma_rob))
+        gsl_matrix_set_zero(solver->covariance);
     for (size_t i = 0; i < solver->design->count; i++)
         solver->weight[i] = gsl_vector_get(statistics.weights, i);
     gsl_multifit_robust_free(space);

@@ -155,14 +155,11 @@ typedef struct {
 } table_t;
 
 static void fill_table(const grid_t *grid, int most, table_t *table) {
-    for (int j = 0; j < grid->count; j++) {
+    for (int j = 0; j < grid->count; j++)
         table->best[0][j] = j + 1 >= PIECE_SIZES_MIN ? grid->cost[0][j] : HUGE_VAL;
-        table->from[0][j] = 0;
-    }
     for (int k = 1; k < most; k++) {
         for (int j = 0; j < grid->count; j++) {
             table->best[k][j] = HUGE_VAL;
-            table->from[k][j] = 0;
             for (int first = k * PIECE_SIZES_MIN; first + PIECE_SIZES_MIN - 1 <= j; first++) {
                 double cost = table->best[k - 1][first - 1] + grid->cost[first][j];
                 if (cost < table->best[k][j]) {
@@ -174,23 +171,22 @@ static void fill_table(const grid_t *grid, int most, table_t *table) {
     }
 }
 
-/* Schwarz: N ln(residual / N) + (parameters) ln N. A piece has two coefficients; each additional piece also
- * has a limit. */
+/* Schwarz: N ln(residual / N) + (parameters) ln N. Each additional piece has two coefficients and a limit;
+ * the two of the first piece are in all sums. */
+static double criterion(double samples, double cost, int additional) {
+    return samples * log(cost / samples) + 3 * additional * log(samples);
+}
+
 static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
     double samples = 0;
+    int additional = 0, last = grid->count - 1;
     for (int i = 0; i < grid->count; i++)
         samples += grid->group[i]->count;
-    int chosen = 1;
-    double least = HUGE_VAL;
-    for (int k = 0; k < most; k++) {
-        double cost = table->best[k][grid->count - 1];
-        double criterion = samples * log(cost / samples) + (3 * k + 2) * log(samples);
-        if (isfinite(cost) && criterion < least) {
-            least = criterion;
-            chosen = k + 1;
-        }
-    }
-    return chosen;
+    for (int k = 1; k < most; k++)
+        if (criterion(samples, table->best[k][last], k) <
+            criterion(samples, table->best[additional][last], additional))
+            additional = k;
+    return additional + 1;
 }
 
 /* Writes the first groups of the pieces after the first; returns the number of pieces. */
@@ -200,7 +196,7 @@ static int search(grid_t *grid, int most, int *first) {
     fill_table(grid, most, &table);
     int pieces = choose_pieces(grid, &table, most);
     int last = grid->count - 1;
-    for (int k = pieces - 1; k > 0 && last >= 0; k--) {
+    for (int k = pieces - 1; k > 0; k--) {
         first[k - 1] = table.from[k][last];
         last = table.from[k][last] - 1;
     }
@@ -258,10 +254,8 @@ static int search_all(grid_t *grid, const size_group_t *groups, size_t count, in
 
 pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err) {
     *breaks = (fit_breaks_t){0};
-    if (fit_size_count(points) < 2 * PIECE_SIZES_MIN)
-        return PTO_OK;
-    size_group_t *groups = calloc(fit_size_count(points), sizeof *groups);
-    double *scratch = malloc(points->count * sizeof *scratch);
+    size_group_t *groups = fit_room(fit_size_count(points), sizeof *groups);
+    double *scratch = fit_room(points->count, sizeof *scratch);
     grid_t *grid = calloc(1, sizeof *grid);
     pto_status_t status = PTO_OK;
     if (groups == NULL || scratch == NULL || grid == NULL) {

@@ -52,9 +52,9 @@ static inline pto_machine_t parse(const char *rate, const char *more) {
 
 /* Rows of every strategy without helpers, timed as the machine prices them, of some collectives; times a
  * factor for each node count. */
-static inline pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes, int node_counts,
-                                        const pto_collective_t *collective, int collective_count,
-                                        const double *factor) {
+static inline pto_collectives_t rows_on(const pto_machine_t *machine, int gpus_per_node, const int *nodes,
+                                        int node_counts, const pto_collective_t *collective,
+                                        int collective_count, const double *factor) {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -70,7 +70,7 @@ static inline pto_collectives_t rows_of(const pto_machine_t *machine, const int 
                     pto_score_cell_t cell = {.collective = collective[c],
                                              .datatype = PTO_DATATYPE_FLOAT,
                                              .nodes = nodes[n],
-                                             .gpus_per_node = 4,
+                                             .gpus_per_node = gpus_per_node,
                                              .owners_per_gpu = 1,
                                              .procs_per_gpu = 1,
                                              .bytes = bytes,
@@ -79,14 +79,20 @@ static inline pto_collectives_t rows_of(const pto_machine_t *machine, const int 
                     double seconds = 0;
                     assert_int_equal(pto_score_price(&cell, 0, machine, NULL, NULL, &seconds, NULL), PTO_OK);
                     seconds *= factor ? factor[n] : 1;
-                    fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", pto_collective_name(collective[c]),
-                            strategy[s], nodes[n], (long long)bytes, seconds);
+                    fprintf(stream, "%s,library,%s,%d,%d,1,%lld,1,%.9g\n", pto_collective_name(collective[c]),
+                            strategy[s], nodes[n], gpus_per_node, (long long)bytes, seconds);
                 }
     fclose(stream);
     pto_collectives_t made = {0};
     assert_int_equal(pto_collectives_parse(text, size, "made-up.csv", &made, NULL), PTO_OK);
     free(text);
     return made;
+}
+
+static inline pto_collectives_t rows_of(const pto_machine_t *machine, const int *nodes, int node_counts,
+                                        const pto_collective_t *collective, int collective_count,
+                                        const double *factor) {
+    return rows_on(machine, 4, nodes, node_counts, collective, collective_count, factor);
 }
 
 #endif

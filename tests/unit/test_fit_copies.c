@@ -128,12 +128,197 @@ static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused)
     pto_samples_fini(&samples);
 }
 
+/* --- which parameter a benchmark sets ---------------------------------------------------------------------
+ */
+
+/* What its samples are like: a line over bytes; one time; a line for each of two sizes of a row or a message;
+ * or rows for a number of processes or GPUs. */
+typedef enum { LINE, TIME, QUEUED, STRIDED, TABLE, STRIDED_TABLE } shape_t;
+
+#define MEMBER(name) offsetof(pto_machine_t, name)
+
+static const struct {
+    pto_benchmark_t benchmark;
+    pto_sample_space_t where;
+    pto_sample_level_t place;
+    shape_t shape;
+    size_t member;
+} parameters[] = {
+    {PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(copies[PTO_COPY_H2D][0])},
+    {PTO_BENCHMARK_MEMCPY_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(copies[PTO_COPY_D2H][0])},
+    {PTO_BENCHMARK_MEMCPY_D2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(copies[PTO_COPY_D2D][0])},
+    {PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(copies[PTO_COPY_H2H][0])},
+    {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(peer[0])},
+    {PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, LINE, MEMBER(copies[PTO_COPY_H2D][1])},
+    {PTO_BENCHMARK_MEMCPY_D2H, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, LINE, MEMBER(copies[PTO_COPY_D2H][1])},
+    {PTO_BENCHMARK_MEMCPY_D2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, LINE, MEMBER(copies[PTO_COPY_D2D][1])},
+    {PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, LINE, MEMBER(copies[PTO_COPY_H2H][1])},
+    {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, LINE, MEMBER(peer[1])},
+    {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(pageable[PTO_COPY_H2D])},
+    {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, LINE, MEMBER(pageable[PTO_COPY_D2H])},
+    {PTO_BENCHMARK_SIGNAL_FLAG, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(signal_s)},
+    {PTO_BENCHMARK_SIGNAL_EVENT, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(event_s)},
+    {PTO_BENCHMARK_SIGNAL_DEVICE, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(device_signal_s)},
+    {PTO_BENCHMARK_KERNEL_LAUNCH, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(kernel_launch_s)},
+    {PTO_BENCHMARK_GRAPH_LAUNCH, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(graph_launch_s)},
+    {PTO_BENCHMARK_KERNEL_QUEUED, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(queued_launch_s)},
+    {PTO_BENCHMARK_SETUP_SEGMENT, PTO_IN_GPU, PTO_AT_COUNT, TIME, MEMBER(setup_segment_s)},
+    {PTO_BENCHMARK_MEMCPY_QUEUED_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, QUEUED,
+     MEMBER(queued_copy_s[PTO_COPY_H2D])},
+    {PTO_BENCHMARK_MEMCPY_QUEUED_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, QUEUED,
+     MEMBER(queued_copy_s[PTO_COPY_D2H])},
+    {PTO_BENCHMARK_MEMCPY_QUEUED_D2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, QUEUED,
+     MEMBER(queued_copy_s[PTO_COPY_D2D])},
+    {PTO_BENCHMARK_MEMCPY_STRIDED_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, STRIDED,
+     MEMBER(strided_row_s[PTO_COPY_H2D])},
+    {PTO_BENCHMARK_MEMCPY_STRIDED_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, STRIDED,
+     MEMBER(strided_row_s[PTO_COPY_D2H])},
+    {PTO_BENCHMARK_MEMCPY_STRIDED_D2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, STRIDED,
+     MEMBER(strided_row_s[PTO_COPY_D2D])},
+    {PTO_BENCHMARK_PING_PONG_STRIDED, PTO_IN_CPU, PTO_AT_ON_NODE, STRIDED,
+     MEMBER(message_row_s[PTO_SPACE_CPU])},
+    {PTO_BENCHMARK_PING_PONG_STRIDED, PTO_IN_GPU, PTO_AT_ON_NODE, STRIDED,
+     MEMBER(message_row_s[PTO_SPACE_GPU])},
+    {PTO_BENCHMARK_MEMCPY_SHARED_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, TABLE,
+     MEMBER(shared_copies[PTO_COPY_H2D])},
+    {PTO_BENCHMARK_MEMCPY_SHARED_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, TABLE,
+     MEMBER(shared_copies[PTO_COPY_D2H])},
+    {PTO_BENCHMARK_MEMCPY_SHARED_D2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, TABLE,
+     MEMBER(shared_copies[PTO_COPY_D2D])},
+    {PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, STRIDED_TABLE,
+     MEMBER(shared_copies[PTO_COPY_H2D])},
+    {PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, STRIDED_TABLE,
+     MEMBER(shared_copies[PTO_COPY_D2H])},
+    {PTO_BENCHMARK_REDUCE, PTO_IN_CPU, PTO_AT_COUNT, TABLE, MEMBER(reduce[PTO_SPACE_CPU])},
+    {PTO_BENCHMARK_REDUCE, PTO_IN_GPU, PTO_AT_COUNT, TABLE, MEMBER(reduce[PTO_SPACE_GPU])},
+    {PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, PTO_AT_COUNT, TABLE, MEMBER(setup_open)},
+    {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, PTO_AT_COUNT, TABLE, MEMBER(setup_allocate[PTO_SPACE_CPU])},
+    {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, PTO_AT_COUNT, TABLE, MEMBER(setup_allocate[PTO_SPACE_GPU])},
+    {PTO_BENCHMARK_RUN_LINES, PTO_IN_GPU, PTO_AT_COUNT, TABLE, MEMBER(remote_lines)},
+};
+enum { PARAMETER_COUNT = sizeof parameters / sizeof *parameters };
+
+/* 0.5 us and 10 ps a byte; of several copies or rows, 2 us for each one more. */
+static void add_samples_of(int which, pto_samples_t *samples) {
+    const shape_t shape = parameters[which].shape;
+    pto_sample_t sample = {.benchmark = (uint8_t)parameters[which].benchmark,
+                           .where = (uint8_t)parameters[which].where,
+                           .place = (uint8_t)parameters[which].place,
+                           .procs = shape >= TABLE ? 2 : 1};
+    for (int64_t bytes = 1024; bytes <= 65536; bytes *= 2)
+        for (sample.messages = 1; sample.messages <= 512; sample.messages *= 8) {
+            int64_t rows = bytes / sample.messages;
+            double more = shape == QUEUED ? sample.messages - 1 : shape == STRIDED ? (double)(rows - 1) : 0;
+            double moved = shape == TIME ? 0 : (double)bytes * (shape == QUEUED ? sample.messages : 1);
+            sample.bytes = shape == TIME ? 0 : bytes;
+            if (sample.messages == 1 || shape == QUEUED || shape == STRIDED)
+                add_equal(samples, sample, 5e-7 + 2e-6 * more + 1e-11 * moved, 5);
+        }
+}
+
+/* The value that the samples show; 0: the parameter is unknown. */
+static double value_of(const pto_machine_t *machine, int which) {
+    const char *at = (const char *)machine + parameters[which].member;
+    const shape_t shape = parameters[which].shape;
+    if (shape == LINE)
+        return ((const pto_postal_t *)(const void *)at)->beta_s_per_byte.value;
+    if (shape < TABLE)
+        return ((const pto_param_t *)(const void *)at)->value;
+    const pto_cost_table_t *table = (const void *)at;
+    double value = 0;
+    for (int i = 0; i < table->count; i++)
+        if (table->row[i].strided == (shape == STRIDED_TABLE))
+            value = table->row[i].postal.beta_s_per_byte.value;
+    return value;
+}
+
+static void each_benchmark_sets_its_own_parameter(void **unused) {
+    (void)unused;
+    for (int which = 0; which < PARAMETER_COUNT; which++) {
+        const shape_t shape = parameters[which].shape;
+        pto_samples_t samples = new_samples();
+        add_samples_of(which, &samples);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_null(find_entry(&fit, "memory.host_s_per_byte")); /* of one process */
+        for (int other = 0; other < PARAMETER_COUNT; other++)
+            if (other != which && value_of(fit.machine, other) != 0)
+                fail_msg("parameter %d is set by the samples of %d", other, which);
+        assert_within(value_of(fit.machine, which),
+                      shape == TIME                         ? 5e-7
+                      : shape == QUEUED || shape == STRIDED ? 2e-6
+                                                            : 1e-11,
+                      1e-3);
+        release(&fit, &samples);
+    }
+}
+
+/* Two, four and eight processes, each with a cost per byte of its own. */
+static void each_number_of_sharing_processes_has_its_row(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .messages = 1};
+    for (sample.procs = 2; sample.procs <= 8; sample.procs *= 2)
+        for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+            add_equal(&samples, sample, 1e-5 + sample.procs * 1e-10 * (double)sample.bytes, 2);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_D2H];
+    assert_int_equal(shared->count, 3);
+    for (int row = 0; row < 3; row++) {
+        assert_int_equal(shared->row[row].procs, 2 << row);
+        assert_within(shared->row[row].postal.beta_s_per_byte.value, (2 << row) * 1e-10, 1e-3);
+    }
+    release(&fit, &samples);
+}
+
+/* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
+ * memory between nodes. */
+static void each_space_and_level_has_messages_of_its_own(void **unused) {
+    (void)unused;
+    static const pto_sample_level_t places[] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET, PTO_AT_ON_NODE,
+                                                PTO_AT_OFF_NODE};
+    for (int i = 0; i < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; i++) {
+        int space = i / PTO_LEVEL_COUNT, level = i % PTO_LEVEL_COUNT;
+        pto_samples_t samples = {0};
+        pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                               .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
+                               .place = (uint8_t)places[level],
+                               .procs = 1,
+                               .messages = 1};
+        for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+            add_equal(&samples, sample, 4e-6 + 1e-10 * (double)sample.bytes, 2);
+        sample.benchmark =
+            level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE : PTO_BENCHMARK_MULTI_MESSAGE_ONE;
+        for (sample.messages = 1; sample.messages <= 4; sample.messages *= 2)
+            for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
+                add_equal(&samples, sample,
+                          4e-6 + (sample.messages - 1) * (1e-6 + 2e-11 * (double)sample.bytes), 2);
+        bool has_gap = space == PTO_SPACE_GPU || level == PTO_LEVEL_OFF_NODE;
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        for (int other = 0; other < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; other++) {
+            const pto_cost_table_t *messages =
+                &fit.machine->messages[other / PTO_LEVEL_COUNT][other % PTO_LEVEL_COUNT];
+            const pto_cost_table_t *gap = &fit.machine->gap[other / PTO_LEVEL_COUNT][other % PTO_LEVEL_COUNT];
+            assert_int_equal(messages->count, other == i);
+            assert_int_equal(gap->count, other == i && has_gap);
+            if (messages->count > 0)
+                assert_within(messages->row[0].postal.alpha_s.value, 4e-6, 1e-3);
+            if (gap->count > 0)
+                assert_within(gap->row[0].postal.alpha_s.value, 1e-6, 1e-3);
+        }
+        release(&fit, &samples);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
         cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(rows_of_messages_are_fitted),
+        cmocka_unit_test(each_number_of_sharing_processes_has_its_row),
+        cmocka_unit_test(each_space_and_level_has_messages_of_its_own),
+        cmocka_unit_test(each_benchmark_sets_its_own_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,9 +101,56 @@ static void of_two_jobs_the_slower_is_left_out(void **unused) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_string_equal(entry_named(&fit, "job ping_pong.cpu.1")->note,
                         "left out: a slow job, 1.40 times the middle one of its cells");
+    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.sample_count, 30);
     assert_within(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 1e-6,
                   1e-3);
     release(&fit, &samples);
+}
+
+/* Cells that differ in one column each, with times of their own: the second job takes 1.4 times as long in
+ * all of them, and the third a little longer than the first, in whatever order the samples come. */
+static void jobs_are_compared_cell_by_cell_in_any_order(void **unused) {
+    (void)unused;
+    enum { CELLS = 48, JOBS = 3, EACH = 3, COUNT = CELLS * JOBS * EACH };
+    static const double factor[JOBS] = {1, 1.4, 1.05};
+    static pto_sample_t row[COUNT];
+    uint64_t random = 9;
+    for (int cell = 0; cell < CELLS; cell++) {
+        const double seconds = 1e-5 * exp(2 * shake(&random));
+        for (int i = 0; i < JOBS * EACH; i++)
+            row[cell * JOBS * EACH + i] = (pto_sample_t){.benchmark = PTO_BENCHMARK_OTHER,
+                                                         .where = PTO_IN_CPU,
+                                                         .place = cell % 2 ? PTO_AT_ON_NODE : PTO_AT_OFF_NODE,
+                                                         .pair_hash = (uint64_t)(cell / 2 % 3),
+                                                         .procs = 1 + cell / 6 % 2,
+                                                         .messages = 1 + cell / 12 % 2,
+                                                         .bytes = 64 << cell / 24,
+                                                         .run = 1 + i % JOBS,
+                                                         .seconds = seconds * factor[i % JOBS]};
+    }
+    for (int order = 0; order < 10; order++) {
+        pto_samples_t samples = {0}, messages = new_samples();
+        for (int i = COUNT - 1; i > 0; i--) { /* Fisher and Yates */
+            int with = (int)((shake(&random) + 1) / 2 * (i + 1));
+            pto_sample_t kept = row[i];
+            row[i] = row[with];
+            row[with] = kept;
+        }
+        for (int i = 0; i < COUNT; i++)
+            add(&samples, row[i]);
+        for (size_t i = 0; i < messages.count; i++)
+            add(&samples, messages.sample[i]);
+        pto_samples_fini(&messages);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        int left_out = 0;
+        for (int i = 0; i < fit.entry_count; i++)
+            left_out += strncmp(fit.entry[i].name, "job ", 4) == 0;
+        assert_int_equal(left_out, 1);
+        assert_string_equal(entry_named(&fit, "job other.cpu.2")->note, /* 1.4 / 1.05 */
+                            "left out: a slow job, 1.33 times the middle one of its cells");
+        assert_int_equal(entry_named(&fit, "other benchmarks")->sample_count, COUNT);
+        release(&fit, &samples);
+    }
 }
 
 /* --- lines that are doubtful ---------------------------------------------------------------------------- */
@@ -189,7 +236,10 @@ static void a_line_far_from_its_samples_tells_how_far(void **unused) {
         }
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
-    assert_non_null(strstr(entry->note, "half of the samples lie more than "));
+    char note[PTO_FIT_NOTE_MAX];
+    snprintf(note, sizeof note, "half of the samples lie more than %.0f percent off the line",
+             100 * entry->residual);
+    assert_string_equal(entry->note, note);
     assert_true(entry->residual > 0.15 && entry->residual < 0.35);
     release(&fit, &samples);
 }
@@ -415,12 +465,44 @@ static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
     release(&fit, &samples);
 }
 
+/* Eight digits are a number of cores, nine are something else. */
+static void a_nodes_shape_has_up_to_eight_digits(void **unused) {
+    (void)unused;
+    static const char *const cores[] = {"90123456", "901234567"};
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        int length = snprintf(text, sizeof text,
+                              "# node=GPU node, 2 Sockets, 10GPUs, %s  cores\n"
+                              "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
+                              "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
+                              "ping_pong,cpu,off_node,0-1,1,1,64,1,2e-6\n",
+                              cores[i]);
+        pto_samples_t samples = {0};
+        pto_fit_t fit;
+        pto_error_t err;
+        assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", &samples, NULL), PTO_OK);
+        pto_status_t status = pto_fit_samples(&samples, "m", "s", &(pto_fit_options_t){0}, &fit, &err);
+        if (i == 0) {
+            assert_int_equal(status, PTO_OK);
+            assert_int_equal(fit.machine->node.sockets, 2);
+            assert_int_equal(fit.machine->node.gpus, 10);
+            assert_int_equal(fit.machine->node.cores, 90123456);
+            pto_fit_fini(&fit);
+        } else {
+            assert_int_equal(status, PTO_ERR_NOT_FOUND);
+            assert_non_null(strstr(err.message, "how many cores a node has"));
+        }
+        pto_samples_fini(&samples);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells),
         cmocka_unit_test(eight_cells_tell_about_a_job_and_seven_do_not),
         cmocka_unit_test(jobs_are_compared_with_those_of_their_kind_alone),
         cmocka_unit_test(of_two_jobs_the_slower_is_left_out),
+        cmocka_unit_test(jobs_are_compared_cell_by_cell_in_any_order),
         cmocka_unit_test(a_size_that_its_line_misses_is_told),
         cmocka_unit_test(times_below_the_grain_are_not_missed),
         cmocka_unit_test(a_line_of_two_sizes_is_doubtful_and_of_three_is_not),
@@ -434,6 +516,7 @@ int main(void) {
         cmocka_unit_test(a_scope_is_a_space_or_one_of_its_levels),
         cmocka_unit_test(a_nodes_shape_is_read_whole_or_not_at_all),
         cmocka_unit_test(a_nodes_shape_is_that_of_the_samples_unless_given),
+        cmocka_unit_test(a_nodes_shape_has_up_to_eight_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,31 @@ static void samples_without_noise_yield_their_line(void **unused) {
     }
 }
 
+static bool fill_slope_first(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[0] = (double)point->bytes;
+    row->column[1] = 1;
+    return true;
+}
+
+/* Most are on the line to the last digit, the others a digit off. */
+static void samples_on_a_line_to_the_last_digit_have_an_interval(void **unused) {
+    (void)unused;
+    for (int procs = 2; procs <= 64; procs *= 2) {
+        fit_regression_t line;
+        begin();
+        for (int64_t bytes = 8; bytes <= 1 << 22; bytes *= 2)
+            for (int i = 0; i < 2; i++)
+                put(1, procs * bytes, procs * 5e-8 + procs * 2e-11 * (double)bytes);
+        assert_int_equal(fit_regress(&made.points, 2, fill_slope_first, NULL, false, &line, NULL), PTO_OK);
+        assert_near(line.value[0], 2e-11, 1e-9);
+        for (int k = 0; k < 2; k++) {
+            assert_near(line.low[k], line.value[k], 1e-6);
+            assert_near(line.high[k], line.value[k], 1e-6);
+        }
+    }
+}
+
 /* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
 static void outliers_of_a_full_row_are_dropped(void **unused) {
     (void)unused;
@@ -397,6 +422,7 @@ int main(void) {
         cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
         cmocka_unit_test(one_of_three_columns_is_held_at_zero),
         cmocka_unit_test(samples_without_noise_yield_their_line),
+        cmocka_unit_test(samples_on_a_line_to_the_last_digit_have_an_interval),
         cmocka_unit_test(outliers_of_a_full_row_are_dropped),
         cmocka_unit_test(a_line_that_misses_its_rows_has_a_wider_interval),
         cmocka_unit_test(a_piece_of_two_sizes_is_found_at_either_end_and_between),

@@ -86,16 +86,18 @@ static void a_limit_that_may_be_noise_is_none(void **unused) {
     }
 }
 
-/* Four rows of two processes or more are enough, three are not. */
+/* Four rows of two processes or more are enough, three are not, with rows of one process before them or
+ * without. */
 static void a_limit_needs_four_rows_of_several_processes(void **unused) {
     (void)unused;
-    for (int rows = 3; rows <= 4; rows++) {
+    for (int i = 0; i < 4; i++) {
+        int rows = 3 + i % 2;
         pto_samples_t samples = new_samples();
         pto_sample_t sample = message_row;
         pto_fit_t fit;
         pto_error_t err = {0};
         sample.benchmark = PTO_BENCHMARK_INJECTION;
-        for (sample.procs = 1; sample.procs <= 4; sample.procs *= 4)
+        for (sample.procs = i < 2 ? 1 : 4; sample.procs <= 4; sample.procs *= 4)
             for (sample.bytes = 1024; sample.bytes < 1024 << rows; sample.bytes *= 2)
                 add_equal(&samples, sample, 1e-6 + sample.procs * 1e-10 * (double)sample.bytes, 1);
         pto_status_t status = pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err);
@@ -244,6 +246,28 @@ static pto_fit_t fit_rate(int32_t procs, int sizes, double least_s, pto_samples_
     sample.procs = 2; /* which tell nothing of the node's rate: they are not the most */
     add_equal(samples, sample, 1e-6, 2);
     return must_fit(samples, &options);
+}
+
+/* One protocol for all sizes has no large messages that are left out. */
+static void a_message_rate_is_that_of_a_single_protocol(void **unused) {
+    (void)unused;
+    enum { PROCS = 32 };
+    pto_fit_options_t options = any_node;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    for (sample.bytes = 8; sample.bytes <= 1 << 22; sample.bytes *= 2)
+        add_equal(&samples, sample, 1e-6 + 8e-11 * (double)sample.bytes, 1);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.procs = 1; sample.procs <= PROCS; sample.procs *= PROCS)
+        for (sample.bytes = 8; sample.bytes <= 1 << 22; sample.bytes *= 2) {
+            double bytes_s = fmax(8e-11, sample.procs * node_s_per_byte) * (double)sample.bytes;
+            add_equal(&samples, sample, sample.procs == 1 ? 1e-6 + bytes_s : PROCS * 5e-8 + bytes_s, 2);
+        }
+    pto_fit_t fit = must_fit(&samples, &options);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 0.02);
+    assert_within(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value, 5e-8, 0.02);
+    release(&fit, &samples);
 }
 
 /* Order statistics of 16: those 4 from either end hold the median with 95 percent. */
@@ -414,6 +438,7 @@ int main(void) {
         cmocka_unit_test(minima_are_the_least_of_each_size),
         cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
         cmocka_unit_test(minima_that_hardly_reach_a_limit_have_none),
+        cmocka_unit_test(a_message_rate_is_that_of_a_single_protocol),
         cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
         cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
         cmocka_unit_test(a_gap_needs_three_numbers_of_messages),

@@ -81,16 +81,32 @@ static void operations_that_hardly_differ_are_pooled(void **unused) {
     (void)unused;
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
-    add_reductions(&samples, "sum-float", 0.95, &state);
-    add_reductions(&samples, "max-int64", 1, &state);
-    add_reductions(&samples, "prod-double", 1.05, &state);
+    add_reductions(&samples, "sum-int32", 0.95, &state);
+    add_reductions(&samples, "sum-float", 1, &state);
+    add_reductions(&samples, "prod-double", 1, &state);
+    add_reductions(&samples, "max-bfloat16", 1.05, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_truth(&fit.machine->reduce[PTO_SPACE_CPU], 0.02);
     const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
-    assert_non_null(strstr(note, "pooled; 3 operations and types"));
-    assert_non_null(strstr(note, "0.95 (sum-float) to 1.05 (prod-double)"));
+    assert_non_null(strstr(note, "pooled; 4 operations and types"));
+    assert_non_null(strstr(note, "0.95 (sum-int32) to 1.05 (max-bfloat16)"));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
+}
+
+/* The same times, to the last digit: neither is slower. */
+static void of_equal_operations_the_first_is_named(void **unused) {
+    (void)unused;
+    static const char *const pairs[] = {"max-int64", "prod-double", "sum-float"};
+    pto_samples_t samples = new_samples();
+    for (int i = 0; i < 3; i++) {
+        uint64_t state = 5;
+        add_reductions(&samples, pairs[i], 1, &state);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_non_null(strstr(entry_named(&fit, "reduce.cpu by operation")->note,
+                           "took 1.00 (sum-float) to 1.00 (sum-float) times"));
+    release(&fit, &samples);
 }
 
 static void operations_that_differ_much_leave_the_usual_one(void **unused) {
@@ -133,6 +149,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_end_where_the_caches_do),
         cmocka_unit_test(operations_that_hardly_differ_are_pooled),
+        cmocka_unit_test(of_equal_operations_the_first_is_named),
         cmocka_unit_test(operations_that_differ_much_leave_the_usual_one),
         cmocka_unit_test(times_below_the_grain_do_not_steer),
     };

@@ -24,14 +24,15 @@ typedef struct {
 } chosen_t;
 
 /* What is chosen for a machine that knows all but the library's tables, from times by those tables, times a
- * factor for each of 8, 4 and 2 nodes, or the first `node_counts` of these. */
-static void choose(const char *tables, const double *factor, int node_counts,
-                   const pto_collective_t *collective, int count, int room, chosen_t *chosen) {
-    const int nodes[] = {8, 4, 2};
+ * factor for each number of nodes. */
+static void choose_on(const char *tables, int gpus_per_node, const int *nodes, const double *factor,
+                      int node_counts, const pto_collective_t *collective, int count, int room,
+                      chosen_t *chosen) {
     char more[2048];
     snprintf(more, sizeof more, "%slibrary:\n%s", numbers, tables);
     pto_machine_t truth = parse("", more), machine = parse("", numbers);
-    *chosen = (chosen_t){.collectives = rows_of(&truth, nodes, node_counts, collective, count, factor)};
+    *chosen = (chosen_t){.collectives =
+                             rows_on(&truth, gpus_per_node, nodes, node_counts, collective, count, factor)};
     collective_fit_t *fit = &chosen->fit;
     pto_score_options_t options = pto_score_defaults(&chosen->collectives);
     fit->prices = pto_fit_prices_create();
@@ -43,6 +44,13 @@ static void choose(const char *tables, const double *factor, int node_counts,
     assert_int_equal(collective_fit_library(fit, room, chosen->switches, &chosen->switch_count), PTO_OK);
     pto_machine_fini(&truth);
     pto_machine_fini(&machine);
+}
+
+/* On 8, 4 and 2 nodes, or the first `node_counts` of these. */
+static void choose(const char *tables, const double *factor, int node_counts,
+                   const pto_collective_t *collective, int count, int room, chosen_t *chosen) {
+    const int nodes[] = {8, 4, 2};
+    choose_on(tables, 4, nodes, factor, node_counts, collective, count, room, chosen);
 }
 
 static void release(chosen_t *chosen) {
@@ -179,7 +187,257 @@ static void each_collective_has_tables_of_its_own(void **state) {
     release(&chosen);
 }
 
+/* Nothing is known of GPU buffers where no strategy hands them to the library. */
+static void host_buffers_alone_have_one_table(void **state) {
+    (void)state;
+    chosen_t chosen;
+    choose("  alltoall:\n"
+           "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
+           "    gpu: [{algorithm: linear}]\n",
+           NULL, 3, &alltoall, 1, 7, &chosen);
+    assert_int_equal(chosen.fit.machine->library_count, 2);
+    for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
+        pto_score_cell_t *cell = &chosen.fit.score.cell[i];
+        int of_host = cell->candidate[0].strategy->collective_space == PTO_SPACE_CPU ? 0 : 1;
+        cell->candidate[0] = cell->candidate[of_host];
+        cell->candidate_count = 1;
+        cell->best = 0;
+        assert_int_equal(cell->candidate[0].strategy->collective_space, PTO_SPACE_CPU);
+    }
+    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
+    assert_int_equal(chosen.fit.machine->library_count, 1);
+    assert_int_equal(chosen.fit.machine->library[0].space, PTO_SPACE_CPU);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
+    release(&chosen);
+}
+
+/* Cells are sorted, but their sizes may come in any order: those of the calls that strategies make differ. */
+static void the_order_of_cells_does_not_matter(void **state) {
+    (void)state;
+    chosen_t chosen;
+    choose(three, NULL, 3, &alltoall, 1, 7, &chosen);
+    pto_score_t *score = &chosen.fit.score;
+    for (int64_t i = 0, j = score->cell_count - 1; i < j; i++, j--) {
+        pto_score_cell_t cell = score->cell[i];
+        score->cell[i] = score->cell[j];
+        score->cell[j] = cell;
+    }
+    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
+    assert_int_equal(chosen.switch_count, 2);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 1023, "bruck", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 1024, "linear", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 16384, "pairwise_in_place", false);
+    release(&chosen);
+}
+
+/* Of an alltoall, a table of one row for each of the algorithms, which begin at the given sizes. */
+static void write_table(const char *const *algorithm, const int64_t *from_bytes, int rows, char *text,
+                        size_t room) {
+    int length = snprintf(text, room, "  alltoall:\n");
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        for (int row = 0; row < rows; row++) {
+            length += snprintf(text + length, room - (size_t)length, "%s{",
+                               row > 0      ? ", "
+                               : space == 0 ? "    cpu: ["
+                                            : "    gpu: [");
+            if (row + 1 < rows)
+                length += snprintf(text + length, room - (size_t)length, "below_bytes: %lld, ",
+                                   (long long)from_bytes[row + 1]);
+            length += snprintf(text + length, room - (size_t)length, "algorithm: %s%s}", algorithm[row],
+                               space == 0 ? "" : ", staged: true");
+        }
+        length += snprintf(text + length, room - (size_t)length, "]\n");
+    }
+}
+
+static double mean_miss(collective_fit_t *fit) {
+    double sum = 0;
+    int count = 0;
+    for (int64_t i = 0; i < fit->score.cell_count; i++)
+        for (int c = 0; c < fit->score.cell[i].candidate_count; c++, count++)
+            sum += fabs(collective_fit_miss(fit, &fit->score.cell[i], c, NULL, NULL));
+    return sum / count;
+}
+
+/* All that a library may use for it. */
+static int algorithms_of_alltoall(const char **name, int room) {
+    int count = 0;
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        const pto_algorithm_t *algorithm = pto_algorithm_at(i);
+        if ((algorithm->collectives >> alltoall & 1) && !algorithm->direct && !algorithm->nccl &&
+            !algorithm->only_named) {
+            assert_true(count < room);
+            name[count++] = algorithm->name;
+        }
+    }
+    return count;
+}
+
+/* Whichever algorithm is first and whichever is second. */
+static void any_pair_of_algorithms_is_found(void **state) {
+    (void)state;
+    static const int64_t from_bytes[] = {0, 4096};
+    const char *name[16];
+    int count = algorithms_of_alltoall(name, 16);
+    assert_true(count > 2);
+    for (int i = 0; i < count * count; i++) {
+        const char *const pair[] = {name[i / count], name[i % count]};
+        char tables[512];
+        chosen_t chosen;
+        write_table(pair, from_bytes, i / count == i % count ? 1 : 2, tables, sizeof tables);
+        choose(tables, NULL, 3, &alltoall, 1, 7, &chosen);
+        assert_true(mean_miss(&chosen.fit) < 1e-6);
+        release(&chosen);
+    }
+}
+
+/* The same for GPU buffers that the library does not stage. */
+static void any_algorithm_of_gpu_buffers_is_found(void **state) {
+    (void)state;
+    const char *name[16];
+    int count = algorithms_of_alltoall(name, 16);
+    for (int i = 0; i < count; i++) {
+        char tables[256];
+        chosen_t chosen;
+        snprintf(tables, sizeof tables,
+                 "  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: %s}]}\n", name[i]);
+        choose(tables, NULL, 3, &alltoall, 1, 7, &chosen);
+        assert_true(mean_miss(&chosen.fit) < 1e-6);
+        release(&chosen);
+    }
+}
+
+/* Rows that are found one after another are in order, also where a limit that was found first is not that of
+ * the best table. */
+static void the_limits_of_a_table_rise(void **state) {
+    (void)state;
+    const char *name[16];
+    int count = algorithms_of_alltoall(name, 16);
+    for (int i = 0; i < count * count * count; i++) {
+        const char *const three_names[] = {name[i % count], name[i / count % count], name[i / count / count]};
+        for (int64_t second = 256; second <= 4096; second *= 16)
+            for (int64_t third = 16384; third <= 65536; third *= 4) {
+                const int64_t from_bytes[] = {0, second, third};
+                char tables[768];
+                chosen_t chosen;
+                write_table(three_names, from_bytes, 3, tables, sizeof tables);
+                choose(tables, NULL, 1, &alltoall, 1, 4, &chosen);
+                const pto_library_table_t *table = chosen.fit.machine->library;
+                assert_true(table->rule_count <= 4);
+                for (int row = 0; row + 1 < table->rule_count; row++)
+                    assert_true(table->rule[row].below_bytes < table->rule[row + 1].below_bytes);
+                release(&chosen);
+            }
+    }
+}
+
+/* Whether an algorithm is chosen for broadcasts, all of which are timed by it, among so many nodes with a GPU
+ * each. `segment`: nothing, or the size of its segments. */
+static bool is_chosen(const char *algorithm, const char *segment, const int *nodes, int node_counts) {
+    static const pto_collective_t broadcast = PTO_COLLECTIVE_BROADCAST;
+    char tables[256];
+    chosen_t chosen;
+    snprintf(tables, sizeof tables,
+             "  broadcast:\n"
+             "    cpu: [{algorithm: %s%s}]\n"
+             "    gpu: [{algorithm: %s%s, staged: true}]\n",
+             algorithm, segment, algorithm, segment);
+    choose_on(tables, 1, nodes, NULL, node_counts, &broadcast, 1, 0, &chosen);
+    bool is = strcmp(chosen.fit.machine->library[0].rule[0].algorithm, algorithm) == 0;
+    release(&chosen);
+    return is;
+}
+
+static void too_few_processes_tell_of_no_chain_and_no_scatter(void **state) {
+    (void)state;
+    static const int of_two[] = {2}, of_three[] = {3}, of_seven[] = {7}, of_eight[] = {8}, both[] = {8, 2};
+    assert_false(is_chosen("chain", ", segment_bytes: 32768", of_two, 1));
+    assert_true(is_chosen("chain", ", segment_bytes: 32768", of_three, 1));
+    assert_false(is_chosen("scatter_allgather", "", of_seven, 1));
+    assert_true(is_chosen("scatter_allgather", "", of_eight, 1));
+    assert_true(is_chosen("scatter_allgather", "", both, 2)); /* the most count */
+}
+
 /* --- one cell ------------------------------------------------------------------------------------------- */
+
+/* Each number of a cell, of its candidate and of the rule tells prices apart; the same have one price. */
+static void a_price_is_found_by_all_that_it_depends_on(void **state) {
+    (void)state;
+    enum { VARIANTS = 18 };
+    pto_machine_t machine = parse("", numbers);
+    pto_fit_prices_t *prices = pto_fit_prices_create();
+    const pto_strategy_t *strategy[2];
+    fit_price_t *found[2][VARIANTS];
+    assert_non_null(prices);
+    assert_int_equal(pto_strategy_find("three_step", &strategy[0], NULL), PTO_OK);
+    assert_int_equal(pto_strategy_find("own_algorithm", &strategy[1], NULL), PTO_OK);
+    for (int again = 0; again < 2; again++)
+        for (int v = 0; v < VARIANTS; v++) {
+            char ring[] = "ring", doubling[] = "recursive_doubling";
+            pto_library_rule_t rule = {.below_bytes = INT64_MAX,
+                                       .algorithm = v == 1 ? doubling : ring,
+                                       .staged = v == 2,
+                                       .segment_bytes = v == 3 ? 1024 : 0};
+            pto_score_candidate_t candidate = {.strategy = strategy[v >= 15],
+                                               .algorithm = v == 16   ? "ring"
+                                                            : v == 17 ? "recursive_doubling"
+                                                                      : NULL,
+                                               .chunks = v == 4};
+            pto_score_cell_t cell = {.collective =
+                                         v == 5 ? PTO_COLLECTIVE_ALLGATHER : PTO_COLLECTIVE_ALLREDUCE,
+                                     .datatype = v == 6 ? PTO_DATATYPE_DOUBLE : PTO_DATATYPE_FLOAT,
+                                     .nodes = v == 7 ? 4 : 2,
+                                     .gpus_per_node = v == 8 ? 4 : 2,
+                                     .owners_per_gpu = v == 9 ? 2 : 1,
+                                     .procs_per_gpu = v == 10 ? 2 : 1,
+                                     .bytes = v == 11 ? 128 : 64,
+                                     .distance = v == 12 ? PTO_LEVEL_OFF_NODE : PTO_LEVEL_ON_SOCKET,
+                                     .ends = {.from_host = v == 13, .to_host = v == 14},
+                                     .candidate_count = 1,
+                                     .candidate = &candidate};
+            fit_price_call_t call = {.cell = &cell, .machine = &machine, .rule = &rule};
+            found[again][v] = fit_price_find(prices, &call);
+            assert_non_null(found[again][v]);
+        }
+    for (int v = 0; v < VARIANTS; v++) {
+        assert_ptr_equal(found[1][v], found[0][v]);
+        for (int other = 0; other < v; other++)
+            assert_ptr_not_equal(found[0][v], found[0][other]);
+    }
+    pto_fit_prices_destroy(prices);
+    pto_machine_fini(&machine);
+}
+
+/* More than there was room for at first. */
+static void thousands_of_prices_are_found_again(void **state) {
+    (void)state;
+    enum { PRICES = 5000 };
+    static fit_price_t *found[PRICES];
+    pto_machine_t machine = parse("", numbers);
+    pto_fit_prices_t *prices = pto_fit_prices_create();
+    char ring[] = "ring";
+    const pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = ring};
+    pto_score_candidate_t candidate = {.chunks = 0};
+    assert_non_null(prices);
+    assert_int_equal(pto_strategy_find("three_step", &candidate.strategy, NULL), PTO_OK);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < PRICES; i++) {
+            pto_score_cell_t cell = {.collective = PTO_COLLECTIVE_ALLREDUCE,
+                                     .nodes = 2,
+                                     .bytes = 4 * i,
+                                     .candidate_count = 1,
+                                     .candidate = &candidate};
+            fit_price_call_t call = {.cell = &cell, .machine = &machine, .rule = &rule};
+            fit_price_t *price = fit_price_find(prices, &call);
+            assert_non_null(price);
+            if (again)
+                assert_ptr_equal(price, found[i]);
+            found[i] = price;
+        }
+    pto_fit_prices_destroy(prices);
+    pto_machine_fini(&machine);
+}
 
 /* Twice too long, half and exact: the mean of the logarithms; and the regret of the one that is predicted
  * least. */
@@ -202,6 +460,14 @@ int main(void) {
         cmocka_unit_test(a_usual_pair_is_kept_unless_another_is_clearly_better),
         cmocka_unit_test(a_switch_may_be_at_the_second_size),
         cmocka_unit_test(each_collective_has_tables_of_its_own),
+        cmocka_unit_test(host_buffers_alone_have_one_table),
+        cmocka_unit_test(the_order_of_cells_does_not_matter),
+        cmocka_unit_test(any_pair_of_algorithms_is_found),
+        cmocka_unit_test(any_algorithm_of_gpu_buffers_is_found),
+        cmocka_unit_test(the_limits_of_a_table_rise),
+        cmocka_unit_test(too_few_processes_tell_of_no_chain_and_no_scatter),
+        cmocka_unit_test(a_price_is_found_by_all_that_it_depends_on),
+        cmocka_unit_test(thousands_of_prices_are_found_again),
         cmocka_unit_test(badness_is_the_mean_miss_and_the_regret_of_the_pick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
