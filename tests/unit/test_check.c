@@ -116,6 +116,15 @@ static void reducing_different_places_is_named(void **state) {
     reduce->source = pto_slice_part(reduce->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
     reduce->target = pto_slice_part(reduce->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
     refused_for(plan, "reduces inputs' bytes from 16 on into those from 0 on");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    pto_step_t *send = step_in(plan, "exchange", PTO_STEP_SEND);
+    pto_step_t *receive = step_in(plan, "exchange", PTO_STEP_RECV);
+    reduce = step_in(plan, "reduce", PTO_STEP_REDUCE);
+    send->source = pto_slice_part(send->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    receive->target = pto_slice_part(receive->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
+    reduce->source = pto_slice_part(send->source.buffer, 4, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    reduce->target = pto_slice_part(receive->target.buffer, 4, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    refused_for(plan, "reduces inputs' bytes from 8 on into those from 24 on");
 }
 
 static void reducing_into_nothing_is_named(void **state) {
