@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "machine/machine_internal.h"
+#include "map/map_internal.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
@@ -402,15 +403,15 @@ static void assert_names(const question_t *question, const pto_map_options_t *op
 static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
     (void)state;
     static const char *const found[] = {"slot", "node", "random", "greedy", "exact"};
-    static const char *const of_six[] = {
+    static const char *const of_eight[] = {
         "default (slot)", "node",  "random, seed 7",          "random, seed 8",          "greedy, seed 7",
         "greedy, seed 8", "exact", "exact, messages in turn", "exact, messages at once", NULL};
-    static const char *const of_six_in_phases[] = {"default (slot)",          "node",
-                                                   "random, seed 7",          "random, seed 8",
-                                                   "greedy, seed 7",          "greedy, seed 8",
-                                                   "greedy in phases",        "exact",
-                                                   "exact, messages in turn", "exact, messages at once",
-                                                   "exact in phases",         NULL};
+    static const char *const of_eight_in_phases[] = {"default (slot)",          "node",
+                                                     "random, seed 7",          "random, seed 8",
+                                                     "greedy, seed 7",          "greedy, seed 8",
+                                                     "greedy in phases",        "exact",
+                                                     "exact, messages in turn", "exact, messages at once",
+                                                     "exact in phases",         NULL};
     static const char *const of_nine[] = {"default (slot)", "node",  "random, seed 7",
                                           "greedy, seed 7", "exact", NULL};
     const pto_mapper_t *mapper[5];
@@ -419,12 +420,12 @@ static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
     for (int i = 0; i < 5; i++)
         assert_int_equal(pto_mapper_find(found[i], &mapper[i], &err), PTO_OK);
     pto_map_options_t options = {.mapper = mapper, .mapper_count = 5, .seeds = 2, .seed = 7};
-    ask(SUMMIT, "{nodes: 2, gpus_per_node: 3, procs_per_gpu: 1}", "{pattern: groups, dims: [2, 3], along: 0}",
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: groups, dims: [2, 4], along: 0}",
         &question);
-    assert_names(&question, &options, of_six);
+    assert_names(&question, &options, of_eight);
     for (int phase = 0; phase < PTO_PHASE_COUNT; phase++) { /* one phase is enough */
         options.phase[phase] = true;
-        assert_names(&question, &options, of_six_in_phases);
+        assert_names(&question, &options, of_eight_in_phases);
         options.phase[phase] = false;
     }
     drop(&question);
@@ -432,6 +433,76 @@ static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
     ask(SUMMIT, "{nodes: 3, gpus_per_node: 3, procs_per_gpu: 1}", "{pattern: groups, dims: [3, 3], along: 0}",
         &question);
     assert_names(&question, &options, of_nine);
+    drop(&question);
+}
+
+/* The sizes of parts: a node's, a socket's and a GPU's processes. */
+static void phases_divide_by_node_socket_and_gpu(void **state) {
+    (void)state;
+    const int64_t size[PTO_PHASE_COUNT] = {6, 3, 1};
+    const pto_mapper_t *greedy;
+    question_t question;
+    pto_error_t err = {0};
+    assert_int_equal(pto_mapper_find("greedy", &greedy, &err), PTO_OK);
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}",
+        "{pattern: stencil, dims: [3, 4], wrap: [1, 1], weights: [3, 1]}", &question);
+    for (int some = 1; some < 1 << PTO_PHASE_COUNT; some++) {
+        pto_map_options_t options = {
+            .mapper = &greedy,
+            .mapper_count = 1,
+        };
+        int64_t part_size[PTO_PHASE_COUNT], place[12];
+        int part_count = 0;
+        for (int phase = 0; phase < PTO_PHASE_COUNT; phase++) {
+            options.phase[phase] = some >> phase & 1;
+            if (options.phase[phase])
+                part_size[part_count++] = size[phase];
+        }
+        pto_map_result_t result;
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        const pto_map_problem_t problem = {
+            .flows = &result.flows, .places = &result.places, .grid = &question.scenario.counts.grid};
+        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, part_count, place, &err), PTO_OK);
+        assert_memory_equal(candidate_named(&result, "greedy in phases")->place, place, sizeof place);
+        pto_map_result_fini(&result);
+    }
+    drop(&question);
+}
+
+/* Whichever of two is named first. */
+static void a_mapping_costs_what_its_cheapest_strategy_does(void **state) {
+    (void)state;
+    static char cuda_aware[] = "cuda_aware", three_step[] = "three_step";
+    char *strategy[2][2] = {{cuda_aware, three_step}, {three_step, cuda_aware}};
+    question_t question;
+    pto_error_t err = {0};
+    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
+    for (int64_t bytes = 8; bytes <= 1 << 20; bytes <<= 17) {
+        double seconds[2];
+        question.scenario.bytes.value[0] = bytes;
+        for (int i = 0; i < 2; i++) {
+            pto_map_options_t options = {.refine = 0};
+            pto_map_result_t result;
+            pto_scenario_t alone = question.scenario;
+            alone.strategy = &strategy[0][i];
+            alone.strategy_count = 1;
+            assert_int_equal(pto_map(&alone, &question.machine, &options, &result, &err), PTO_OK);
+            seconds[i] = result.candidate[0].seconds;
+            pto_map_result_fini(&result);
+        }
+        int least = seconds[1] < seconds[0];
+        for (int turned = 0; turned < 2; turned++) {
+            pto_map_options_t options = {.refine = 0};
+            pto_map_result_t result;
+            pto_scenario_t both = question.scenario;
+            both.strategy = strategy[turned];
+            both.strategy_count = 2;
+            assert_int_equal(pto_map(&both, &question.machine, &options, &result, &err), PTO_OK);
+            assert_true(result.candidate[0].seconds == seconds[least]);
+            assert_string_equal(result.candidate[0].strategy->name, strategy[0][least]);
+            pto_map_result_fini(&result);
+        }
+    }
     drop(&question);
 }
 
@@ -638,6 +709,8 @@ int main(void) {
         cmocka_unit_test(greedy_is_near_the_optimum_on_every_recorded_topology),
         cmocka_unit_test(metrics_order_the_pairs_alike),
         cmocka_unit_test(each_mapper_is_tried_with_its_seeds_aims_and_phases),
+        cmocka_unit_test(phases_divide_by_node_socket_and_gpu),
+        cmocka_unit_test(a_mapping_costs_what_its_cheapest_strategy_does),
         cmocka_unit_test(swaps_end_where_none_helps),
         cmocka_unit_test(swaps_take_as_many_prices_as_they_may),
         cmocka_unit_test(metrics_are_costs_of_messages),
