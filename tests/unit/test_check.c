@@ -177,6 +177,43 @@ static void writing_the_users_input_is_refused(void **state) {
     refused_for(plan, "writes the user's input");
 }
 
+/* A right plan, after which owner 1 overwrites its output. */
+static const pto_strategy_t *spoiled;
+
+static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) {
+    spoiled->build(builder, request);
+    int in = 0, out = 0;
+    while (pto_builder_buffer(builder, in)->role != PTO_ROLE_IN)
+        in++;
+    while (pto_builder_buffer(builder, out)->role != PTO_ROLE_OUT)
+        out++;
+    const pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .core_count = 1};
+    pto_build_stage(builder, "spoil", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    copy.who_first = pto_constant(1);
+    copy.who_until = pto_constant(2);
+    copy.source = pto_slice_all(builder, in);
+    copy.target = pto_slice_all(builder, out);
+    pto_build_step(builder, copy);
+}
+
+/* Flags and slots of the first run are used in the second one, which would be wrong, too. */
+static void a_wrong_result_is_named_in_the_first_run(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy, *algorithm;
+    } cases[] = {{"gsb", "direct"}, {"gas_read", "direct"}, {"cuda_aware", "ring"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, cases[i].strategy, cases[i].algorithm);
+        request.layout = (pto_layout_t){1, 4, 1, 1, 4, false};
+        spoiled = request.strategy;
+        pto_strategy_t strategy = *spoiled;
+        strategy.build = build_spoiled;
+        request.strategy = &strategy;
+        refused_for(plan_of(request), "rank 1, the end: bytes 0..31 of 'out' hold owner 1's");
+    }
+}
+
 static void an_unfinished_reduction_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
@@ -491,6 +528,7 @@ int main(void) {
         cmocka_unit_test(a_block_in_the_wrong_place_is_named),
         cmocka_unit_test(writing_output_a_second_time_is_named),
         cmocka_unit_test(writing_the_users_input_is_refused),
+        cmocka_unit_test(a_wrong_result_is_named_in_the_first_run),
         cmocka_unit_test(an_unfinished_reduction_is_named),
         cmocka_unit_test(writing_while_another_step_reads_is_named),
         cmocka_unit_test(receiving_twice_into_the_same_place_is_named),
