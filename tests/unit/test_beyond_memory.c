@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,14 @@
 #include "made_machine.h"
 #include "plan_request.h"
 #include "portolan/check.h"
+#include "portolan/machine_write.h"
+#include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/print.h"
+#include "portolan/sensitivity.h"
 #include "portolan/setup.h"
 #include "portolan/simulate.h"
+#include "portolan/topology.h"
 #include "portolan/traffic.h"
 #include "refused_memory.h"
 
@@ -147,9 +152,116 @@ static void plans_stay_within_their_memory(void **state) {
     pto_machine_fini(&made);
 }
 
+/* --- files, and what is predicted from them ---------------------------------------------------------------
+ */
+
+static const char *path;
+
+static pto_status_t read_machine(char **text, pto_error_t *err) {
+    pto_machine_t *read = NULL, *copy = NULL;
+    pto_machine_param_t *param = NULL;
+    char *formatted = NULL;
+    int count = 0;
+    pto_status_t status = pto_machine_open(path, &read, err);
+    if (status == PTO_OK)
+        status = pto_machine_duplicate(read, &copy, err);
+    if (status == PTO_OK)
+        status = pto_machine_params(copy, &param, &count, err);
+    if (status == PTO_OK)
+        status = pto_machine_format(copy, "a comment", &formatted, err);
+    say(text, formatted ? formatted : "none", status, count);
+    free(formatted);
+    free(param);
+    pto_machine_destroy(read);
+    pto_machine_destroy(copy);
+    return status;
+}
+
+static pto_status_t read_topology(char **text, pto_error_t *err) {
+    pto_topology_t *topology = NULL;
+    char *formatted = NULL;
+    pto_status_t status = pto_topology_open(path, &topology, err);
+    if (status == PTO_OK) {
+        status = pto_topology_format(topology, &formatted, err);
+        say(text, formatted ? formatted : "none", status, 0);
+        pto_topology_destroy(topology);
+    }
+    free(formatted);
+    return status;
+}
+
+static void use_predictions(pto_predictions_t *predictions, const pto_machine_t *of, char **text) {
+    pto_range_t *range = NULL;
+    pto_crossing_t *crossing = NULL;
+    pto_sensitivities_t sensitivities = {.count = 0};
+    int64_t ranges = 0, crossings = 0;
+    say(text, "setups", pto_predictions_find_setups(predictions, NULL), 0);
+    pto_status_t status = pto_pick(predictions, &range, &ranges, NULL);
+    say(text, "ranges", status, (double)ranges);
+    status = pto_crossings(predictions, &crossing, &crossings, NULL);
+    say(text, "crossings", status, (double)crossings);
+    for (int s = 0; s < predictions->strategy_count; s++)
+        say(text, predictions->strategy[s]->name, PTO_OK,
+            pto_prediction_at(predictions, 0, s)->price.seconds);
+    bool small =
+        predictions->scenario->collective == PTO_COLLECTIVE_PAIR; /* the others take hundreds of prices */
+    status = small ? pto_sensitivity(predictions, of, 0, &sensitivities, NULL) : PTO_ERR_NOT_APPLICABLE;
+    for (int i = 0; status == PTO_OK && i < sensitivities.count; i++)
+        say(text, sensitivities.item[i].param.key, status, sensitivities.item[i].elasticity);
+    if (status == PTO_OK)
+        pto_sensitivities_fini(&sensitivities);
+    free(range);
+    free(crossing);
+}
+
+static pto_status_t predict(char **text, pto_error_t *err) {
+    pto_scenario_t scenario;
+    pto_machine_t *of = NULL;
+    pto_predictions_t predictions;
+    pto_status_t status = pto_scenario_read(path, &scenario, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_scenario_read_machine(&scenario, &of, err);
+    if (status == PTO_OK)
+        status = pto_scenario_bind(&scenario, of, err);
+    if (status == PTO_OK)
+        status = pto_predict(&scenario, of, true, &predictions, err);
+    if (status == PTO_OK) {
+        use_predictions(&predictions, of, text);
+        pto_predictions_fini(&predictions);
+    }
+    pto_machine_destroy(of);
+    pto_scenario_fini(&scenario);
+    return status;
+}
+
+static void guard_files(const char *pattern, call_t call) {
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *whole;
+        pto_error_t err;
+        path = found.gl_pathv[i];
+        if (try(call, 0, &whole, &err) != PTO_OK)
+            fail_msg("%s:%d: %s", path, err.line, err.message);
+        guard_all(call, whole);
+        free(whole);
+    }
+    globfree(&found);
+}
+
+static void files_are_read_and_predicted_within_their_memory(void **state) {
+    (void)state;
+    skip_where_nothing_is_refused();
+    guard_files("scenarios/machines/*.yaml", read_machine);
+    guard_files("scenarios/topologies/*.yaml", read_topology);
+    guard_files("scenarios/problems/*.yaml", predict);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_stay_within_their_memory),
+        cmocka_unit_test(files_are_read_and_predicted_within_their_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
