@@ -105,7 +105,7 @@ static void guard_request(const pto_request_t *request) {
     char *whole;
     pto_error_t err;
     asked = request;
-    if (try(use_plan, 0, &whole, &err) == PTO_OK) {
+    if (try(use_plan, 0, &whole, &err) == PTO_OK && whole) {
         guard_all(use_plan, whole);
         used++;
     }
@@ -242,8 +242,10 @@ static void guard_files(const char *pattern, call_t call) {
         char *whole;
         pto_error_t err;
         path = found.gl_pathv[i];
-        if (try(call, 0, &whole, &err) != PTO_OK)
+        if (try(call, 0, &whole, &err) != PTO_OK || !whole) {
             fail_msg("%s:%d: %s", path, err.line, err.message);
+            return;
+        }
         guard_all(call, whole);
         free(whole);
     }

@@ -20,17 +20,17 @@ typedef struct {
 
 #define FIELD(type, name)                                                                                    \
     { #type "." #name, offsetof(type, name), sizeof((type *)0)->name }
-#define EXPR(type, name)                                                                                     \
-    FIELD(type, name.constant), FIELD(type, name.loop), FIELD(type, name.power), FIELD(type, name.inverse),  \
-        FIELD(type, name.core), FIELD(type, name.peer)
-#define SLICE(type, name)                                                                                    \
-    FIELD(type, name.buffer), FIELD(type, name.holder), FIELD(type, name.anchor),                            \
-        FIELD(type, name.anchor_step), EXPR(type, name.offset), EXPR(type, name.align),                      \
-        EXPR(type, name.first), EXPR(type, name.run), EXPR(type, name.stride), EXPR(type, name.until),       \
-        FIELD(type, name.reversed), FIELD(type, name.reverse_bits), FIELD(type, name.parts),                 \
-        FIELD(type, name.bundle), FIELD(type, name.fold), FIELD(type, name.repeat), FIELD(type, name.cells), \
-        FIELD(type, name.share), FIELD(type, name.share_count), FIELD(type, name.chunks)
 
+static const field_t of_expr[] = {FIELD(pto_expr_t, constant), FIELD(pto_expr_t, loop),
+                                  FIELD(pto_expr_t, power),    FIELD(pto_expr_t, inverse),
+                                  FIELD(pto_expr_t, core),     FIELD(pto_expr_t, peer)};
+static const field_t of_slice[] = {
+    FIELD(pto_slice_t, buffer),      FIELD(pto_slice_t, holder),   FIELD(pto_slice_t, anchor),
+    FIELD(pto_slice_t, anchor_step), FIELD(pto_slice_t, reversed), FIELD(pto_slice_t, reverse_bits),
+    FIELD(pto_slice_t, parts),       FIELD(pto_slice_t, bundle),   FIELD(pto_slice_t, fold),
+    FIELD(pto_slice_t, repeat),      FIELD(pto_slice_t, cells),    FIELD(pto_slice_t, share),
+    FIELD(pto_slice_t, share_count), FIELD(pto_slice_t, chunks)};
+static const field_t of_repeat[] = {FIELD(pto_slice_t, repeat_stride)};
 static const field_t of_request[] = {
     FIELD(pto_request_t, layout.nodes),
     FIELD(pto_request_t, layout.gpus_per_node),
@@ -55,7 +55,6 @@ static const field_t of_node[] = {
     FIELD(pto_node_t, collective), FIELD(pto_node_t, core_first), FIELD(pto_node_t, core_count)};
 static const field_t of_pipeline[] = {FIELD(pto_node_t, depth)};
 static const field_t of_either[] = {FIELD(pto_node_t, policy)};
-static const field_t of_call[] = {SLICE(pto_call_slices_t, in), SLICE(pto_call_slices_t, out)};
 static const field_t of_stage[] = {FIELD(pto_stage_t, order), FIELD(pto_stage_t, step_count)};
 static const field_t of_group[] = {FIELD(pto_group_t, kind), FIELD(pto_group_t, fold)};
 static const field_t of_buffer[] = {FIELD(pto_buffer_t, role),         FIELD(pto_buffer_t, space),
@@ -68,16 +67,13 @@ static const field_t of_buffer[] = {FIELD(pto_buffer_t, role),         FIELD(pto
                                     FIELD(pto_buffer_t, split),        FIELD(pto_buffer_t, cyclic),
                                     FIELD(pto_buffer_t, cyclic_count), FIELD(pto_buffer_t, chunks)};
 static const field_t of_ring[] = {FIELD(pto_buffer_t, slots)};
-static const field_t of_step[] = {
-    FIELD(pto_step_t, kind),       FIELD(pto_step_t, core_first), FIELD(pto_step_t, core_count),
-    FIELD(pto_step_t, group),      EXPR(pto_step_t, who_first),   EXPR(pto_step_t, who_stride),
-    EXPR(pto_step_t, who_until),   FIELD(pto_step_t, peers.kind), FIELD(pto_step_t, peers.node_shift),
-    FIELD(pto_step_t, peers.sign), EXPR(pto_step_t, peers.first), EXPR(pto_step_t, peers.stride),
-    EXPR(pto_step_t, peers.until), FIELD(pto_step_t, fresh),      FIELD(pto_step_t, send_empty),
-    FIELD(pto_step_t, flag),       SLICE(pto_step_t, source),     SLICE(pto_step_t, target)};
+static const field_t of_step[] = {FIELD(pto_step_t, kind),       FIELD(pto_step_t, core_first),
+                                  FIELD(pto_step_t, core_count), FIELD(pto_step_t, group),
+                                  FIELD(pto_step_t, peers.kind), FIELD(pto_step_t, peers.node_shift),
+                                  FIELD(pto_step_t, peers.sign), FIELD(pto_step_t, fresh),
+                                  FIELD(pto_step_t, send_empty), FIELD(pto_step_t, flag)};
 static const field_t of_cart[] = {FIELD(pto_step_t, peers.shift[0]), FIELD(pto_step_t, peers.shift[1]),
                                   FIELD(pto_step_t, peers.shift[2])};
-static const field_t of_repeat[] = {FIELD(pto_step_t, source.repeat_stride)};
 
 enum { DIGESTS = 4096 };
 static uint64_t digest[DIGESTS];
@@ -117,7 +113,21 @@ static void change_fields(const pto_plan_t *plan, void *item, const field_t *fie
         memcpy(at, kept, field[i].size);
     }
 }
-#define CHANGE(plan, item, fields) change_fields(plan, item, fields, sizeof fields / sizeof *fields)
+#define CHANGE(plan, item, fields) change_fields(plan, item, (fields), sizeof(fields) / sizeof *(fields))
+
+static void change_expr(const pto_plan_t *plan, pto_expr_t *expr) { CHANGE(plan, expr, of_expr); }
+
+static void change_slice(const pto_plan_t *plan, pto_slice_t *slice) {
+    pto_expr_t *const expr[] = {&slice->offset, &slice->align,  &slice->first,
+                                &slice->run,    &slice->stride, &slice->until};
+    CHANGE(plan, slice, of_slice);
+    int64_t repeat = slice->repeat;
+    slice->repeat = 99;
+    CHANGE(plan, slice, of_repeat);
+    slice->repeat = repeat;
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        change_expr(plan, expr[i]);
+}
 
 static void change_node(pto_plan_t *plan, pto_node_t *node) {
     CHANGE(plan, node, of_node);
@@ -127,18 +137,23 @@ static void change_node(pto_plan_t *plan, pto_node_t *node) {
     node->kind = PTO_NODE_EITHER;
     CHANGE(plan, node, of_either);
     node->kind = kind;
-    if (node->kind == PTO_NODE_COLLECTIVE)
-        CHANGE(plan, (pto_call_slices_t *)plan->calls.item + node->call, of_call);
+    if (node->kind == PTO_NODE_COLLECTIVE) {
+        pto_call_slices_t *call = (pto_call_slices_t *)plan->calls.item + node->call;
+        change_slice(plan, &call->in);
+        change_slice(plan, &call->out);
+    }
 }
 
 static void change_step(pto_plan_t *plan, pto_step_t *step) {
     CHANGE(plan, step, of_step);
     if (step->peers.kind == PTO_PEERS_CART || step->source.cells != PTO_CELLS_NONE)
         CHANGE(plan, step, of_cart);
-    int64_t repeat = step->source.repeat;
-    step->source.repeat = 7;
-    CHANGE(plan, step, of_repeat);
-    step->source.repeat = repeat;
+    pto_expr_t *const expr[] = {&step->who_first,   &step->who_stride,   &step->who_until,
+                                &step->peers.first, &step->peers.stride, &step->peers.until};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        change_expr(plan, expr[i]);
+    change_slice(plan, &step->source);
+    change_slice(plan, &step->target);
 }
 
 static void change_plan(pto_plan_t *plan) {

@@ -278,7 +278,7 @@ static double between_parts(const pto_places_t *places, const int64_t *process, 
 /* Whether the processes of places [first, first + count) are divided among parts as well as can be. */
 static bool is_divided_best(const pto_places_t *places, const int64_t *place, int64_t first, int64_t count,
                             int64_t size) {
-    int64_t process[8], now[8], other[8], n = 0;
+    int64_t process[8] = {0}, now[8] = {0}, other[8] = {0}, n = 0;
     for (int64_t i = 0; i < processes; i++)
         if (place[i] >= first && place[i] < first + count) {
             process[n] = i;
