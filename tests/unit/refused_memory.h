@@ -159,7 +159,7 @@ static pto_status_t try(call_t call, int64_t refused, char **text, pto_error_t *
 }
 
 /* Marks the first two and the last request of each place, and one of `every`. */
-static void choose_requests(int64_t count, int64_t every, bool *chosen) {
+static inline void choose_requests(int64_t count, int64_t every, bool *chosen) {
     static const void *place[PLACES_MAX];
     static int64_t last[PLACES_MAX];
     int seen[PLACES_MAX] = {0}, places = 0;
@@ -178,7 +178,7 @@ static void choose_requests(int64_t count, int64_t every, bool *chosen) {
 }
 
 /* GSL itself does not look whether it gets what it asks for. */
-static bool is_gsls(const void *place) {
+static inline bool is_gsls(const void *place) {
     Dl_info info;
     return dladdr(place, &info) && info.dli_fname && strstr(info.dli_fname, "libgsl");
 }
@@ -189,7 +189,18 @@ static void skip_where_nothing_is_refused(void) {
         skip();
 }
 
-static void refuse_each_and_guard_all(call_t call) {
+/* The call does the same beyond memory. */
+static inline void guard_all(call_t call, const char *whole) {
+    char *text;
+    pto_error_t err;
+    requests.guarded = true;
+    assert_int_equal(try(call, 0, &text, &err), PTO_OK);
+    requests.guarded = false;
+    assert_true(text && strcmp(text, whole) == 0);
+    free(text);
+}
+
+static inline void refuse_each_and_guard_all(call_t call) {
     char *whole, *text;
     pto_error_t err;
     for (int i = 0; i < 2; i++) { /* what is kept for good is there the second time */
@@ -201,11 +212,7 @@ static void refuse_each_and_guard_all(call_t call) {
             free(whole);
     }
     assert_int_equal(requests.held, 1);
-    requests.guarded = true;
-    assert_int_equal(try(call, 0, &text, &err), PTO_OK);
-    requests.guarded = false;
-    assert_true(text && strcmp(text, whole) == 0);
-    free(text);
+    guard_all(call, whole);
     int64_t count = requests.count, errors = 0;
     assert_true(count < REQUESTS_MAX);
     static bool chosen[REQUESTS_MAX];

@@ -116,6 +116,15 @@ static void reducing_different_places_is_named(void **state) {
     reduce->source = pto_slice_part(reduce->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
     reduce->target = pto_slice_part(reduce->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
     refused_for(plan, "reduces inputs' bytes from 16 on into those from 0 on");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    pto_step_t *send = step_in(plan, "exchange", PTO_STEP_SEND);
+    pto_step_t *receive = step_in(plan, "exchange", PTO_STEP_RECV);
+    reduce = step_in(plan, "reduce", PTO_STEP_REDUCE);
+    send->source = pto_slice_part(send->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    receive->target = pto_slice_part(receive->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
+    reduce->source = pto_slice_part(send->source.buffer, 4, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    reduce->target = pto_slice_part(receive->target.buffer, 4, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    refused_for(plan, "reduces inputs' bytes from 8 on into those from 24 on");
 }
 
 static void reducing_into_nothing_is_named(void **state) {
@@ -166,6 +175,43 @@ static void writing_the_users_input_is_refused(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
     step_in(plan, "copy to device", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "in");
     refused_for(plan, "writes the user's input");
+}
+
+/* A right plan, after which owner 1 overwrites its output. */
+static const pto_strategy_t *spoiled;
+
+static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) {
+    spoiled->build(builder, request);
+    int in = 0, out = 0;
+    while (pto_builder_buffer(builder, in)->role != PTO_ROLE_IN)
+        in++;
+    while (pto_builder_buffer(builder, out)->role != PTO_ROLE_OUT)
+        out++;
+    const pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .core_count = 1};
+    pto_build_stage(builder, "spoil", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    copy.who_first = pto_constant(1);
+    copy.who_until = pto_constant(2);
+    copy.source = pto_slice_all(builder, in);
+    copy.target = pto_slice_all(builder, out);
+    pto_build_step(builder, copy);
+}
+
+/* Flags and slots of the first run are used in the second one, which would be wrong, too. */
+static void a_wrong_result_is_named_in_the_first_run(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy, *algorithm;
+    } cases[] = {{"gsb", "direct"}, {"gas_read", "direct"}, {"cuda_aware", "ring"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, cases[i].strategy, cases[i].algorithm);
+        request.layout = (pto_layout_t){1, 4, 1, 1, 4, false};
+        spoiled = request.strategy;
+        pto_strategy_t strategy = *spoiled;
+        strategy.build = build_spoiled;
+        request.strategy = &strategy;
+        refused_for(plan_of(request), "rank 1, the end: bytes 0..31 of 'out' hold owner 1's");
+    }
 }
 
 static void an_unfinished_reduction_is_named(void **state) {
@@ -482,6 +528,7 @@ int main(void) {
         cmocka_unit_test(a_block_in_the_wrong_place_is_named),
         cmocka_unit_test(writing_output_a_second_time_is_named),
         cmocka_unit_test(writing_the_users_input_is_refused),
+        cmocka_unit_test(a_wrong_result_is_named_in_the_first_run),
         cmocka_unit_test(an_unfinished_reduction_is_named),
         cmocka_unit_test(writing_while_another_step_reads_is_named),
         cmocka_unit_test(receiving_twice_into_the_same_place_is_named),

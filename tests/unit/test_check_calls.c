@@ -116,6 +116,25 @@ static void another_collective_is_refused(void **state) {
     refused_for(plan, "the end of the collective: alltoall takes 4 blocks of 'host out', which has 1");
 }
 
+/* What a library is given must be there, also where it writes its result to the same place. */
+static void a_vector_that_was_never_written_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *algorithm;
+    } cases[] = {{PTO_COLLECTIVE_ALLREDUCE, "ring"}, {PTO_COLLECTIVE_REDUCE, "binomial"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int64_t member = 0; member < 4; member += 3) {
+            pto_plan_t *plan = good(cases[i].collective, "three_step", cases[i].algorithm, two_nodes);
+            const pto_call_slices_t *slices = slices_of(plan);
+            assert_int_equal(slices->in.buffer, slices->out.buffer);
+            pto_step_t *copy = step_in(plan, "copy to host", PTO_STEP_COPY);
+            copy->who_first = pto_constant(member == 0); /* all but one member */
+            copy->who_until = pto_constant(member == 0 ? 4 : member);
+            refused_for(plan, "reads bytes 0..115 of 'host in', which were never written");
+        }
+}
+
 static void other_blocks_than_the_stages_move_are_refused(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
@@ -489,6 +508,7 @@ int main(void) {
         cmocka_unit_test(a_node_names_its_collective),
         cmocka_unit_test(a_collective_of_another_group_is_refused),
         cmocka_unit_test(another_collective_is_refused),
+        cmocka_unit_test(a_vector_that_was_never_written_is_refused),
         cmocka_unit_test(other_blocks_than_the_stages_move_are_refused),
         cmocka_unit_test(cores_that_do_not_fit_are_refused),
         cmocka_unit_test(copies_inside_a_collective_are_refused),

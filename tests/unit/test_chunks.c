@@ -47,6 +47,29 @@ static double in_all_ways(pto_request_t request) {
     return seconds;
 }
 
+/* Of counts that differ, the largest block is cut into as many chunks as are asked for, at most one a byte.
+ */
+static void the_largest_block_has_as_many_chunks_as_are_asked_for(void **state) {
+    (void)state;
+    static const int64_t wanted[][2] = {{64, 1}, {128, 2}, {4096, 5}}; /* bytes, chunks */
+    int64_t number[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = number};
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
+        number[7] = wanted[w][0];
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "linear", 2, 2, 1, 1);
+        request.by_library = false;
+        request.chunks = 5;
+        request.counts = &counts;
+        pto_plan_t *plan = plan_of(request);
+        int64_t chunks = 1;
+        for (int i = 0; i < pto_plan_node_count(plan); i++)
+            if (pto_plan_node(plan, i)->kind == PTO_NODE_PIPELINE)
+                chunks = pto_plan_node(plan, i)->to - pto_plan_node(plan, i)->from;
+        assert_int_equal(chunks, wanted[w][1]);
+        pto_plan_destroy(plan);
+    }
+}
+
 static void one_chunk_is_the_plan_without_chunks(void **state) {
     (void)state;
     pto_request_t requests[] = {message(100003, 0), alltoall(2, 2, 4096, 0)};
@@ -313,6 +336,7 @@ static void the_search_ends_behind_the_cheapest_number_of_chunks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_chunk_is_the_plan_without_chunks),
+        cmocka_unit_test(the_largest_block_has_as_many_chunks_as_are_asked_for),
         cmocka_unit_test(a_message_costs_its_closed_formula),
         cmocka_unit_test(a_pair_costs_its_closed_formula),
         cmocka_unit_test(an_alltoall_in_chunks_is_priced_as_simulated),

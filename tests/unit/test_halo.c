@@ -224,6 +224,78 @@ static void a_call_of_other_messages_is_found(void **state) {
     }
 }
 
+/* --- which cells are looked at -------------------------------------------------------------------------- */
+
+static struct { int64_t member, source, cell; } spoiled;
+
+/* A right exchange, after which one process overwrites one of its cells. */
+static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) {
+    const pto_strategy_t *strategy;
+    assert_int_equal(pto_strategy_find("cuda_aware", &strategy, NULL), PTO_OK);
+    strategy->build(builder, request);
+    int out = 0;
+    while (pto_builder_buffer(builder, out)->role != PTO_ROLE_OUT)
+        out++;
+    const pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .core_count = 1};
+    pto_build_stage(builder, "spoil", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    copy.who_first = pto_constant(spoiled.member);
+    copy.who_until = pto_constant(spoiled.member + 1);
+    copy.source = copy.target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
+    copy.source.offset = pto_constant(spoiled.source);
+    copy.target.offset = pto_constant(spoiled.cell);
+    pto_build_step(builder, copy);
+}
+
+/* Where a process of a grid of two in each dimension has a neighbor on this side. */
+static bool has_neighbor(const pto_halo_t *grid, int64_t member, int d, int64_t side) {
+    int64_t at = member >> (grid->dim_count - 1 - d) & 1;
+    return grid->wrap[d] || (side > 0) == (at == 0);
+}
+
+/* Faces always are promised; edges and corners with two phases, and with diagonal messages where a neighbor
+ * is. */
+static bool is_promised(const pto_halo_t *grid, int64_t member, int64_t cell) {
+    int outside = 0, moved = 0;
+    for (int d = grid->dim_count - 1; d >= 0; d--, cell /= 3) {
+        outside += cell % 3 != 1;
+        moved += cell % 3 != 1 && has_neighbor(grid, member, d, cell % 3 - 1);
+    }
+    return outside <= 1 || grid->corners == PTO_CORNERS_TWO_PHASE ||
+           (grid->corners == PTO_CORNERS_DIAGONAL && moved == outside);
+}
+
+static void every_cell_that_is_promised_is_looked_at(void **state) {
+    (void)state;
+    for (int how = 0; how < 12; how++) {
+        bool wrap = how % 2;
+        pto_halo_t grid = {.dim_count = how / 2 % 2 + 2,
+                           .wrap = {wrap, wrap, wrap},
+                           .extent = {1, 1, 1},
+                           .width = 1,
+                           .corners = (pto_corners_t)(how / 4)};
+        int64_t members = grid.dim_count == 3 ? 8 : 4, cells = grid.dim_count == 3 ? 27 : 9;
+        for (int64_t n = 0; n < members * cells; n++) {
+            spoiled.member = n / cells;
+            spoiled.cell = n % cells;
+            spoiled.source =
+                spoiled.cell == cells / 2 ? 1 : cells / 2; /* of another owner, or of another place */
+            pto_request_t request =
+                ask("cuda_aware", "neighbors", grid, (pto_layout_t){2, members / 2, 1, 1, 2, false});
+            request.strategy = strategy_made_of(PTO_COLLECTIVE_HALO, build_spoiled);
+            pto_plan_t *plan = plan_of(request);
+            pto_check_report_t report;
+            pto_error_t err = {0};
+            bool right = pto_check(plan, &report, &err) == PTO_OK;
+            if (right == is_promised(&grid, spoiled.member, spoiled.cell))
+                fail_msg("%d dimensions, wrap %d, corners %s: cell %lld of owner %lld: %s", grid.dim_count,
+                         wrap, pto_corners_name(grid.corners), (long long)spoiled.cell,
+                         (long long)spoiled.member, right ? "not noticed" : err.message);
+            pto_plan_destroy(plan);
+        }
+    }
+}
+
 /* --- prices --------------------------------------------------------------------------------------------- */
 
 static pto_machine_t *summit(void) {
@@ -385,6 +457,7 @@ int main(void) {
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
         cmocka_unit_test(a_call_of_other_messages_is_found),
+        cmocka_unit_test(every_cell_that_is_promised_is_looked_at),
         cmocka_unit_test(packed_borders_have_room_and_no_more),
         cmocka_unit_test(prices_follow_the_formulas),
         cmocka_unit_test(copies_that_follow_each_other_are_queued),

@@ -11,34 +11,11 @@
 
 #include <cmocka.h>
 
-#include "machine/machine_internal.h"
+#include "map_question.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "portolan/topology.h"
-
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-} question_t;
-
-static void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
-    char text[640];
-    pto_error_t err = {0};
-    snprintf(text, sizeof text,
-             "scenario: s\nmachine: m.yaml\ncollective: alltoallv\nimplementation: isend_irecv\n"
-             "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [cuda_aware]\n",
-             layout, counts);
-    if (pto_machine_read(machine, &question->machine, &err) != PTO_OK ||
-        pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&question->scenario, &question->machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(question_t *question) {
-    pto_scenario_fini(&question->scenario);
-    pto_machine_fini(&question->machine);
-}
 
 enum { MAPPERS = 5 };
 
@@ -67,9 +44,6 @@ static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result
     fail_msg("no candidate '%s'", name);
     return NULL;
 }
-
-#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
-#define FOUR_BY_FOUR "{nodes: 4, gpus_per_node: 4, procs_per_gpu: 1}"
 
 /* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */
 static void groups_across_nodes_are_kept_inside_them(void **state) {

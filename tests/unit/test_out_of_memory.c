@@ -237,6 +237,7 @@ static pto_status_t take_step(char **text, pto_error_t *err) {
         "  - {call: features, collective: alltoallv, bytes: 19200, counts: {skew: 0.9, seed: 1}, times: 3}\n"
         "  - at_once:\n"
         "      - {call: weights, collective: allreduce, bytes: 1MiB}\n"
+        "      - {call: norms, collective: allgather, bytes: 64KiB}\n"
         "      - {call: layers, compute: 24 ms, times: 3}\n";
     pto_workload_t workload;
     pto_step_prediction_t step;
@@ -249,7 +250,10 @@ static pto_status_t take_step(char **text, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_step_predict(&workload, asked_machine, &step, err);
     if (status == PTO_OK) {
-        status = pto_step_simulate(&step, asked_machine, NULL, NULL, &simulation, err);
+        bool changed = false;
+        status = pto_step_settle(&step, asked_machine, 0, &changed, err);
+        if (status == PTO_OK)
+            status = pto_step_simulate(&step, asked_machine, NULL, NULL, &simulation, err);
         double number[] = {step.mix.seconds, simulation.seconds};
         if (status == PTO_OK)
             status = numbers(number, 2, text, err);

@@ -192,10 +192,140 @@ static void what_computation_hides_is_not_simulated(void **state) {
     pto_machine_fini(&made.machine);
 }
 
+/* --- which mixes are simulated ----------------------------------------------------------------------------
+ */
+
+enum { CALLS_MAX = 7, CANDIDATES_MAX = 512 };
+
+typedef struct {
+    double seconds, alone_s;
+    int choice[CALLS_MAX];
+} candidate_t;
+
+static void take_choice(made_t *made, const int *choice) {
+    for (int i = 0; i < made->workload.call_count; i++)
+        made->step.call[i].best = choice[i];
+}
+
+/* A mix's price, and what its calls take alone, as often as they are made; false: it has none. */
+static bool price_mix(made_t *made, const int *choice, candidate_t *candidate) {
+    take_choice(made, choice);
+    memcpy(candidate->choice, choice, sizeof candidate->choice);
+    candidate->alone_s = 0;
+    for (int i = 0; i < made->workload.call_count; i++) {
+        double seconds = 0;
+        if (!pto_step_call_seconds(&made->step, i, NULL, &seconds))
+            return false;
+        candidate->alone_s += seconds * (double)made->workload.call[i].times;
+    }
+    return pto_step_entry_seconds(&made->step, 0, NULL, &candidate->seconds);
+}
+
+/* Of equal prices, the calls that take less alone. */
+static bool is_before(const candidate_t *a, const candidate_t *b) {
+    return pto_cost_is_same(a->seconds, b->seconds) ? a->alone_s < b->alone_s : a->seconds < b->seconds;
+}
+
+/* All mixes of few calls; of many, those that differ from the first in one call. The first is the step's. */
+static int find_candidates(made_t *made, bool all, candidate_t *candidate) {
+    int first[CALLS_MAX] = {0}, count = 1, calls = made->workload.call_count, mixes = 1;
+    for (int i = 0; i < calls; i++) {
+        first[i] = made->step.call[i].best;
+        mixes *= all ? made->step.call[i].predictions.strategy_count : 1;
+    }
+    assert_true(price_mix(made, first, &candidate[0]));
+    for (int n = 0; n < mixes && all; n++) {
+        int choice[CALLS_MAX] = {0};
+        for (int i = 0, rest = n; i < calls; rest /= made->step.call[i++].predictions.strategy_count)
+            choice[i] = rest % made->step.call[i].predictions.strategy_count;
+        if (memcmp(choice, first, sizeof first) != 0)
+            count += price_mix(made, choice, &candidate[count]);
+    }
+    for (int i = 0; i < calls && !all; i++)
+        for (int s = 0; s < made->step.call[i].predictions.strategy_count; s++) {
+            int choice[CALLS_MAX];
+            memcpy(choice, first, sizeof choice);
+            choice[i] = s;
+            if (s != first[i])
+                count += price_mix(made, choice, &candidate[count]);
+        }
+    take_choice(made, first);
+    return count;
+}
+
+/* The first, and the three cheapest of the others. */
+static double fastest_of_the_cheapest(made_t *made, bool all) {
+    static candidate_t candidate[CANDIDATES_MAX];
+    int count = find_candidates(made, all, candidate);
+    double fastest_s = DBL_MAX;
+    for (int place = 0; place < PTO_STEP_SETTLED && place < count; place++) {
+        for (int i = count - 1; i > place && place > 0; i--)
+            if (is_before(&candidate[i], &candidate[i - 1])) {
+                candidate_t kept = candidate[i];
+                candidate[i] = candidate[i - 1];
+                candidate[i - 1] = kept;
+            }
+        take_choice(made, candidate[place].choice);
+        fastest_s = fmin(fastest_s, simulate_choice(made));
+    }
+    take_choice(made, candidate[0].choice);
+    return fastest_s;
+}
+
+static int settle_workload(const char *machine, const char *calls, bool all) {
+    char text[1600], path[120];
+    made_t made = {.step = {.call = NULL}};
+    pto_error_t err = {0};
+    bool changed = false;
+    snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
+    snprintf(text, sizeof text, "workload: w\nlayout: {nodes: 2}\nstep:\n  - at_once:\n%s", calls);
+    if (pto_machine_read(path, &made.machine, &err) != PTO_OK ||
+        pto_workload_parse(text, strlen(text), "w.yaml", &made.workload, &err) != PTO_OK ||
+        pto_workload_bind(&made.workload, &made.machine, &err) != PTO_OK ||
+        pto_step_predict(&made.workload, &made.machine, &made.step, &err) != PTO_OK)
+        fail_msg("%s: %s", machine, err.message);
+    double fastest_s = fastest_of_the_cheapest(&made, all);
+    assert_int_equal(pto_step_settle(&made.step, &made.machine, 0, &changed, NULL), PTO_OK);
+    double settled_s = simulate_choice(&made);
+    if (fabs(settled_s / fastest_s - 1) > 1e-9)
+        fail_msg("%s: %g s, not %g s: %s", machine, settled_s, fastest_s, calls);
+    pto_step_fini(&made.step);
+    pto_workload_fini(&made.workload);
+    pto_machine_fini(&made.machine);
+    return changed;
+}
+
+#define CALL(what) "    - {collective: " what ", " STRATEGIES "}\n"
+
+static void the_fastest_of_the_four_cheapest_mixes_is_chosen(void **state) {
+    (void)state;
+    static const char *const machine[] = {"lassen-mvapich2-refit", "summit-spectrum-refit", "dgx-h100",
+                                          "abci-a"};
+    static const char *const few[] = {
+        CALL("allgather, bytes: 192KiB, times: 3") CALL("reduce_scatter, bytes: 1536KiB"),
+        CALL("alltoall, bytes: 64KiB") CALL("allreduce, bytes: 1MiB, times: 7"),
+        CALL("allreduce, bytes: 64KiB, times: 2") CALL("allgather, bytes: 16KiB")
+            CALL("alltoall, bytes: 8KiB"),
+    };
+    static const char many[] =
+        CALL("allgather, bytes: 16KiB") CALL("allreduce, bytes: 64KiB") CALL("alltoall, bytes: 8KiB")
+            CALL("allgather, bytes: 64KiB, times: 2") CALL("allreduce, bytes: 256KiB")
+                CALL("alltoall, bytes: 1KiB") CALL("reduce_scatter, bytes: 32KiB");
+    int changed = 0;
+    for (size_t m = 0; m < sizeof machine / sizeof *machine; m++) {
+        for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+            changed += settle_workload(machine[m], few[i], true);
+        changed += settle_workload(machine[m], many, false);
+    }
+    print_message("%d mixes changed\n", changed);
+    assert_true(changed > 0);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settled_mixes_are_nearly_the_best_of_all),
         cmocka_unit_test(what_computation_hides_is_not_simulated),
+        cmocka_unit_test(the_fastest_of_the_four_cheapest_mixes_is_chosen),
     };
     if (argc > 1)
         sample = atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;

@@ -246,6 +246,55 @@ static void faults_are_reported_at_their_place(void **state) {
          5,
          10,
          {"between two devices"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.0], through: [switch.0]}]\n",
+         PTO_ERR_RANGE,
+         5,
+         10,
+         {"between two devices"}},
+        {HEAD LINK HOST "routes: [{between: [switch.0, gpu.0], through: []}]\n",
+         PTO_ERR_RANGE,
+         5,
+         10,
+         {"between two devices"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.1], through: [switch.0]}, {between: [gpu.1, gpu.0], "
+                        "through: [switch.0]}]\n",
+         PTO_ERR_RANGE,
+         5,
+         58,
+         {"a second route between gpu.1 and gpu.0"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.1], through: [switch.0, gpu.2]}]\n",
+         PTO_ERR_NOT_FOUND,
+         5,
+         56,
+         {"there is no gpu.2"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.1], through: [switch]}]\n",
+         PTO_ERR_TYPE,
+         5,
+         46,
+         {"'switch' is not a name"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.1], through: switch.0}]\n",
+         PTO_ERR_TYPE,
+         5,
+         45,
+         {"a list of names"}},
+        {HEAD LINK HOST "routes: longest\n", PTO_ERR_TYPE, 5, 9, {"'shortest' or a list"}},
+        {"devices: {gpus: 2, sockets: 1}\nlinks: shortest\n", PTO_ERR_TYPE, 2, 8, {"a list"}},
+        {HEAD "  - {between: gpu.0, s_per_byte: 1e-11}\n", PTO_ERR_TYPE, 3, 15, {"a list of two names"}},
+        {HEAD "  - {between: [gpu.0, gpu.1, switch.0], s_per_byte: 1e-11}\n",
+         PTO_ERR_TYPE,
+         3,
+         15,
+         {"two names, not 3"}},
+        {HEAD "  - {between: [gpu.0, gpu.1], s_per_byte: 1e-11, back_s_per_byte: 0}\n",
+         PTO_ERR_RANGE,
+         3,
+         67,
+         {"above 0"}},
+        {HEAD "  - {between: [gpu.0, gpu.1], s_per_byte: 1e-11, alpha_s: 0}\n",
+         PTO_ERR_RANGE,
+         3,
+         59,
+         {"above 0"}},
         {"devices: {gpus: 200, sockets: 1}\nlinks: []\n",
          PTO_ERR_TOO_LARGE,
          1,
@@ -261,6 +310,95 @@ static void faults_are_reported_at_their_place(void **state) {
         assert_refused(&bad[i], status, &err);
         assert_null(topology);
     }
+}
+
+static void names_are_a_word_and_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool right;
+    } cases[] = {{"switch.0", true},
+                 {"switch.9999", true},
+                 {"SWITCH_a.7-7", true},
+                 {"switch.12345", false},
+                 {"switch", false},
+                 {"switch.", false},
+                 {".0", false},
+                 {"switch.0-", false},
+                 {"switch.0-12345", false},
+                 {"switch.3-2", false},
+                 {"switch.0x", false},
+                 {"switch.0-1x", false},
+                 {"switch.0-1-2", false},
+                 {"2switch.0", false},
+                 {"switch 0", false},
+                 {"switch.-1", false},
+                 {"abcdefghijklmnopqrstuvwxyz.0", true},
+                 {"abcdefghijklmnopqrstuvwxyza.0", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        pto_topology_t *topology = NULL;
+        pto_error_t err = {0};
+        snprintf(text, sizeof text,
+                 HEAD "  - {between: [\"%s\", gpu.0], s_per_byte: 1e-11}\n"
+                      "  - {between: [gpu.0, gpu.1], s_per_byte: 1e-11}\n"
+                      "  - {between: [gpu.0-1, socket.0], s_per_byte: 1e-11}\n",
+                 cases[i].name);
+        pto_status_t status = pto_topology_create(text, strlen(text), "node.yaml", &topology, &err);
+        if (status != (cases[i].right ? PTO_OK : PTO_ERR_TYPE) ||
+            (!cases[i].right && !strstr(err.message, "is not a name such as gpu.0 or gpu.0-3")))
+            fail_msg("'%s': %d: %s", cases[i].name, status, err.message);
+        if (status == PTO_OK)
+            pto_topology_destroy(topology);
+    }
+}
+
+/* The first of one range is linked to the first of the other, and so on. */
+static void ranges_are_linked_one_by_one(void **state) {
+    (void)state;
+    pto_topology_t *topology = made("devices: {gpus: 3, sockets: 2}\n"
+                                    "links:\n"
+                                    "  - {between: [gpu.1-2, switch.5-6], s_per_byte: 1e-11}\n"
+                                    "  - {between: [switch.5-6, socket.0], s_per_byte: 1e-11}\n"
+                                    "  - {between: [socket.0, gpu.0], s_per_byte: 1e-11}\n"
+                                    "  - {between: [socket.0, socket.1], s_per_byte: 1e-11}\n");
+    assert_string_equal(path_of(topology, gpu(topology, 1), gpu(topology, 2)),
+                        "gpu.1 switch.5 socket.0 switch.6 gpu.2");
+    assert_int_equal(pto_topology_link_count(topology), 2 * 6);
+    pto_topology_destroy(topology);
+}
+
+/* So many links between `gpus` GPUs and switches that each is linked to; or as many GPUs or switches. */
+static pto_status_t of_size(int gpus, int switches, int more, pto_error_t *err) {
+    char *text = malloc(1 << 16), *end = text;
+    pto_topology_t *topology = NULL;
+    assert_non_null(text);
+    end += sprintf(end, "devices: {gpus: %d, sockets: 1}\nlinks:\n", gpus);
+    end += sprintf(end, "  - {between: [gpu.0-%d, socket.0], s_per_byte: 1e-11}\n", gpus - 1);
+    for (int i = 0; i < switches; i++)
+        end += sprintf(end, "  - {between: [gpu.0-%d, switch.%d], s_per_byte: 1e-11}\n", gpus - 1, i);
+    if (more > 0)
+        sprintf(end, "  - {between: [socket.0, bridge.1-%d], s_per_byte: 1e-11}\n", more);
+    *err = (pto_error_t){0};
+    pto_status_t status = pto_topology_create(text, strlen(text), "node.yaml", &topology, err);
+    if (status == PTO_OK)
+        pto_topology_destroy(topology);
+    free(text);
+    return status;
+}
+
+static void limits_are_reached_and_not_exceeded(void **state) {
+    (void)state;
+    pto_error_t err;
+    assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX - 1, 0, 0, &err), PTO_OK);
+    assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX, 0, 0, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "more than 128 devices"));
+    assert_int_equal(of_size(64, 15, 0, &err), PTO_OK); /* 1024 links */
+    assert_int_equal(of_size(64, 15, 1, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "more than 1024 links"));
+    assert_int_equal(of_size(2, 0, PTO_TOPOLOGY_VERTICES_MAX - 3, &err), PTO_OK);
+    assert_int_equal(of_size(2, 0, PTO_TOPOLOGY_VERTICES_MAX - 2, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "more than 512 devices and switches"));
 }
 
 static void what_is_written_reads_back(void **state) {
@@ -331,6 +469,15 @@ static void bad_fabrics_are_refused(void **state) {
         {"fabric: [{nodes: 1, s_per_byte: 1e-10}, {nodes: 2, s_per_byte: 1e-10}, {nodes: 3, s_per_byte: "
          "1}]\n",
          "not a multiple of the level below, 2"},
+        {"fabric: [{nodes: 1, s_per_byte: 1e-10}, {nodes: 2, s_per_byte: 1e-10}, {nodes: 2, s_per_byte: "
+         "1}]\n",
+         "not a multiple of the level below, 2"},
+        {"fabric: [{nodes: 1, s_per_byte: 1}, {nodes: 2, s_per_byte: 1}, {nodes: 4, s_per_byte: 1}, {nodes: "
+         "8, "
+         "s_per_byte: 1}, {nodes: 16, s_per_byte: 1}, {nodes: 32, s_per_byte: 1}, {nodes: 64, s_per_byte: "
+         "1}, "
+         "{nodes: 128, s_per_byte: 1}, {nodes: 256, s_per_byte: 1}]\n",
+         "more than 8 levels"},
         {"fabric: [{nodes: 1}]\n", "missing key 's_per_byte'"},
         {"fabric: [{nodes: 1, s_per_byte: 0}]\n", "above 0"},
         {"injection: {cpu: {s_per_byte: 1e-10}}\nfabric: [{nodes: 1, s_per_byte: 1e-10}]\n", "injection"},
@@ -389,6 +536,9 @@ int main(void) {
         cmocka_unit_test(small_nodes_have_the_pair_rates_of_their_tables),
         cmocka_unit_test(nvswitches_make_all_pairs_alike),
         cmocka_unit_test(faults_are_reported_at_their_place),
+        cmocka_unit_test(names_are_a_word_and_numbers),
+        cmocka_unit_test(ranges_are_linked_one_by_one),
+        cmocka_unit_test(limits_are_reached_and_not_exceeded),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_machine_holds_its_topology),
         cmocka_unit_test(a_machine_holds_its_fabric),

@@ -128,8 +128,6 @@ static void keep(const bisection_t *bisection, const part_t *part) {
 static void divide(bisection_t *bisection, const part_t *part) {
     double least = 0;
     int starts = part->count > MANY ? STARTS_OF_MANY : STARTS;
-    for (int64_t n = 0; n < part->count; n++)
-        bisection->side[part->process[n]] = 0;
     for (int start = 0; start < starts; start++) {
         if (start == 0)
             take_first(bisection, part);

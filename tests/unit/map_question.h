@@ -1,0 +1,37 @@
+/* A question about mappings: a machine, and a scenario of an alltoallv. Include cmocka.h first. */
+#ifndef PTO_TEST_MAP_QUESTION_H
+#define PTO_TEST_MAP_QUESTION_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/scenario.h"
+
+#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
+#define FOUR_BY_FOUR "{nodes: 4, gpus_per_node: 4, procs_per_gpu: 1}"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+} question_t;
+
+static inline void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
+    char text[640];
+    pto_error_t err = {0};
+    snprintf(text, sizeof text,
+             "scenario: s\nmachine: m.yaml\ncollective: alltoallv\nimplementation: isend_irecv\n"
+             "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [cuda_aware]\n",
+             layout, counts);
+    if (pto_machine_read(machine, &question->machine, &err) != PTO_OK ||
+        pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&question->scenario, &question->machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static inline void drop(question_t *question) {
+    pto_scenario_fini(&question->scenario);
+    pto_machine_fini(&question->machine);
+}
+
+#endif

@@ -1,0 +1,337 @@
+/* Which mappings are tried, what they cost, and how swaps improve the best. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "map/map_internal.h"
+#include "map_question.h"
+#include "portolan/pick.h"
+
+static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
+    for (int i = 0; i < result->count; i++)
+        if (strcmp(result->candidate[i].name, name) == 0)
+            return &result->candidate[i];
+    fail_msg("no candidate '%s'", name);
+    return NULL;
+}
+
+/* --- which mappings are tried ----------------------------------------------------------------------------
+ */
+
+static void assert_names(const question_t *question, const pto_map_options_t *options,
+                         const char *const *name) {
+    pto_map_result_t result;
+    pto_error_t err = {0};
+    int count = 0;
+    if (pto_map(&question->scenario, &question->machine, options, &result, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    for (; name[count]; count++) {
+        if (count >= result.count || strcmp(result.candidate[count].name, name[count]) != 0)
+            fail_msg("candidate %d is '%s', not '%s'", count,
+                     count < result.count ? result.candidate[count].name : "none", name[count]);
+    }
+    assert_int_equal(result.count, count);
+    pto_map_result_fini(&result);
+}
+
+static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
+    (void)state;
+    static const char *const found[] = {"slot", "node", "random", "greedy", "exact"};
+    static const char *const of_eight[] = {
+        "default (slot)", "node",  "random, seed 7",          "random, seed 8",          "greedy, seed 7",
+        "greedy, seed 8", "exact", "exact, messages in turn", "exact, messages at once", NULL};
+    static const char *const of_eight_in_phases[] = {"default (slot)",          "node",
+                                                     "random, seed 7",          "random, seed 8",
+                                                     "greedy, seed 7",          "greedy, seed 8",
+                                                     "greedy in phases",        "exact",
+                                                     "exact, messages in turn", "exact, messages at once",
+                                                     "exact in phases",         NULL};
+    static const char *const of_nine[] = {"default (slot)", "node",  "random, seed 7",
+                                          "greedy, seed 7", "exact", NULL};
+    const pto_mapper_t *mapper[5];
+    question_t question;
+    pto_error_t err = {0};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(pto_mapper_find(found[i], &mapper[i], &err), PTO_OK);
+    pto_map_options_t options = {.mapper = mapper, .mapper_count = 5, .seeds = 2, .seed = 7};
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: groups, dims: [2, 4], along: 0}",
+        &question);
+    assert_names(&question, &options, of_eight);
+    for (int phase = 0; phase < PTO_PHASE_COUNT; phase++) { /* one phase is enough */
+        options.phase[phase] = true;
+        assert_names(&question, &options, of_eight_in_phases);
+        options.phase[phase] = false;
+    }
+    drop(&question);
+    options.seeds = 0; /* is one */
+    ask(SUMMIT, "{nodes: 3, gpus_per_node: 3, procs_per_gpu: 1}", "{pattern: groups, dims: [3, 3], along: 0}",
+        &question);
+    assert_names(&question, &options, of_nine);
+    drop(&question);
+}
+
+/* The sizes of parts: a node's, a socket's and a GPU's processes. */
+static void phases_divide_by_node_socket_and_gpu(void **state) {
+    (void)state;
+    const int64_t size[PTO_PHASE_COUNT] = {6, 3, 1};
+    const pto_mapper_t *greedy;
+    question_t question;
+    pto_error_t err = {0};
+    assert_int_equal(pto_mapper_find("greedy", &greedy, &err), PTO_OK);
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}",
+        "{pattern: stencil, dims: [3, 4], wrap: [1, 1], weights: [3, 1]}", &question);
+    for (int some = 1; some < 1 << PTO_PHASE_COUNT; some++) {
+        pto_map_options_t options = {
+            .mapper = &greedy,
+            .mapper_count = 1,
+        };
+        int64_t part_size[PTO_PHASE_COUNT], place[12];
+        int part_count = 0;
+        for (int phase = 0; phase < PTO_PHASE_COUNT; phase++) {
+            options.phase[phase] = some >> phase & 1;
+            if (options.phase[phase])
+                part_size[part_count++] = size[phase];
+        }
+        pto_map_result_t result;
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        const pto_map_problem_t problem = {
+            .flows = &result.flows, .places = &result.places, .grid = &question.scenario.counts.grid};
+        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, part_count, place, &err), PTO_OK);
+        assert_memory_equal(candidate_named(&result, "greedy in phases")->place, place, sizeof place);
+        pto_map_result_fini(&result);
+    }
+    drop(&question);
+}
+
+/* Whichever of two is named first. */
+static void a_mapping_costs_what_its_cheapest_strategy_does(void **state) {
+    (void)state;
+    static char cuda_aware[] = "cuda_aware", three_step[] = "three_step";
+    char *strategy[2][2] = {{cuda_aware, three_step}, {three_step, cuda_aware}};
+    question_t question;
+    pto_error_t err = {0};
+    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
+    for (int64_t bytes = 8; bytes <= 1 << 20; bytes <<= 17) {
+        double seconds[2];
+        question.scenario.bytes.value[0] = bytes;
+        for (int i = 0; i < 2; i++) {
+            pto_map_options_t options = {.refine = 0};
+            pto_map_result_t result;
+            pto_scenario_t alone = question.scenario;
+            alone.strategy = &strategy[0][i];
+            alone.strategy_count = 1;
+            assert_int_equal(pto_map(&alone, &question.machine, &options, &result, &err), PTO_OK);
+            seconds[i] = result.candidate[0].seconds;
+            pto_map_result_fini(&result);
+        }
+        int least = seconds[1] < seconds[0];
+        for (int turned = 0; turned < 2; turned++) {
+            pto_map_options_t options = {.refine = 0};
+            pto_map_result_t result;
+            pto_scenario_t both = question.scenario;
+            both.strategy = strategy[turned];
+            both.strategy_count = 2;
+            assert_int_equal(pto_map(&both, &question.machine, &options, &result, &err), PTO_OK);
+            assert_true(result.candidate[0].seconds == seconds[least]);
+            assert_string_equal(result.candidate[0].strategy->name, strategy[0][least]);
+            pto_map_result_fini(&result);
+        }
+    }
+    drop(&question);
+}
+
+/* --- swaps ------------------------------------------------------------------------------------------------
+ */
+
+static double priced_at(question_t *question, const int64_t *place) {
+    pto_predictions_t predictions;
+    pto_error_t err = {0};
+    pto_mapping_fini(&question->scenario.mapping);
+    assert_int_equal(pto_mapping_make(&question->scenario.layout, place, &question->scenario.mapping, &err),
+                     PTO_OK);
+    assert_int_equal(pto_predict(&question->scenario, &question->machine, false, &predictions, &err), PTO_OK);
+    double seconds = pto_prediction_at(&predictions, 0, 0)->price.seconds;
+    pto_predictions_fini(&predictions);
+    return seconds;
+}
+
+/* Of random mappings, until no swap of two processes lowers the price, or the sum at the same price. */
+static void swaps_end_where_none_helps(void **state) {
+    (void)state;
+    const pto_mapper_t *random;
+    question_t question;
+    pto_error_t err = {0};
+    int improved = 0;
+    assert_int_equal(pto_mapper_find("random", &random, &err), PTO_OK);
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
+        "{pattern: stencil, dims: [2, 2, 2], weights: [5, 1, 3]}", &question);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        const pto_map_options_t options = {
+            .mapper = &random, .mapper_count = 1, .seed = seed, .metric = PTO_METRIC_PRICE, .refine = 100000};
+        pto_map_result_t result;
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        const pto_map_candidate_t *best = &result.candidate[result.best];
+        assert_true(best->seconds == priced_at(&question, best->place));
+        assert_true(best->sum == pto_map_judge(&result.flows, &result.places, PTO_AIM_SUM, best->place));
+        improved += strstr(best->name, ", refined") != NULL;
+        for (int i = 0; i < 8; i++)
+            for (int j = 0; j < i; j++) {
+                int64_t kept[] = {best->place[i], best->place[j]};
+                best->place[i] = kept[1];
+                best->place[j] = kept[0];
+                double seconds = priced_at(&question, best->place);
+                double sum = pto_map_judge(&result.flows, &result.places, PTO_AIM_SUM, best->place);
+                assert_true(seconds > best->seconds * (1 - 1e-9));
+                assert_true(!pto_cost_is_same(seconds, best->seconds) || sum >= best->sum * (1 - 1e-9));
+                best->place[i] = kept[0];
+                best->place[j] = kept[1];
+            }
+        pto_map_result_fini(&result);
+    }
+    assert_true(improved > 0);
+    drop(&question);
+}
+
+/* The 28 pairs of 8 processes are tried in turn, so the first few prices are never enough. */
+static void swaps_take_as_many_prices_as_they_may(void **state) {
+    (void)state;
+    question_t question;
+    pto_error_t err = {0};
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
+        "{pattern: stencil, dims: [2, 2, 2], weights: [5, 1, 3]}", &question);
+    for (int64_t refine = 0; refine <= 9; refine += 3) {
+        const pto_map_options_t options = {.refine = refine};
+        pto_map_result_t result;
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        bool found = result.count > 1;
+        assert_int_equal(result.priced, 1 + refine + found); /* the default, and what the swaps have found */
+        if (found)
+            assert_string_equal(result.candidate[1].name, "default, refined");
+        pto_map_result_fini(&result);
+    }
+    drop(&question);
+}
+
+/* --- costs of places --------------------------------------------------------------------------------------
+ */
+
+/* Of a message between GPUs that are this far apart, without a topology. */
+static double message_of(const pto_machine_t *machine, pto_level_t level, int64_t bytes) {
+    const pto_postal_t *postal = &pto_machine_message(machine, PTO_SPACE_GPU, level, bytes)->postal;
+    return postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value;
+}
+
+static double metric_of(const pto_machine_t *machine, pto_level_t level, pto_metric_t metric) {
+    double sum = 0;
+    switch (metric) {
+    case PTO_METRIC_DISTANCE:
+        return (double)level;
+    case PTO_METRIC_BANDWIDTH:
+        return message_of(machine, level, 16 << 20) / (16 << 20);
+    case PTO_METRIC_LATENCY: /* twelve powers of two, 1 B to 2 KiB */
+        for (int power = 0; power <= 11; power++)
+            sum += message_of(machine, level, (int64_t)1 << power);
+        return sum / 12;
+    case PTO_METRIC_PRICE:
+    case PTO_METRIC_COUNT:
+        break;
+    }
+    return message_of(machine, level, 3000) / 3000;
+}
+
+static void metrics_are_costs_of_messages(void **state) {
+    (void)state;
+    question_t question;
+    pto_error_t err = {0};
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}", "{pattern: stencil, dims: [12]}",
+        &question);
+    for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
+        pto_places_t places;
+        assert_int_equal(pto_places_make(&question.machine, &question.scenario.layout, (pto_metric_t)metric,
+                                         3000, &places, &err),
+                         PTO_OK);
+        for (int64_t a = 0; a < 12; a++)
+            for (int64_t b = 0; b < 12; b++) {
+                pto_level_t level = a / 6 != b / 6   ? PTO_LEVEL_OFF_NODE
+                                    : a / 3 != b / 3 ? PTO_LEVEL_ON_NODE
+                                                     : PTO_LEVEL_ON_SOCKET;
+                double wanted = metric_of(&question.machine, level, (pto_metric_t)metric);
+                if (a != b && fabs(pto_places_cost(&places, a, b) - wanted) > 1e-12 * wanted)
+                    fail_msg("%s from %d to %d: %g, not %g", pto_metric_name((pto_metric_t)metric), (int)a,
+                             (int)b, pto_places_cost(&places, a, b), wanted);
+            }
+        assert_int_equal(places.top, 0);
+        pto_places_fini(&places);
+    }
+    drop(&question);
+}
+
+/* On the K80 node, pairs of GPUs share a switch, pairs of switches a bridge, pairs of bridges a socket. */
+static void distances_are_links_on_the_way(void **state) {
+    (void)state;
+    static const struct {
+        int a, b;
+        double links;
+    } pair[] = {{0, 1, 2}, {0, 2, 4}, {0, 4, 6}, {0, 8, 7}, {15, 14, 2}, {12, 3, 7}};
+    question_t question;
+    pto_places_t places;
+    pto_error_t err = {0};
+    ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}", &question);
+    assert_int_equal(
+        pto_places_make(&question.machine, &question.scenario.layout, PTO_METRIC_DISTANCE, 1, &places, &err),
+        PTO_OK);
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        assert_true(places.cost[16 * pair[i].a + pair[i].b] == pair[i].links);
+    assert_true(places.off_node[0] == 8); /* one more than the longest way in a node */
+    pto_places_fini(&places);
+    drop(&question);
+}
+
+static void messages_without_a_cost_cannot_be_mapped(void **state) {
+    (void)state;
+    question_t question;
+    pto_places_t places;
+    pto_error_t err = {0};
+    ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}", "{pattern: stencil, dims: [12]}",
+        &question);
+    pto_machine_t without = question.machine;
+    for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level <= PTO_LEVEL_OFF_NODE; level++) {
+        without = question.machine;
+        memset(&without.messages[PTO_SPACE_GPU][level], 0, sizeof without.messages[PTO_SPACE_GPU][level]);
+        for (int form = 0; form < 4; form++) {
+            pto_layout_t layout = question.scenario.layout;
+            layout.nodes = 1 + form % 2;
+            layout.owners_per_gpu = 1 + form / 2;
+            bool wanted = level != PTO_LEVEL_OFF_NODE || layout.nodes > 1;
+            pto_status_t status = pto_places_make(&without, &layout, PTO_METRIC_PRICE, 8, &places, &err);
+            assert_int_equal(status, wanted ? PTO_ERR_NOT_APPLICABLE : PTO_OK);
+            if (wanted)
+                assert_non_null(strstr(err.message, level == PTO_LEVEL_ON_SOCKET && layout.owners_per_gpu > 1
+                                                        ? "on_gpu" /* which is as on_socket */
+                                                        : pto_level_name(level)));
+            else
+                pto_places_fini(&places);
+        }
+    }
+    drop(&question);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mapper_is_tried_with_its_seeds_aims_and_phases),
+        cmocka_unit_test(phases_divide_by_node_socket_and_gpu),
+        cmocka_unit_test(a_mapping_costs_what_its_cheapest_strategy_does),
+        cmocka_unit_test(swaps_end_where_none_helps),
+        cmocka_unit_test(swaps_take_as_many_prices_as_they_may),
+        cmocka_unit_test(metrics_are_costs_of_messages),
+        cmocka_unit_test(distances_are_links_on_the_way),
+        cmocka_unit_test(messages_without_a_cost_cannot_be_mapped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
