@@ -80,11 +80,12 @@ MPI_TESTS = {
              "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh",
              "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"] + JUDGES,
     "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
-                  "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh"] + JUDGES,
+                  "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh",
+                  "tests/mpi/test_calibrate_usage.sh", "tests/mpi/test_calibrate_choice.sh", "tests/mpi/test_calibrate_gpus.sh"] + JUDGES,
     "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_counters.sh",
                  "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
-    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh",
+    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_calibrate_usage.sh", "tests/mpi/test_validate.sh",
                  "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8
