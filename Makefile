@@ -353,7 +353,7 @@ $(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # With clocks that go on where the test says so, and what the engine tells meanwhile.
-ENGINE_CALLS := now_s rest guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
+ENGINE_CALLS := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
 $(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) \
 		$(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(ENGINE_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
