@@ -615,23 +615,29 @@ static void a_size_whose_samples_are_slow_by_half_is_measured_on(void **state) {
     assert_in_range(last_visit(&played, 256)->most, 9, REPEATS);
 }
 
+static bool begins_exact;
+
 /* Powers of two, so that ten times is exactly that. */
 static double takes_ten_times_as_long(int64_t bytes, int visit) {
     static int count;
     if (bytes != 256 || visit != 1)
         return 0x1p-16;
-    return (const double[]){0x1p-16, 10 * 0x1p-16, 20 * 0x1p-16}[count++ % 3];
+    return 0x1p-16 * (begins_exact ? (const double[]){10, 1, 1} : (const double[]){1, 10, 20})[count++ % 3];
 }
 
-/* Five samples, of which only the last is slow, so that it is not left. */
+/* Of five samples only the last is slow, so that the size is not left; or none is, so that the next visit
+ * waits where it must. */
 static void a_sample_is_slow_that_takes_longer_than_ten_times(void **state) {
     (void)state;
-    played_t played;
-    play(takes_ten_times_as_long, &played);
-    assert_true(visits_before(&played, 256) > 2);
-    for (int i = 0; i < played.count; i++)
-        if (played.visit[i].bytes == 256 && played.visit[i].had == 2)
-            assert_int_equal(played.visit[i].most, 5);
+    for (int first = 0; first < 2; first++) {
+        played_t played;
+        begins_exact = first == 1;
+        play(takes_ten_times_as_long, &played);
+        assert_int_equal(visits_before(&played, 256) > 2, !begins_exact);
+        for (int i = 0; i < played.count; i++)
+            if (played.visit[i].bytes == 256 && played.visit[i].had == 2)
+                assert_int_equal(played.visit[i].most, 5);
+    }
 }
 
 /* Errors by the quartiles of five, (IQR / 1.349) 1.96 * 1.2533 / sqrt(5) * 5 / 3.65 = 1.1156 IQR. */
@@ -1015,6 +1021,49 @@ static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
     }
 }
 
+/* Times lie on lines between the sizes that were tried, of which the first is the smallest. Above they are
+ * proportional to the bytes. */
+static double between_probes_s(int64_t bytes) {
+    double b = (double)bytes;
+    if (bytes <= 1024)
+        return 1e-5 + (b - 64) / 960 * 2e-5;
+    return bytes <= 16384 ? 3e-5 + (b - 1024) / 15360 * 47e-5 : 5e-4 * b / 16384;
+}
+
+/* The median of the scatters tells how many samples settle a size: six, and (2.45 scatter / 2 percent)^2. */
+static void an_exhaustive_estimate_is_of_every_size(void **state) {
+    (void)state;
+    static const struct {
+        double scatter[3];
+        int samples;
+    } settled[] = {{{0, 0, 0}, 6},
+                   {{0.3, 0, 0.01}, 7},
+                   {{0.02, 0.3, 0.01}, 12},
+                   {{0.02, 0.025, 0.1}, 15},
+                   {{0.1, 0.1, 0}, 20}};
+    const sizes_options_t options = {.from_bytes = 64,
+                                     .to_bytes = 1 << 18,
+                                     .factor = 2,
+                                     .unit_bytes = 1,
+                                     .repeats = 20,
+                                     .exhaustive = true};
+    const double meeting_s = 3e-5;
+    for (size_t k = 0; k < sizeof settled / sizeof *settled; k++) {
+        const double *scatter = settled[k].scatter;
+        const probe_t probe[] = {{64, 1e-5, scatter[0]}, {1024, 3e-5, scatter[1]}, {16384, 5e-4, scatter[2]}};
+        double wanted_s = 0;
+        for (int64_t bytes = 64; bytes <= 1 << 18; bytes *= 2) {
+            double once_s = between_probes_s(bytes);
+            int iterations = sizes_iterations(once_s), repetitions = settled[k].samples + (iterations > 1);
+            wanted_s += once_s + meeting_s + repetitions * (iterations * once_s + meeting_s);
+        }
+        double found_s = estimate_s(&options, probe, 3, meeting_s);
+        if (fabs(found_s / wanted_s - 1) > 1e-9)
+            fail_msg("estimated %.9g s, not %.9g", found_s, wanted_s);
+    }
+    assert_true(estimate_s(&options, NULL, 0, meeting_s) == 0); /* nothing was tried */
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
@@ -1060,6 +1109,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_estimate_takes_little_of_the_budget),
         cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
         cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
+        cmocka_unit_test(an_exhaustive_estimate_is_of_every_size),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
