@@ -14,7 +14,7 @@
 #include "../../calibrate/job.h"
 #include "../../calibrate/topology.h"
 
-enum { PROCESSES = 5, MACHINES = 200, DEVICES_MAX = 4 };
+enum { PROCESSES = 5, MACHINES = 60, DEVICES_MAX = 4 };
 
 /* --- a made-up machine, the same on all processes ------------------------------------------------------- */
 
