@@ -15,7 +15,7 @@
 #include "../../calibrate/nvlink.h"
 #include "../../calibrate/topology.h"
 
-enum { MACHINES = 300, GPUS_MAX = 6, LINKS = 18, CPUS_PER_SOCKET = 4, SOCKETS_MAX = 3 };
+enum { MACHINES = 100, GPUS_MAX = 6, LINKS = 18, CPUS_PER_SOCKET = 4, SOCKETS_MAX = 3 };
 
 static uint64_t random_state;
 

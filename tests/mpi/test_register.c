@@ -119,6 +119,18 @@ static void check_registrations(const pto_device_t *device) {
     REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
     MUST(pto_register(exec, piece[0], 2 * bytes, &other, &err));
     REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
+    /* An input that stays is where the others' is only if all were told the same place: not another one of a
+     * registration, nor the same one of another registration. */
+    for (int last = 0; last < 3; last++) {
+        uint32_t *in = piece[errs ? last : 0];
+        MUST(pto_exec_rebind(exec, in, piece[4], &err));
+        if (last > 0)
+            REFUSED(pto_exec_enqueue_on(exec, in, piece[5], stream, &err), PTO_ERR_RANGE,
+                    "the others' are not known to be at the same place");
+        else
+            MUST(pto_exec_enqueue_on(exec, in, piece[5], stream, &err));
+        MUST(device->finish(stream, &err));
+    }
     /* One process is at a place that is not registered: all exchange handles. */
     MUST(pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
     MUST(pto_exec_run(exec, &err));
