@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,41 @@ static void two_sides_hand_over_in_each_round(void **state) {
     free_sides(memory);
 }
 
+enum { WORD_AT = 64 }; /* on a cache line of its own, after the flag */
+
+/* A second side that rests in each round. */
+static void *answer_slowly(void *what) {
+    const side_t *side = what;
+    const struct timespec short_rest = {.tv_nsec = 2000000};
+    for (uint32_t round = 1; round <= 1 + (uint32_t)side->ping_pong.rounds; round++) {
+        while (atomic_load((atomic_uint *)side->ping_pong.own) != side->ping_pong.from + round)
+            nanosleep(&short_rest, NULL);
+        nanosleep(round == 1 ? &late : &short_rest, NULL);
+        uint32_t value = side->ping_pong.from + round;
+        memcpy((char *)side->ping_pong.others + WORD_AT, &value, sizeof value);
+        atomic_store((atomic_uint *)side->ping_pong.others, value);
+    }
+    return NULL;
+}
+
+static void all_rounds_but_the_first_are_timed(void **state) {
+    (void)state;
+    enum { ROUNDS = 20 };
+    side_t side[2];
+    void *memory[2];
+    pthread_t other;
+    make_sides(side, memory, 0, ROUNDS, 20);
+    double began_s = now_s();
+    assert_int_equal(pthread_create(&other, NULL, answer_slowly, &side[1]), 0);
+    play(&side[0]);
+    double took_s = now_s() - began_s;
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_false(side[0].rounds.stale);
+    assert_in_range(side[0].rounds.elapsed_ns, ROUNDS * 2000000,
+                    (uint64_t)(1e9 * took_s) - (uint64_t)late.tv_nsec);
+    free_sides(memory);
+}
+
 static void a_side_alone_gives_up_in_time(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -116,7 +152,6 @@ static void a_side_alone_gives_up_in_time(void **state) {
 /* Flags that were raised before are seen at once. Their word must be the round's. */
 static void a_flag_before_its_data_is_stale(void **state) {
     (void)state;
-    enum { WORD_AT = 64 }; /* on a cache line of its own */
     for (int first = 0; first < 2; first++)
         for (int rounds = 0; rounds < 3; rounds++)
             for (uint32_t of_round = 0; of_round < 4; of_round++) {
@@ -335,6 +370,7 @@ static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_sides_hand_over_in_each_round),
+        cmocka_unit_test(all_rounds_but_the_first_are_timed),
         cmocka_unit_test(a_side_alone_gives_up_in_time),
         cmocka_unit_test(a_flag_before_its_data_is_stale),
         cmocka_unit_test(elements_are_moved_by_their_stride),
