@@ -337,9 +337,9 @@ $(BUILD)/tests/test_memory: $(call object,tests/mpi/test_memory.c) $(EXEC_LIB) $
 $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-# With an end of memory of the test's own.
+# With memory of the test's own.
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=calloc,$(MPI_LDLIBS))
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free),$(MPI_LDLIBS))
 
 # With a clock of the test's own.
 $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
