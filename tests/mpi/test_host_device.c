@@ -184,7 +184,8 @@ static void elements_are_moved_by_their_stride(void **state) {
     for (int width = 4; width <= 16; width *= 2)
         for (int stride = 1; stride <= 3; stride++)
             for (size_t count = 0; count <= COUNT; count++) {
-                unsigned char source[COUNT * 16], target[MOST + GUARD_BYTES], wanted[MOST + GUARD_BYTES];
+                unsigned char source[COUNT * 16] = {0}, target[MOST + GUARD_BYTES],
+                                             wanted[MOST + GUARD_BYTES];
                 for (size_t i = 0; i < sizeof source; i++)
                     source[i] = some_byte(i);
                 memset(target, 0xee, sizeof target);
@@ -202,8 +203,8 @@ static void every_target_gets_its_part(void **state) {
     enum { TARGETS = 5, MOST = 48 };
     for (int targets = 1; targets <= TARGETS; targets++)
         for (size_t bytes = 16; bytes <= MOST; bytes += 16) {
-            unsigned char source[TARGETS * MOST], memory[TARGETS][MOST + GUARD_BYTES],
-                untouched[GUARD_BYTES + MOST];
+            unsigned char source[TARGETS * MOST] = {0}, memory[TARGETS][MOST + GUARD_BYTES],
+                                           untouched[GUARD_BYTES + MOST];
             void *target[TARGETS];
             for (size_t i = 0; i < sizeof source; i++)
                 source[i] = some_byte(i);
