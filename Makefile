@@ -337,9 +337,9 @@ $(BUILD)/tests/test_memory: $(call object,tests/mpi/test_memory.c) $(EXEC_LIB) $
 $(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-# With an end of memory of the test's own.
+# With memory of the test's own.
 $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=calloc,$(MPI_LDLIBS))
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free),$(MPI_LDLIBS))
 
 # With a clock of the test's own.
 $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
@@ -347,13 +347,13 @@ $(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # With clocks that go on together, and with what its processes allocate.
-MEMBERS_CALLS := now_s memcpy aligned_alloc $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
+MEMBERS_CALLS := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
 $(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # With clocks that go on where the test says so, and what the engine tells meanwhile.
-ENGINE_CALLS := now_s rest guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
+ENGINE_CALLS := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
 $(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) \
 		$(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(ENGINE_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
@@ -367,6 +367,17 @@ $(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%:
 $(BUILD)/tests/test_statistics: $(call object,tests/mpi/test_statistics.c $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
+
+# On machines of the test's own.
+JOB_CALLS := $(addprefix topology_,create destroy sockets cores cpu_name own_socket gpu_socket) gpu_find gpu_select
+$(BUILD)/tests/test_job: $(call object,tests/mpi/test_job.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(JOB_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
+
+# With libraries of the test's own.
+$(BUILD)/tests/test_nvml: $(call object,tests/mpi/test_nvml.c $(addprefix calibrate/,nvlink.c topology.c) $(addprefix parallel/,fatal.c guard.c)) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # As if NCCL were there.
 $(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \

@@ -338,6 +338,7 @@ static double member_estimate_s(run_t *run) {
             more = next > bytes && count < PROBE_MAX && SHARE * run->bound_s < run->options->budget_s;
         }
         more = agree_on(run, more);
+        MPI_DO(MPI_Bcast(&run->bound_s, 1, MPI_DOUBLE, 0, run->work.comm)); /* limits the others' waits */
         bytes = next;
     }
     return leads(run) ? estimate_s(&ladder, probe, count, meeting_s) - (now_s() - began_s) : 0.0;

@@ -550,8 +550,8 @@ void sizes_refuse(sizes_t *sizes, const visit_t *visit) {
 
 int sizes_left(const sizes_t *sizes) {
     int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
-    int coarse = (sizes->top - last + sizes->stride - 1) / sizes->stride;
-    int pass = sizes->top / sizes->stride + 1, pending = 0;
+    int pass = (sizes->top + sizes->stride - 1) / sizes->stride + 1, pending = 0;
+    int coarse = last < 0 ? pass : (sizes->top - last + sizes->stride - 1) / sizes->stride;
     if (sizes->options.exhaustive)
         return coarse > 1 ? coarse : 1;
     for (int i = 0; i < sizes->count; i++)

@@ -54,7 +54,7 @@ SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAG
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches",
-                                       "test_members", "test_engine", "test_cases", "test_statistics", "test_sizes", "test_fits",
+                                       "test_members", "test_engine", "test_job", "test_nvml", "test_cases", "test_statistics", "test_sizes", "test_fits",
                                        "test_measure", "test_report", "test_powers",
                                        "test_start", "test_parallel", "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late",
                                        "test_left", "test_stale", "test_resources", "test_streams", "test_register", "test_memory", "test_nccl",
@@ -63,9 +63,10 @@ MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/li
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
 JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "statistics", "benches", "sizes", "fits",
-                                                  "measure", "report", "powers", "host_device")]
+                                                  "measure", "report", "powers", "host_device", "nvml")]
 JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
 JUDGES += [f"{MPIRUN} -n 4 build/tests/test_members", f"{MPIRUN} -n 3 build/tests/test_engine"]
+JUDGES += [f"{MPIRUN} -n 5 build/tests/test_job"]
 JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]
 # Of areas that run under MPI, in addition to the unit tests. Not test_host_data.sh, which fits what it measures: a busy machine
 # makes it fail more than twice.
@@ -77,14 +78,15 @@ MPI_TESTS = {
              f"{MPIRUN} -n 3 build/tests/test_open", f"{MPIRUN} -n 2 build/tests/test_resources exhausted",
              f"{MPIRUN} -n 2 build/tests/test_resources creations 10", f"{MPIRUN} -n 2 build/tests/test_resources rebinds 300",
              f"{MPIRUN} -n 3 build/tests/test_register", "tests/mpi/test_rounds.sh",
-             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh",
+             "RUNS=50 tests/mpi/test_stale.sh", "tests/mpi/test_nccl.sh", "tests/mpi/test_nccl_windows.sh",
              "SEED=1 CASES=200 REPEATS=50 tests/mpi/test_exec.sh"] + JUDGES,
     "calibrate": ["tests/mpi/test_topology.sh", "tests/mpi/test_calibrate_rows.sh",
-                  "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl.sh"] + JUDGES,
+                  "tests/cluster/test_calibrate_rows.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_nccl_programs.sh",
+                  "tests/mpi/test_calibrate_usage.sh", "tests/mpi/test_calibrate_choice.sh", "tests/mpi/test_calibrate_gpus.sh"] + JUDGES,
     "validate": ["tests/mpi/test_validate.sh", "tests/mpi/test_validate_table.sh",
                  "tests/mpi/test_energy.sh", "tests/mpi/test_counters.sh",
-                 "tests/mpi/test_nccl.sh", "tests/mpi/test_faults.sh"] + JUDGES,
-    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_validate.sh",
+                 "tests/mpi/test_nccl_programs.sh", "tests/mpi/test_faults.sh"] + JUDGES,
+    "parallel": ["tests/mpi/test_guard.sh", "tests/mpi/test_calibrate.sh", "tests/mpi/test_calibrate_usage.sh", "tests/mpi/test_validate.sh",
                  "tests/mpi/test_faults.sh", "tests/mpi/test_counters.sh"] + JUDGES,
 }
 GOLDENS_AT_ONCE = 8

@@ -15,6 +15,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/engine.h"
+#include "../../calibrate/sizes.h"
 #include "made_clock.h"
 
 enum { PROCESSES = 3, CASES = 7, TRIALS_MAX = 4096, ROWS_MAX = 4096, SLOW = CASES - 1 };
@@ -153,6 +154,14 @@ void __wrap_guard_step(double limit_s, const char *format, ...) {
 
 void __wrap_guard_tick(double limit_s);
 void __wrap_guard_tick(double limit_s) { begin_step(limit_s); }
+
+/* Every visit has a new sample. */
+void __real_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
+void __wrap_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
+void __wrap_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
+    assert_true(count > visit->had && count <= visit->most);
+    __real_sizes_take(sizes, visit, seconds, count);
+}
 
 static struct {
     int shown, cleared, done, total;
@@ -394,6 +403,22 @@ static void an_estimate_is_of_all_cases(void **state) {
         }
 }
 
+/* It takes minutes, while rank 0 waits. The last step must not be over its limit either. */
+static void an_estimate_may_take_long(void **state) {
+    (void)state;
+    pto_calibrate_options_t options = options_of(false);
+    case_list_t list = list_of(SLOW, CASES);
+    options.to_bytes = 1 << 26;
+    options.budget_s = 10000;
+    meet(MPI_COMM_WORLD);
+    double began_s = made_clock_s();
+    engine_estimate(make_job(), &options, &made_several, &list);
+    meet(MPI_COMM_WORLD);
+    assert_true(made_clock_s() - began_s > 2 * timeout_s);
+    begin_step(0);
+    case_list_fini(&list);
+}
+
 /* All of a few; else six, or as many as stand for two or more each. */
 static void few_cases_stand_for_an_estimate(void **state) {
     (void)state;
@@ -429,6 +454,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(repetitions_last_as_long_as_the_file_says),
         cmocka_unit_test(a_budget_ends_a_case_that_another_leads),
         cmocka_unit_test(an_estimate_is_of_all_cases),
+        cmocka_unit_test(an_estimate_may_take_long),
         cmocka_unit_test(few_cases_stand_for_an_estimate),
     };
     MPI_Init(&argc, &argv);

@@ -1,8 +1,9 @@
 /* What the host device does for benchmarks and for steps of runs, where no other process is needed: a
- * ping-pong of two threads, and a step that waits in a call. Needs no mpirun. */
+ * ping-pong of two threads, what kernels compute, and a step that waits in a call. Needs no mpirun. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,41 @@ static void two_sides_hand_over_in_each_round(void **state) {
     free_sides(memory);
 }
 
+enum { WORD_AT = 64 }; /* on a cache line of its own, after the flag */
+
+/* A second side that rests in each round. */
+static void *answer_slowly(void *what) {
+    const side_t *side = what;
+    const struct timespec short_rest = {.tv_nsec = 2000000};
+    for (uint32_t round = 1; round <= 1 + (uint32_t)side->ping_pong.rounds; round++) {
+        while (atomic_load((atomic_uint *)side->ping_pong.own) != side->ping_pong.from + round)
+            nanosleep(&short_rest, NULL);
+        nanosleep(round == 1 ? &late : &short_rest, NULL);
+        uint32_t value = side->ping_pong.from + round;
+        memcpy((char *)side->ping_pong.others + WORD_AT, &value, sizeof value);
+        atomic_store((atomic_uint *)side->ping_pong.others, value);
+    }
+    return NULL;
+}
+
+static void all_rounds_but_the_first_are_timed(void **state) {
+    (void)state;
+    enum { ROUNDS = 20 };
+    side_t side[2];
+    void *memory[2];
+    pthread_t other;
+    make_sides(side, memory, 0, ROUNDS, 20);
+    double began_s = now_s();
+    assert_int_equal(pthread_create(&other, NULL, answer_slowly, &side[1]), 0);
+    play(&side[0]);
+    double took_s = now_s() - began_s;
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_false(side[0].rounds.stale);
+    assert_in_range(side[0].rounds.elapsed_ns, ROUNDS * 2000000,
+                    (uint64_t)(1e9 * took_s) - (uint64_t)late.tv_nsec);
+    free_sides(memory);
+}
+
 static void a_side_alone_gives_up_in_time(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -111,6 +147,148 @@ static void a_side_alone_gives_up_in_time(void **state) {
         assert_true(took_s >= 0.1 && took_s < 10);
         free_sides(memory);
     }
+}
+
+/* Flags that were raised before are seen at once. Their word must be the round's. */
+static void a_flag_before_its_data_is_stale(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++)
+        for (int rounds = 0; rounds < 3; rounds++)
+            for (uint32_t of_round = 0; of_round < 4; of_round++) {
+                side_t side[2];
+                void *memory[2];
+                const uint32_t from = 0xfffffffe; /* values wrap around */
+                uint32_t flag = from + 1 + (uint32_t)rounds, word = from + of_round;
+                make_sides(side, memory, from, rounds, 20);
+                memcpy(memory[first], &flag, sizeof flag);
+                memcpy((char *)memory[first] + WORD_AT, &word, sizeof word);
+                play(&side[first]);
+                assert_int_equal(side[first].status, PTO_OK);
+                assert_int_equal(side[first].rounds.failed_round, 0);
+                assert_int_equal(side[first].rounds.stale, rounds > 0 || of_round != 1);
+                assert_memory_equal(memory[1 - first], &flag, sizeof flag);
+                assert_memory_equal((char *)memory[1 - first] + WORD_AT, &flag, sizeof flag);
+                free_sides(memory);
+            }
+}
+
+/* --- what kernels of benchmarks compute ----------------------------------------------------------------- */
+
+enum { GUARD_BYTES = 64 };
+
+static unsigned char some_byte(size_t i) { return (unsigned char)(i * 37 + i / 251 + 11); }
+
+static void elements_are_moved_by_their_stride(void **state) {
+    (void)state;
+    enum { COUNT = 9, MOST = COUNT * 16 * 3 };
+    for (int width = 4; width <= 16; width *= 2)
+        for (int stride = 1; stride <= 3; stride++)
+            for (size_t count = 0; count <= COUNT; count++) {
+                unsigned char source[COUNT * 16] = {0}, target[MOST + GUARD_BYTES],
+                                             wanted[MOST + GUARD_BYTES];
+                for (size_t i = 0; i < sizeof source; i++)
+                    source[i] = some_byte(i);
+                memset(target, 0xee, sizeof target);
+                memset(wanted, 0xee, sizeof wanted);
+                for (size_t i = 0; i < count * (size_t)width; i++)
+                    wanted[i / (size_t)width * (size_t)(stride * width) + i % (size_t)width] = source[i];
+                assert_int_equal(device->bench->move(target, source, count, width, stride, 1, NULL, NULL),
+                                 PTO_OK);
+                assert_memory_equal(target, wanted, sizeof target);
+            }
+}
+
+static void every_target_gets_its_part(void **state) {
+    (void)state;
+    enum { TARGETS = 5, MOST = 48 };
+    for (int targets = 1; targets <= TARGETS; targets++)
+        for (size_t bytes = 16; bytes <= MOST; bytes += 16) {
+            unsigned char source[TARGETS * MOST] = {0}, memory[TARGETS][MOST + GUARD_BYTES],
+                                           untouched[GUARD_BYTES + MOST];
+            void *target[TARGETS];
+            for (size_t i = 0; i < sizeof source; i++)
+                source[i] = some_byte(i);
+            for (int j = 0; j < TARGETS; j++) {
+                memset(memory[j], 0xee, sizeof memory[j]);
+                target[j] = memory[j];
+            }
+            memset(untouched, 0xee, sizeof untouched);
+            assert_int_equal(device->bench->store_all(target, targets, source, bytes, 1, NULL, NULL), PTO_OK);
+            for (int j = 0; j < TARGETS; j++) {
+                size_t stored = j < targets ? bytes : 0;
+                assert_memory_equal(memory[j], source + (size_t)j * bytes, stored);
+                assert_memory_equal(memory[j] + stored, untouched, sizeof memory[j] - stored);
+            }
+        }
+}
+
+static void a_sum_is_of_all_values(void **state) {
+    (void)state;
+    double source[9], target = -1, wanted = 0;
+    for (int count = 0; count <= 8; count++) {
+        for (int i = 0; i < 9; i++)
+            source[i] = i < count ? 1 << i : 1e9;
+        assert_int_equal(device->bench->sum(&target, source, (size_t)count, NULL, NULL), PTO_OK);
+        wanted = (1 << count) - 1; /* whole numbers, so that no order matters */
+        assert_true(target == wanted);
+    }
+}
+
+/* Each cell of a halo stays, and of the others each has its weight in exactly nine sums. */
+static void a_stencil_weighs_nine_cells(void **state) {
+    (void)state;
+    enum { MOST = 5, CELLS = (MOST + 2) * (MOST + 2) };
+    static const double weight[3][3] = {{0.05, 0.15, 0.05}, {0.15, 0.25, 0.15}, {0.05, 0.15, 0.05}};
+    for (size_t rows = 1; rows <= MOST; rows++)
+        for (size_t columns = 1; columns <= MOST; columns++) {
+            double before[CELLS], field[CELLS], scratch[CELLS] = {0};
+            size_t pitch = columns + 2;
+            for (size_t i = 0; i < CELLS; i++)
+                before[i] = field[i] = (double)(i * i % 101) + 1;
+            assert_int_equal(device->bench->stencil(field, scratch, rows, columns, NULL, NULL), PTO_OK);
+            for (size_t i = 0; i < CELLS; i++) {
+                size_t row = i / pitch, column = i % pitch;
+                double wanted = 0;
+                bool inside = row >= 1 && row <= rows && column >= 1 && column <= columns;
+                for (size_t k = 0; k < 9 && inside; k++)
+                    wanted += weight[k / 3][k % 3] * before[(row + k / 3 - 1) * pitch + column + k % 3 - 1];
+                double off = field[i] - (inside ? wanted : before[i]);
+                assert_true(off < 1e-9 && off > -1e-9);
+            }
+        }
+}
+
+static void as_many_gpus_are_emulated_as_are_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *said;
+        int gpus; /* 0: an error */
+    } known[] = {{"1", 1}, {"5", 5}, {"64", 64}, {"65", 0}, {"0", 0}, {"-1", 0}, {"none", 0}, {"", 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        int count = 0;
+        setenv("PORTOLAN_EMULATED_GPUS", known[i].said, 1);
+        pto_status_t status = device->bench->count(&count, NULL);
+        assert_int_equal(status, known[i].gpus > 0 ? PTO_OK : PTO_ERR_NOT_FOUND);
+        assert_int_equal(count, known[i].gpus);
+    }
+    unsetenv("PORTOLAN_EMULATED_GPUS");
+    int count = 0;
+    assert_int_equal(device->bench->count(&count, NULL), PTO_ERR_NOT_FOUND);
+    for (int gpu = 0; gpu < 64; gpu++) {
+        pto_gpu_info_t info, other;
+        bool can = false;
+        assert_int_equal(device->bench->describe(gpu, &info, NULL), PTO_OK);
+        assert_int_equal(device->bench->describe((gpu + 1) % 64, &other, NULL), PTO_OK);
+        assert_string_not_equal(info.bus, other.bus);
+        assert_true(info.blocks > 0 && info.mps == PTO_MPS_UNKNOWN);
+        assert_int_equal(device->bench->can_reach(gpu, (gpu + 1) % 64, &can, NULL), PTO_OK);
+        assert_true(can);
+    }
+    setenv("PORTOLAN_EMULATED_MPS", "yes", 1);
+    pto_gpu_info_t info;
+    assert_int_equal(device->bench->describe(0, &info, NULL), PTO_OK);
+    assert_int_equal(info.mps, PTO_MPS_YES);
+    unsetenv("PORTOLAN_EMULATED_MPS");
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
@@ -193,7 +371,14 @@ static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_sides_hand_over_in_each_round),
+        cmocka_unit_test(all_rounds_but_the_first_are_timed),
         cmocka_unit_test(a_side_alone_gives_up_in_time),
+        cmocka_unit_test(a_flag_before_its_data_is_stale),
+        cmocka_unit_test(elements_are_moved_by_their_stride),
+        cmocka_unit_test(every_target_gets_its_part),
+        cmocka_unit_test(a_sum_is_of_all_values),
+        cmocka_unit_test(a_stencil_weighs_nine_cells),
+        cmocka_unit_test(as_many_gpus_are_emulated_as_are_asked_for),
         cmocka_unit_test(a_step_without_a_stream_is_repeated_until_it_is_done),
         cmocka_unit_test(a_last_line_that_is_not_full_reads_no_more_than_the_source),
     };

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # What judges and times: the reference of collectives, the patterns of applications, the benchmarks, their cases, sizes and fits,
-# what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. What the host device
-# does without another process, and how processes wait for each other and agree. BUILD: where the programs were built (default
+# what portolan-validate measures and when it begins, against arithmetic, and a clock, of the tests' own. Who is where. What the host
+# device does without another process, and how processes wait for each other and agree. BUILD: where the programs were built (default
 # build). Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,statistics,benches,members,engine,sizes,fits,measure,report,powers,start,parallel,host_device}
-for program in reference patterns cases statistics benches sizes fits measure report powers host_device; do
+built "$build"/tests/test_{reference,patterns,cases,statistics,benches,members,engine,job,sizes,fits,measure,report,powers,start,parallel,host_device,nvml}
+for program in reference patterns cases statistics benches sizes fits measure report powers host_device nvml; do
     check "$program" quietly "$build/tests/test_$program"
 done
 for program in benches measure powers; do
@@ -15,6 +15,7 @@ for program in benches measure powers; do
 done
 check "benchmarks of four processes" launch 120 -n 4 "$build/tests/test_members"
 check "cases of three processes" launch 60 -n 3 "$build/tests/test_engine"
+check "where five processes are" launch 60 -n 5 "$build/tests/test_job"
 check "start of three nodes" launch 60 -n 3 "$build/tests/test_start"
 check "start of three processes of a node" launch 60 -n 3 "$build/tests/test_start" one
 check "barriers and agreement of three processes" launch 60 -n 3 "$build/tests/test_parallel"

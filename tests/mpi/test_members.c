@@ -16,6 +16,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
+#include "nccl_dl.h"
 #include "shm.h"
 
 /* A page, so that buffers have no room beyond it. */
@@ -35,6 +36,7 @@ enum {
     COPY_HERE = 23, /* by the CPU */
     CREATE_SEGMENT = 29,
     OPEN_SEGMENT = 31,
+    COLLECTIVE = 53, /* of NCCL */
     /* the others, on all processes */
     FINISH = 500,
     MESSAGE = 37,
@@ -419,6 +421,156 @@ static pto_status_t ping_pong(const pto_bench_ping_pong_t *side, void *stream, p
     return PTO_OK;
 }
 
+/* --- NCCL: what its buffers hold is not looked at, only where they are -----------------------------------
+ */
+
+static struct {
+    bool in_group, has_comm;
+    int calls, barriers;                /* in a trial */
+    int from[PROCESSES], to[PROCESSES]; /* the same, with these members */
+    int64_t bytes;                      /* of the trial */
+} nccl;
+
+static const char unique = 77;
+
+static int get_unique_id(pto_nccl_id_t *id) {
+    assert_int_equal(rank, current->member[0]);
+    memset(id->byte, unique, sizeof id->byte);
+    return PTO_NCCL_SUCCESS;
+}
+
+static int comm_init_rank(void **comm, int ranks, pto_nccl_id_t id, int place) {
+    assert_int_equal(ranks, current->member_count);
+    assert_int_equal(current->member[place], rank);
+    for (size_t i = 0; i < sizeof id.byte; i++)
+        assert_int_equal(id.byte[i], unique);
+    assert_false(nccl.has_comm);
+    nccl.has_comm = true;
+    *comm = &nccl;
+    return PTO_NCCL_SUCCESS;
+}
+
+static int comm_destroy(void *comm) {
+    assert_true(comm == &nccl && nccl.has_comm);
+    nccl.has_comm = false;
+    return PTO_NCCL_SUCCESS;
+}
+
+/* Blocks begin in whole buffers, the first of which is the input. */
+static void note_call(const void *in, int in_blocks, int in_first, const void *out, int out_blocks,
+                      int out_first, size_t bytes, const void *comm, const void *stream) {
+    assert_true(in_trial && comm == &nccl && stream == gpu.stream);
+    assert_int_equal(bytes, nccl.bytes);
+    if (in != NULL) {
+        assert_ptr_equal(in, piece[0].at + in_first * nccl.bytes);
+        must_hold(in, (size_t)in_blocks * bytes, true);
+    }
+    if (out != NULL) {
+        assert_ptr_equal(out, piece[1].at + out_first * nccl.bytes);
+        must_hold(out, (size_t)out_blocks * bytes, true);
+    }
+    nccl.calls++;
+    if (!nccl.in_group)
+        take(COLLECTIVE);
+}
+
+static int all_reduce(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+                      void *stream) {
+    assert_string_equal(current->benchmark, "nccl_allreduce");
+    assert_true(datatype == PTO_NCCL_FLOAT32 && op == PTO_NCCL_SUM && !nccl.in_group);
+    note_call(in, 1, 0, out, 1, 0, 4 * count, comm, stream);
+    return PTO_NCCL_SUCCESS;
+}
+
+static int reduce(const void *in, void *out, size_t count, int datatype, int op, int root, void *comm,
+                  void *stream) {
+    assert_string_equal(current->benchmark, "nccl_reduce");
+    assert_true(datatype == PTO_NCCL_FLOAT32 && op == PTO_NCCL_SUM && root == 0 && !nccl.in_group);
+    note_call(in, 1, 0, out, 1, 0, 4 * count, comm, stream);
+    return PTO_NCCL_SUCCESS;
+}
+
+static int reduce_scatter(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+                          void *stream) {
+    assert_string_equal(current->benchmark, "nccl_reduce_scatter");
+    assert_true(datatype == PTO_NCCL_FLOAT32 && op == PTO_NCCL_SUM && !nccl.in_group);
+    note_call(in, current->member_count, 0, out, 1, 0, 4 * count, comm, stream);
+    return PTO_NCCL_SUCCESS;
+}
+
+static int all_gather(const void *in, void *out, size_t count, int datatype, void *comm, void *stream) {
+    assert_string_equal(current->benchmark, "nccl_allgather");
+    assert_true(datatype == PTO_NCCL_INT8 && !nccl.in_group);
+    note_call(in, 1, 0, out, current->member_count, 0, count, comm, stream);
+    return PTO_NCCL_SUCCESS;
+}
+
+/* Of the root 0, or one from each member. */
+static int broadcast(const void *in, void *out, size_t count, int datatype, int root, void *comm,
+                     void *stream) {
+    bool gathers = strcmp(current->benchmark, "nccl_allgatherv") == 0;
+    assert_true(gathers || strcmp(current->benchmark, "nccl_broadcast") == 0);
+    assert_true(datatype == PTO_NCCL_INT8 && nccl.in_group == gathers && (gathers || root == 0));
+    note_call(in, 1, 0, out, 1, gathers ? root : 0, count, comm, stream);
+    nccl.from[root]++;
+    return PTO_NCCL_SUCCESS;
+}
+
+static int send(const void *in, size_t count, int datatype, int peer, void *comm, void *stream) {
+    assert_string_equal(current->benchmark, "nccl_alltoall");
+    assert_true(datatype == PTO_NCCL_INT8 && nccl.in_group);
+    note_call(in, 1, peer, NULL, 0, 0, count, comm, stream);
+    nccl.to[peer]++;
+    return PTO_NCCL_SUCCESS;
+}
+
+static int recv(void *out, size_t count, int datatype, int peer, void *comm, void *stream) {
+    assert_string_equal(current->benchmark, "nccl_alltoall");
+    assert_true(datatype == PTO_NCCL_INT8 && nccl.in_group);
+    note_call(NULL, 0, 0, out, 1, peer, count, comm, stream);
+    nccl.from[peer]++;
+    return PTO_NCCL_SUCCESS;
+}
+
+static int group_start(void) {
+    assert_false(nccl.in_group);
+    nccl.in_group = true;
+    return PTO_NCCL_SUCCESS;
+}
+
+static int group_end(void) {
+    assert_true(nccl.in_group);
+    nccl.in_group = false;
+    take(COLLECTIVE);
+    return PTO_NCCL_SUCCESS;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
+pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
+    static const pto_nccl_library_t made = {.get_unique_id = get_unique_id,
+                                            .comm_init_rank = comm_init_rank,
+                                            .comm_destroy = comm_destroy,
+                                            .all_reduce = all_reduce,
+                                            .reduce = reduce,
+                                            .broadcast = broadcast,
+                                            .all_gather = all_gather,
+                                            .reduce_scatter = reduce_scatter,
+                                            .send = send,
+                                            .recv = recv,
+                                            .group_start = group_start,
+                                            .group_end = group_end};
+    (void)err;
+    *library = &made;
+    return PTO_OK;
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+int MPI_Barrier(MPI_Comm comm) {
+    nccl.barriers += in_trial;
+    return PMPI_Barrier(comm);
+}
+
 /* --- the job -------------------------------------------------------------------------------------------- */
 
 /* Processes of one node with 4, 2 or 1 GPUs; and of two nodes, in turn, with 2 GPUs each. */
@@ -536,15 +688,19 @@ static int meetings_of(const case_t *what, int place) {
         return place > 0;
     if (is(what, "memcpy_h2h"))
         return what->procs > 1 ? 2 : 0;
-    return begins(what, "memcpy_shared") || is(what, "remote_store_all") || begins(what, "setup") ? 2 : 0;
+    return begins(what, "memcpy_shared") || is(what, "remote_store_all") || begins(what, "setup") ||
+                   begins(what, "nccl")
+               ? 2
+               : 0;
 }
 
-/* How many times as long as process 0 the slowest takes, of all members or of those that copy the same way.
- */
+/* How many times as long as process 0 the slowest takes, of the node's members or of those that copy the same
+ * way. */
 static double slowest(const case_t *what, int place, bool of_part) {
     int most = 0;
     for (int i = 0; i < what->member_count; i++)
         if ((!of_part || is_by_ipc(what, i) == is_by_ipc(what, place)) &&
+            process[what->member[i]].node == process[rank].node &&
             (!is(what, "memcpy_h2h") || i < what->procs))
             most = what->member[i] > most ? what->member[i] : most;
     return 1 + most;
@@ -578,6 +734,8 @@ static double seconds_of(const case_t *what, int place) {
         return (what->buffers == PTO_SPACE_GPU ? ALLOCATE + EXPORT : STAGE) * own;
     if (is(what, "setup_segment"))
         return (place == 0 ? CREATE_SEGMENT : OPEN_SEGMENT) * own;
+    if (begins(what, "nccl"))
+        return COLLECTIVE * slowest(what, place, false) + FINISH;
     if (is(what, "signal_flag"))
         return place == 0 ? AWAIT_FLAG / 2.0 : 0;
     assert_true(is(what, "signal_device"));
@@ -620,12 +778,31 @@ static void must_take(const case_t *what, const char *name, double got, double w
                  what->procs);
 }
 
+/* What a member had NCCL do. */
+static void check_nccl(const case_t *what, int iterations) {
+    int members = what->member_count;
+    bool is_to_all = is(what, "nccl_alltoall"), is_gatherv = is(what, "nccl_allgatherv");
+    assert_int_equal(nccl.calls, iterations * (is_to_all ? 2 * members : is_gatherv ? members : 1));
+    for (int i = 0; i < members; i++) {
+        bool comes = is_to_all || is_gatherv || (is(what, "nccl_broadcast") && i == 0);
+        assert_int_equal(nccl.from[i], comes ? iterations : 0);
+        assert_int_equal(nccl.to[i], is_to_all ? iterations : 0);
+    }
+    /* The processes of a node meet by themselves. */
+    bool one_node = process[what->member[0]].node == process[what->member[members - 1]].node;
+    assert_int_equal(nccl.barriers, one_node ? 0 : iterations);
+}
+
 static void check_trial(const benchmark_t *benchmark, const work_t *work, void *state, int64_t bytes,
                         int iterations) {
     const case_t *what = work->what;
     int place = work->me;
     meetings = copies = copies_in = here_copies = 0;
     moved_bytes = 0;
+    nccl.calls = nccl.barriers = 0;
+    nccl.bytes = bytes;
+    memset(nccl.from, 0, sizeof nccl.from);
+    memset(nccl.to, 0, sizeof nccl.to);
     memset(sent_bytes, 0, sizeof sent_bytes);
     memset(sent_messages, 0, sizeof sent_messages);
     here_bytes = is(what, "memcpy_h2h") ? (size_t)bytes : 0;
@@ -651,6 +828,8 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, void *
     assert_int_equal(here_copies, is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
     assert_int_equal(copies_in, iterations * copies_in_of(what, place, work->job));
     assert_int_equal(moved_bytes, iterations * bytes_moved(what, place, bytes));
+    if (begins(what, "nccl"))
+        check_nccl(what, iterations);
     if (benchmark->parts != NULL) {
         double part_s[CASE_PART_MAX] = {-1, -1};
         int own = is_by_ipc(what, place) ? 0 : 1;
@@ -688,6 +867,7 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     together_destroy(work.together);
     assert_int_equal(allocated_count, 0);
     assert_int_equal(open_count, 0);
+    assert_false(nccl.has_comm);
     assert_int_equal(count_segments(), 0);
     MPI_Comm_free(&node);
     MPI_Comm_free(&comm);
@@ -703,10 +883,10 @@ static const benchmark_t *find_benchmark(const char *name) {
 
 static void members_do_what_their_case_says(void **state) {
     (void)state;
-    static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",     "staged",
-                                        "injection", "multi_message",     "memcpy_peer",  "memcpy_shared",
-                                        "remote",    "memcpy_mixed",      "memcpy_h2h",   "remote_all",
-                                        "setup",     "signal_flag",       "signal_device"};
+    static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",      "staged",
+                                        "injection", "multi_message",     "memcpy_peer",   "memcpy_shared",
+                                        "remote",    "memcpy_mixed",      "memcpy_h2h",    "remote_all",
+                                        "setup",     "signal_flag",       "signal_device", "nccl"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         const benchmark_t *benchmark = find_benchmark(names[k]);
         int of_several = 0;

@@ -1,12 +1,14 @@
 /* Registered memory (pto_register): what is refused, with the last process in error, and that nothing is left
  * open. Which plans let other processes access the user's buffers, so that memory that cannot be exported is
- * copied in each run. Random programs with registered buffers are in test_streams.c and exec_case.c.
+ * copied in each run. Nothing is accessed beyond the executor's own memory. Random programs with registered
+ * buffers are in test_streams.c and exec_case.c.
  *
  *   mpirun -n N test_register [DEVICE]   on at least two processes; each has a GPU
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "held.h"
 #include "portolan/exec.h"
@@ -23,12 +25,84 @@ _Noreturn static void die(const char *what) {
 
 #define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
+/* --- memory --------------------------------------------------------------------------------------------- */
+
 static bool starved; /* the executor gets no memory */
 
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
+/* What the executor and the plan allocate ends where a page begins that cannot be accessed. It is aligned as
+ * malloc does, so that up to 15 bytes lie between. */
+enum { GUARDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
 
-void *__wrap_calloc(size_t count, size_t bytes) { return starved ? NULL : __real_calloc(count, bytes); }
+static struct {
+    char *memory; /* NULL: none was here */
+    size_t bytes; /* 0: it is freed */
+} guarded[GUARDED_MAX];
+
+static size_t room_of(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+static size_t mapped_of(size_t bytes) { return (room_of(bytes) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES; }
+
+static size_t slot_of(const void *memory) {
+    size_t slot = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
+    while (guarded[slot].memory != NULL && guarded[slot].memory != memory)
+        slot = (slot + 1) % GUARDED_MAX;
+    return slot;
+}
+
+static void *guard(size_t bytes) {
+    bytes = bytes > 0 ? bytes : 1;
+    size_t mapped = mapped_of(bytes);
+    void *base = NULL;
+    if (posix_memalign(&base, PAGE_BYTES, mapped + PAGE_BYTES) != 0 ||
+        mprotect((char *)base + mapped, PAGE_BYTES, PROT_NONE) != 0)
+        abort();
+    char *memory = (char *)base + mapped - room_of(bytes);
+    memset(memory, 0xa5, bytes); /* no small number */
+    size_t slot = slot_of(memory);
+    guarded[slot].memory = memory;
+    guarded[slot].bytes = bytes;
+    return memory;
+}
+
+void __real_free(void *memory);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void __wrap_free(void *memory);
+
+void *__wrap_malloc(size_t bytes) { return guard(bytes); }
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return starved ? NULL : memset(guard(count * bytes), 0, count * bytes);
+}
+
+void __wrap_free(void *memory) {
+    size_t slot = slot_of(memory), bytes = memory != NULL ? guarded[slot].bytes : 0;
+    if (bytes == 0) { /* the C library's */
+        __real_free(memory);
+        return;
+    }
+    char *base = (char *)memory + room_of(bytes) - mapped_of(bytes);
+    guarded[slot].bytes = 0;
+    if (mprotect(base + mapped_of(bytes), PAGE_BYTES, PROT_READ | PROT_WRITE) != 0)
+        abort();
+    __real_free(base);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes) {
+    size_t slot = memory != NULL ? slot_of(memory) : 0;
+    if (memory != NULL && guarded[slot].bytes == 0)
+        return __real_realloc(memory, bytes);
+    char *grown = guard(bytes);
+    if (memory == NULL)
+        return grown;
+    memcpy(grown, memory, guarded[slot].bytes < bytes ? guarded[slot].bytes : bytes);
+    __wrap_free(memory);
+    return grown;
+}
+
+/* --- plans ---------------------------------------------------------------------------------------------- */
 
 /* An allreduce in which each process reads the others' input. */
 static pto_plan_t *made(int64_t count) {
@@ -119,6 +193,18 @@ static void check_registrations(const pto_device_t *device) {
     REFUSED(pto_unregister(exec, number, &err), PTO_ERR_RANGE, "rebind them first");
     MUST(pto_register(exec, piece[0], 2 * bytes, &other, &err));
     REFUSED(pto_unregister(exec, errs ? other : number, &err), PTO_ERR_RANGE, "different registrations");
+    /* An input that stays is where the others' is only if all were told the same place: not another one of a
+     * registration, nor the same one of another registration. */
+    for (int last = 0; last < 3; last++) {
+        uint32_t *in = piece[errs ? last : 0];
+        MUST(pto_exec_rebind(exec, in, piece[4], &err));
+        if (last > 0)
+            REFUSED(pto_exec_enqueue_on(exec, in, piece[5], stream, &err), PTO_ERR_RANGE,
+                    "the others' are not known to be at the same place");
+        else
+            MUST(pto_exec_enqueue_on(exec, in, piece[5], stream, &err));
+        MUST(device->finish(stream, &err));
+    }
     /* One process is at a place that is not registered: all exchange handles. */
     MUST(pto_exec_rebind(exec, errs ? piece[4] : piece[0], piece[1], &err));
     MUST(pto_exec_run(exec, &err));

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -185,12 +186,105 @@ static void some_cases_need_every_size(void **state) {
  */
 typedef double (*cost_t)(int64_t bytes, int visit);
 
-enum { PLAYED_MAX = 100 };
+enum { PLAYED_MAX = 100, REPEATS = 20 };
 
 typedef struct {
     visit_t visit[PLAYED_MAX];
     int count;
 } played_t;
+
+/* What a plan has been told of a size. */
+typedef struct {
+    int64_t bytes;
+    int count, iterations, visits;
+    double seconds[REPEATS];
+} known_t;
+
+static known_t known[PLAYED_MAX];
+static int known_count;
+
+static known_t *known_of(int64_t bytes) {
+    for (int i = 0; i < known_count; i++)
+        if (known[i].bytes == bytes)
+            return &known[i];
+    return NULL;
+}
+
+static double middle_s(const known_t *one) {
+    double sorted[REPEATS];
+    memcpy(sorted, one->seconds, sizeof sorted);
+    for (int i = 1; i < one->count; i++)
+        for (int k = i; k > 0 && sorted[k] < sorted[k - 1]; k--) {
+            double smaller = sorted[k];
+            sorted[k] = sorted[k - 1];
+            sorted[k - 1] = smaller;
+        }
+    return 0.5 * (sorted[(one->count - 1) / 2] + sorted[one->count / 2]);
+}
+
+/* The largest of the smaller sizes, or the smallest of the larger ones; NULL: there is none. */
+static const known_t *beside(int64_t bytes, bool below) {
+    const known_t *nearest = NULL;
+    for (int i = 0; i < known_count; i++)
+        if (below ? known[i].bytes < bytes && (nearest == NULL || known[i].bytes > nearest->bytes)
+                  : known[i].bytes > bytes && (nearest == NULL || known[i].bytes < nearest->bytes))
+            nearest = &known[i];
+    return nearest;
+}
+
+/* A time grows with the bytes, and no faster than they do. */
+static double bound_s(int64_t bytes) {
+    const known_t *own = known_of(bytes), *below = beside(bytes, true), *above = beside(bytes, false);
+    if (own != NULL)
+        return middle_s(own);
+    if (above != NULL)
+        return fmax(middle_s(above), below != NULL ? middle_s(below) : 0);
+    return below != NULL ? middle_s(below) * (double)bytes / (double)below->bytes : 0;
+}
+
+/* In the first pass: the second sample, and a warm-up and a sample of the second visit; and of each size
+ * before, the second visit's warm-up and three samples. */
+static double reserve_s(int64_t bytes) {
+    double sum_s = 3 * bound_s(bytes);
+    for (int i = 0; i < known_count; i++)
+        sum_s += 4 * known[i].iterations * middle_s(&known[i]);
+    return beside(bytes, false) == NULL && known_of(bytes) == NULL ? sum_s : 0;
+}
+
+static bool is_step(int64_t bytes, int64_t factor) {
+    while (bytes % factor == 0)
+        bytes /= factor;
+    return bytes == 1;
+}
+
+static void must_be(const char *what, const visit_t *visit, double found, double wanted) {
+    if (found != wanted && !(fabs(found - wanted) <= 1e-9 * fabs(wanted)))
+        fail_msg("%s of %d bytes: %.9g, not %.9g", what, (int)visit->bytes, found, wanted);
+}
+
+/* What a visit is told, by what was told of its size and of others. */
+static void check_visit(const visit_t *visit, int64_t factor, bool was_slow) {
+    const known_t *own = known_of(visit->bytes);
+    bool step = is_step(visit->bytes, factor);
+    must_be("bound", visit, visit->bound_s, bound_s(visit->bytes));
+    must_be("reserve", visit, visit->reserve_s, step ? reserve_s(visit->bytes) : 0);
+    assert_int_equal(visit->had, own != NULL ? own->count : 0);
+    assert_int_equal(visit->iterations, own != NULL ? own->iterations : 1);
+    assert_int_equal(visit->rests, (own != NULL || !step) && !was_slow ? 4 : 0);
+    if (own == NULL) {
+        assert_int_equal(visit->most, step ? 2 : 3);
+    } else {
+        assert_true(visit->most > own->count && visit->most <= REPEATS && own->visits < 8);
+    }
+    if (own != NULL && step) {
+        double fastest_s = HUGE_VAL;
+        for (int i = 0; i < own->count; i++)
+            fastest_s = fmin(fastest_s, own->seconds[i]);
+        must_be("slow sample", visit, visit->slow_s, 10 * fmax(fastest_s, 50e-9));
+    }
+    if (own == NULL && step)
+        assert_true(isinf(visit->slow_s)); /* nothing is known of it */
+}
 
 static int visits_before(const played_t *played, int64_t bytes) {
     int count = 0;
@@ -202,17 +296,24 @@ static int visits_before(const played_t *played, int64_t bytes) {
 static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
     sizes_t *sizes = sizes_create(&(sizes_options_t){
-        .from_bytes = 1, .to_bytes = to_bytes, .factor = factor, .unit_bytes = 1, .repeats = 20});
+        .from_bytes = 1, .to_bytes = to_bytes, .factor = factor, .unit_bytes = 1, .repeats = REPEATS});
+    bool was_slow = false;
     *played = (played_t){0};
+    known_count = 0;
     while (sizes_next(sizes, &visit)) {
-        double seconds[20];
+        double seconds[REPEATS];
         int count = visit.had;
         assert_true(played->count < PLAYED_MAX);
+        check_visit(&visit, factor, was_slow);
         visit.iterations = iterations;
         sizes_recall(sizes, &visit, seconds);
         do
             seconds[count++] = cost(visit.bytes, visits_before(played, visit.bytes));
         while (count < visit.most && !sizes_enough(sizes, &visit, seconds, count));
+        known_t *own = visit.had > 0 ? known_of(visit.bytes) : &known[known_count++];
+        *own = (known_t){visit.bytes, count, iterations, visit.had > 0 ? own->visits + 1 : 1, {0}};
+        memcpy(own->seconds, seconds, (size_t)count * sizeof *seconds);
+        was_slow = seconds[visit.had] > visit.slow_s;
         sizes_take(sizes, &visit, seconds, count);
         visit.most = count; /* what it had in the end */
         played->visit[played->count++] = visit;
@@ -232,6 +333,173 @@ static const visit_t *last_visit(const played_t *played, int64_t bytes) {
         if (played->visit[i].bytes == bytes)
             last = &played->visit[i];
     return last;
+}
+
+/* The smallest size, and every second one down from the largest, or all where these are fewer than five. */
+static bool is_coarse(int step, int count) {
+    bool every_second = count / 2 + 1 >= 5;
+    return step == 0 || !every_second || (count - 1 - step) % 2 == 0;
+}
+
+static void the_first_pass_goes_up_to_the_largest_size(void **state) {
+    (void)state;
+    for (int count = 1; count <= 30; count++) {
+        visit_t visit;
+        sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 8,
+                                                         .to_bytes = INT64_C(8) << (count - 1),
+                                                         .factor = 2,
+                                                         .unit_bytes = 8,
+                                                         .repeats = 20});
+        for (int step = 0; step < count; step++) {
+            double seconds[2] = {1e-3, 1e-3};
+            if (!is_coarse(step, count))
+                continue;
+            assert_true(sizes_next(sizes, &visit));
+            assert_int_equal(visit.bytes, INT64_C(8) << step);
+            assert_int_equal(sizes_left_out(sizes), 0);
+            sizes_take(sizes, &visit, seconds, 2);
+        }
+        assert_true(count == 1 || (sizes_next(sizes, &visit) && visit.had == 2));
+        sizes_destroy(sizes);
+    }
+}
+
+/* Steps of 8 and 64 are no smaller for a first pass. */
+static void wide_steps_are_all_of_the_first_pass(void **state) {
+    (void)state;
+    for (int64_t factor = 4; factor <= 64; factor *= 2) {
+        visit_t visit;
+        int64_t bytes = 1;
+        sizes_t *sizes = sizes_create(&(sizes_options_t){
+            .from_bytes = 1, .to_bytes = INT64_C(1) << 60, .factor = factor, .unit_bytes = 1, .repeats = 20});
+        for (int step = 0; step < 10; step++, bytes *= factor) {
+            double seconds[2] = {1e-3, 1e-3};
+            assert_true(sizes_next(sizes, &visit));
+            assert_int_equal(visit.bytes, bytes);
+            sizes_take(sizes, &visit, seconds, 2);
+        }
+        sizes_destroy(sizes);
+    }
+}
+
+static void a_ladder_has_the_sizes_from_the_first_to_the_last(void **state) {
+    (void)state;
+    for (int64_t factor = 2; factor <= 16; factor *= 2)
+        for (int64_t from_bytes = 1; from_bytes <= 12; from_bytes++)
+            for (int64_t to_bytes = 1; to_bytes <= 300; to_bytes++) {
+                int count = 0;
+                for (int64_t bytes = from_bytes; bytes <= to_bytes; bytes *= factor)
+                    count++;
+                assert_int_equal(sizes_ladder_count(&(sizes_options_t){
+                                     .from_bytes = from_bytes, .to_bytes = to_bytes, .factor = factor}),
+                                 count);
+            }
+}
+
+/* 200 us or more, of at most 1000 iterations. */
+static void a_repetition_has_iterations_enough(void **state) {
+    (void)state;
+    for (int i = 0; i < 145; i++) {
+        double once_s = 1e-8 * pow(1.1, i);
+        int count = sizes_iterations(once_s);
+        assert_in_range(count, 1, 1000);
+        assert_true(count == 1000 || count * once_s >= 200e-6);
+        assert_true(count == 1 || (count - 1) * once_s <= 200e-6);
+    }
+    assert_int_equal(sizes_iterations(0), 1000);
+}
+
+/* What is too large is never asked for again, and of the smaller sizes the largest is found. */
+static void the_largest_size_that_there_is_time_for_is_found(void **state) {
+    (void)state;
+    enum { STEPS = 21 };
+    for (int exhaustive = 0; exhaustive < 2; exhaustive++)
+        for (int largest = -1; largest < STEPS; largest++) {
+            int64_t refused_bytes = INT64_MAX, seen_bytes = 0;
+            visit_t visit;
+            sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
+                                                             .to_bytes = 1 << (STEPS - 1),
+                                                             .factor = 2,
+                                                             .unit_bytes = 1,
+                                                             .repeats = 20,
+                                                             .exhaustive = exhaustive == 1});
+            while (sizes_next(sizes, &visit)) {
+                double seconds[REPEATS] = {0};
+                assert_true(visit.bytes < refused_bytes);
+                if (visit.bytes > (largest < 0 ? 0 : INT64_C(1) << largest)) {
+                    refused_bytes = visit.bytes;
+                    sizes_refuse(sizes, &visit);
+                    continue;
+                }
+                for (int i = 0; i < visit.most; i++)
+                    seconds[i] = 1e-3;
+                seen_bytes = visit.bytes > seen_bytes ? visit.bytes : seen_bytes;
+                sizes_take(sizes, &visit, seconds, visit.most);
+            }
+            assert_int_equal(seen_bytes, largest < 0 ? 0 : INT64_C(1) << largest);
+            assert_int_equal(sizes_left_out(sizes), STEPS - 1 - largest);
+            assert_true(sizes_left(sizes) >= 1);
+            sizes_destroy(sizes);
+        }
+}
+
+/* Of a line, all visits of the first pass and as many of the second; and half as many as in a pass, later a
+ * quarter, for what may be found meanwhile, and one at least. */
+static void what_is_left_is_what_is_still_visited(void **state) {
+    (void)state;
+    for (int count = 2; count <= 30; count++)
+        for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
+            visit_t visit;
+            int pass = 0, done = 0;
+            sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
+                                                             .to_bytes = INT64_C(1) << (count - 1),
+                                                             .factor = 2,
+                                                             .unit_bytes = 1,
+                                                             .repeats = 20,
+                                                             .exhaustive = exhaustive == 1});
+            for (int step = 0; step < count; step++)
+                pass += exhaustive == 1 || is_coarse(step, count);
+            for (; sizes_next(sizes, &visit); done++) {
+                double seconds[REPEATS] = {0};
+                int more = exhaustive == 1 ? 0 : done < pass ? pass / 2 : pass / 4;
+                int remaining = (exhaustive == 1 ? 1 : 2) * pass - done;
+                assert_int_equal(sizes_left(sizes), remaining + more + (exhaustive == 0));
+                for (int i = 0; i < visit.most; i++)
+                    seconds[i] = 1e-3;
+                visit.iterations = 20;
+                sizes_take(sizes, &visit, seconds, visit.most);
+            }
+            assert_int_equal(done, (exhaustive == 1 ? 1 : 2) * pass);
+            assert_int_equal(sizes_left(sizes), 1);
+            sizes_destroy(sizes);
+        }
+}
+
+static double bump, bump_s_per_byte;
+static int64_t bump_bytes;
+
+static double bumps_at_one_size(int64_t bytes, int visit) {
+    double line_s = 1e-5 + bump_s_per_byte * (double)bytes;
+    return visit >= 0 && bytes == bump_bytes ? bump * line_s : line_s;
+}
+
+/* A size that is off the line of its neighbours by more than 15 percent has the intervals beside it halved.
+ */
+static void sizes_are_off_a_line_by_more_than_fifteen_percent(void **state) {
+    (void)state;
+    static const double by[] = {0.83, 0.87, 1.13, 1.17};
+    for (int k = 0; k < 4; k++)
+        for (int slope = 0; slope < 3; slope++)
+            for (bump_bytes = 4; bump_bytes <= 1 << 18; bump_bytes *= 4) {
+                played_t played;
+                bump = by[k];
+                bump_s_per_byte = (const double[]){0, 1e-9, 1e-7}[slope];
+                play(bumps_at_one_size, &played);
+                bool off = k == 0 || k == 3;
+                assert_int_equal(visits_before(&played, bump_bytes / 2) > 0, off);
+                assert_int_equal(visits_before(&played, bump_bytes * 2) > 0, off);
+                assert_int_equal(visits_before(&played, bump_bytes) > 2, off); /* a third confirms it */
+            }
 }
 
 static double takes_a_millisecond(int64_t bytes, int visit) { return bytes > 0 && visit >= 0 ? 1e-3 : 0; }
@@ -315,6 +583,148 @@ static void slow_visits_are_outvoted(void **state) {
     /* The visit ended with its first sample. Another one would leave no majority. */
     assert_int_equal(last_visit(&played, 256)->most, 3);
     assert_int_equal(visits_before(&played, 256), 2);
+}
+
+/* Five samples that scatter, and slow ones from the third visit on. */
+static double scatters_and_then_is_slow(int64_t bytes, int visit) {
+    static int count;
+    if (bytes != 256)
+        return 1e-5;
+    return visit >= 2 ? 5e-4 : (const double[]){0.6e-5, 1e-5, 1.4e-5}[count++ % 3];
+}
+
+/* A visit ends with a slow sample. After four of nine, one more would leave no majority of others. */
+static void a_size_is_left_before_half_of_its_samples_are_slow(void **state) {
+    (void)state;
+    played_t played;
+    play(scatters_and_then_is_slow, &played);
+    assert_int_equal(visits_before(&played, 256), 2 + 4);
+    assert_int_equal(last_visit(&played, 256)->most, 5 + 4);
+}
+
+/* Of four samples, the second and the fourth. */
+static double is_slow_at_every_second_sample(int64_t bytes, int visit) {
+    static int count;
+    return bytes == 256 && visit < 2 && count++ % 2 == 1 ? 5e-4 : 1e-5;
+}
+
+static void a_size_whose_samples_are_slow_by_half_is_measured_on(void **state) {
+    (void)state;
+    played_t played;
+    play(is_slow_at_every_second_sample, &played);
+    assert_true(visits_before(&played, 256) > 2);
+    assert_in_range(last_visit(&played, 256)->most, 9, REPEATS);
+}
+
+static bool begins_exact;
+
+/* Powers of two, so that ten times is exactly that. */
+static double takes_ten_times_as_long(int64_t bytes, int visit) {
+    static int count;
+    if (bytes != 256 || visit != 1)
+        return 0x1p-16;
+    return 0x1p-16 * (begins_exact ? (const double[]){10, 1, 1} : (const double[]){1, 10, 20})[count++ % 3];
+}
+
+/* Of five samples only the last is slow, so that the size is not left; or none is, so that the next visit
+ * waits where it must. */
+static void a_sample_is_slow_that_takes_longer_than_ten_times(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        played_t played;
+        begins_exact = first == 1;
+        play(takes_ten_times_as_long, &played);
+        assert_int_equal(visits_before(&played, 256) > 2, !begins_exact);
+        for (int i = 0; i < played.count; i++)
+            if (played.visit[i].bytes == 256 && played.visit[i].had == 2)
+                assert_int_equal(played.visit[i].most, 5);
+    }
+}
+
+/* Errors by the quartiles of five, (IQR / 1.349) 1.96 * 1.2533 / sqrt(5) * 5 / 3.65 = 1.1156 IQR. */
+static int scattering; /* of three sizes, the first, the second or the third */
+
+static double one_of_three_scatters(int64_t bytes, int visit) {
+    static int count[3];
+    static const double narrow[] = {0.8, 1, 0.865, 1.135, 1.2}, wide[] = {0.4, 1, 0.5, 1.5, 1.6},
+                        own[] = {0.8, 1, 0.933, 1.067, 1.2};
+    int which = bytes == 1 ? 0 : bytes == 4 ? 1 : 2;
+    double line_s = which == 1 ? 1.3e-5 : 1e-5;
+    if (which != scattering || visit > 1)
+        return line_s;
+    return line_s * (which == 0 ? narrow : which == 1 ? own : wide)[count[which]++ % 5];
+}
+
+/* Of 1, 4 and 16 bytes, the second lies a fifth of the way between the others, and 30 percent off their line.
+ * That is clear: the first is known to 30 percent, of which 0.8 count, or the third to 112 percent, of which
+ * 0.2 do, or it is itself known to 15. So it is confirmed before others are measured on. */
+static void errors_of_a_lines_ends_count_by_their_share(void **state) {
+    (void)state;
+    for (scattering = 0; scattering < 3; scattering++) {
+        played_t played;
+        play_by(4, 16, 20, one_of_three_scatters, &played);
+        assert_true(played.count > 6);
+        assert_int_equal(played.visit[6].bytes, 4);
+        assert_int_equal(played.visit[6].had, 5);
+    }
+}
+
+/* A size that is off the line, which its first five samples hide. */
+static double hides_at_first(int64_t bytes, int visit) {
+    static int count;
+    if (bytes != 256)
+        return 1e-5;
+    return 1.3e-5 * (visit < 2 ? (const double[]){0.7, 0.8, 1, 1.2, 1.3}[count++ % 5] : 1);
+}
+
+static void what_chance_had_hidden_is_split(void **state) {
+    (void)state;
+    played_t played;
+    play(hides_at_first, &played);
+    assert_true(visits_before(&played, 128) > 0 && visits_before(&played, 512) > 0);
+}
+
+static int64_t scattering_bytes;
+
+static double scatters_at_first(int64_t bytes, int visit) {
+    static int count;
+    return bytes == scattering_bytes && visit < 2 ? (const double[]){0.6e-5, 1e-5, 1.4e-5}[count++ % 3]
+                                                  : 1e-5;
+}
+
+static void any_size_that_scatters_is_measured_on(void **state) {
+    (void)state;
+    for (scattering_bytes = 1; scattering_bytes <= 1 << 20; scattering_bytes *= 4) {
+        played_t played;
+        play(scatters_at_first, &played);
+        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4)
+            assert_int_equal(visits_before(&played, bytes) > 2, bytes == scattering_bytes);
+    }
+}
+
+/* Once the first pass is over, there is no time for any. */
+static void a_later_visit_that_is_refused_ends_the_plan(void **state) {
+    (void)state;
+    enum { FIRST_PASS = 11 };
+    for (int refused = FIRST_PASS; refused < 3 * FIRST_PASS; refused++) {
+        visit_t visit;
+        int done = 0;
+        sizes_t *sizes = sizes_create(&(sizes_options_t){
+            .from_bytes = 1, .to_bytes = 1 << 20, .factor = 2, .unit_bytes = 1, .repeats = REPEATS});
+        for (; done < refused && sizes_next(sizes, &visit); done++) {
+            double seconds[REPEATS];
+            sizes_recall(sizes, &visit, seconds);
+            for (int i = visit.had; i < visit.most; i++)
+                seconds[i] = (const double[]){0.6e-5, 1e-5, 1.4e-5}[i % 3];
+            sizes_take(sizes, &visit, seconds, visit.most);
+        }
+        assert_int_equal(done, refused);
+        assert_true(sizes_next(sizes, &visit));
+        sizes_refuse(sizes, &visit);
+        assert_false(sizes_next(sizes, &visit));
+        assert_int_equal(sizes_left_out(sizes), 0); /* each was measured once */
+        sizes_destroy(sizes);
+    }
 }
 
 /* Two sizes that scatter until they have had four visits each. */
@@ -612,10 +1022,60 @@ static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
     }
 }
 
+/* Times lie on lines between the sizes that were tried, of which the first is the smallest. Above they are
+ * proportional to the bytes. */
+static double between_probes_s(int64_t bytes) {
+    double b = (double)bytes;
+    if (bytes <= 1024)
+        return 1e-5 + (b - 64) / 960 * 2e-5;
+    return bytes <= 16384 ? 3e-5 + (b - 1024) / 15360 * 47e-5 : 5e-4 * b / 16384;
+}
+
+/* The median of the scatters tells how many samples settle a size: six, and (2.45 scatter / 2 percent)^2. */
+static void an_exhaustive_estimate_is_of_every_size(void **state) {
+    (void)state;
+    static const struct {
+        double scatter[3];
+        int samples;
+    } settled[] = {{{0, 0, 0}, 6},
+                   {{0.3, 0, 0.01}, 7},
+                   {{0.02, 0.3, 0.01}, 12},
+                   {{0.02, 0.025, 0.1}, 15},
+                   {{0.1, 0.1, 0}, 20}};
+    const sizes_options_t options = {.from_bytes = 64,
+                                     .to_bytes = 1 << 18,
+                                     .factor = 2,
+                                     .unit_bytes = 1,
+                                     .repeats = 20,
+                                     .exhaustive = true};
+    const double meeting_s = 3e-5;
+    for (size_t k = 0; k < sizeof settled / sizeof *settled; k++) {
+        const double *scatter = settled[k].scatter;
+        const probe_t probe[] = {{64, 1e-5, scatter[0]}, {1024, 3e-5, scatter[1]}, {16384, 5e-4, scatter[2]}};
+        double wanted_s = 0;
+        for (int64_t bytes = 64; bytes <= 1 << 18; bytes *= 2) {
+            double once_s = between_probes_s(bytes);
+            int iterations = sizes_iterations(once_s), repetitions = settled[k].samples + (iterations > 1);
+            wanted_s += once_s + meeting_s + repetitions * (iterations * once_s + meeting_s);
+        }
+        double found_s = estimate_s(&options, probe, 3, meeting_s);
+        if (fabs(found_s / wanted_s - 1) > 1e-9)
+            fail_msg("estimated %.9g s, not %.9g", found_s, wanted_s);
+    }
+    assert_true(estimate_s(&options, NULL, 0, meeting_s) == 0); /* nothing was tried */
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ladder_has_the_sizes_from_the_first_to_the_last),
+        cmocka_unit_test(a_repetition_has_iterations_enough),
+        cmocka_unit_test(the_first_pass_goes_up_to_the_largest_size),
+        cmocka_unit_test(wide_steps_are_all_of_the_first_pass),
+        cmocka_unit_test(the_largest_size_that_there_is_time_for_is_found),
+        cmocka_unit_test(what_is_left_is_what_is_still_visited),
+        cmocka_unit_test(sizes_are_off_a_line_by_more_than_fifteen_percent),
         cmocka_unit_test(a_line_needs_every_second_power_of_two_and_few_samples),
         cmocka_unit_test(the_largest_third_has_fewer_samples),
         cmocka_unit_test(no_size_has_all_its_samples_in_one_visit),
@@ -628,6 +1088,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(some_cases_need_every_size),
         cmocka_unit_test(wide_steps_are_halved_by_octaves_first),
         cmocka_unit_test(slow_visits_are_outvoted),
+        cmocka_unit_test(a_size_whose_samples_are_slow_by_half_is_measured_on),
+        cmocka_unit_test(a_sample_is_slow_that_takes_longer_than_ten_times),
+        cmocka_unit_test(errors_of_a_lines_ends_count_by_their_share),
+        cmocka_unit_test(what_chance_had_hidden_is_split),
+        cmocka_unit_test(any_size_that_scatters_is_measured_on),
+        cmocka_unit_test(a_later_visit_that_is_refused_ends_the_plan),
+        cmocka_unit_test(a_size_is_left_before_half_of_its_samples_are_slow),
         cmocka_unit_test(sizes_that_are_not_known_take_turns),
         cmocka_unit_test(a_spell_is_waited_for),
         cmocka_unit_test(limits_are_found_in_spite_of_slow_visits),
@@ -643,6 +1110,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_estimate_takes_little_of_the_budget),
         cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
         cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
+        cmocka_unit_test(an_exhaustive_estimate_is_of_every_size),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

@@ -1,9 +1,10 @@
-/* The confidence interval that ends a point's repetitions, compared with exact binomial values, and the
- * counts that get a case. Needs no mpirun. */
+/* The confidence interval that ends a point's repetitions, compared with exact binomial values, the counts
+ * that get a case, and the clock. Needs no mpirun. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -140,6 +141,23 @@ static void counts_rise_and_end_with_the_most(void **state) {
     check(next_count(4, 100) == 6 && next_count(6, 100) == 8 && next_count(8, 100) == 12, "4, 6, 8, 12");
 }
 
+/* By the system's clock. */
+static void a_rest_lasts_as_long_as_was_said(void **state) {
+    (void)state;
+    static const double rests_s[] = {0.003, 0.02, 1.01};
+    for (int i = 0; i < 3; i++) {
+        struct timespec from, to;
+        double began_s = now_s();
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        rest(rests_s[i]);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double took_s = now_s() - began_s;
+        double wanted_s = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        check(wanted_s >= rests_s[i], "it rests as long");
+        check(took_s >= wanted_s && took_s < wanted_s + 0.5, "the clock is the system's");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_values_have_no_95_percent_interval),
@@ -155,6 +173,7 @@ int main(void) {
         cmocka_unit_test(errors_below_the_grain_are_of_the_grain),
         cmocka_unit_test(an_even_number_has_a_median_between_two),
         cmocka_unit_test(counts_rise_and_end_with_the_most),
+        cmocka_unit_test(a_rest_lasts_as_long_as_was_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ check "each GPU has its address" has "^# gpu.3: 0000:82:00.0$" "$work/node.yaml"
 check "the file that it is from is its source" has '^source: "hwloc, from tests/fixtures/node.xml"$' "$work/node.yaml"
 check "--machine names it" has '^topology: "mine"' <("$calibrate" --topology --from tests/fixtures/node.xml --machine mine)
 
-check "so are random trees" python3 -B tests/mpi/topology_trees.py "$calibrate" "$work"
+check "so are random trees" python3 -B tests/mpi/topology_trees.py "$calibrate" "$build/tests/fake_nvml" "$work"
 
 # --- NVLinks, by a made-up NVML on a made-up machine
 
