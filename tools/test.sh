@@ -42,9 +42,10 @@ run_job() {
     mkdir "$scratch"
     eval "$(cat "$root/jobs/$1")" >"$root/$1.log" 2>&1 || fail "job: $(cat "$root/jobs/$1")" >>"$root/$1.log"
     echo "$passed $failed $skipped" >"$root/$1.counts"
-    # Of this shell, then of its children: user and system time, as 0m1.234s.
-    times | awk -F '[ms ]+' -v job="$(cat "$root/jobs/$1")" '{ s += 60 * $1 + $2 + 60 * $3 + $4 } END { printf "%8.1f s %s\n", s, job }' \
-        >"$root/$1.time"
+    # Of this shell, then of its children: user and system time, as 0m1.234s. A pipe would have a shell of its own.
+    times >"$root/$1.times"
+    awk -F '[ms ]+' -v job="$(cat "$root/jobs/$1")" '{ s += 60 * $1 + $2 + 60 * $3 + $4 } END { printf "%8.1f s %s\n", s, job }' \
+        "$root/$1.times" >"$root/$1.time"
 }
 
 run_queue() {
