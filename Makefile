@@ -603,10 +603,9 @@ man: $(TOOL) ## rewrite the options in the man pages from the option tables
 			!inside' $$page > $(BUILD)/page.1 && mv $(BUILD)/page.1 $$page || exit 1; \
 	done
 
-# The exhaustive tests (test_mutations, test_plan, test_price, test_param_effects) run every 29th case here, since the
-# sanitizers make each at least ten times as long, and test_formula and test_simulate_price every 5th and 7th; `make test`
-# runs all of them. SANITIZE_SAMPLE=1: all here, too. A prime number does not keep step with the tables that the
-# cases come from.
+# The exhaustive tests (those that include sample.h) run every 29th case here, since the sanitizers make each at least
+# ten times as long, and test_formula and test_simulate_price every 5th and 7th; `make test` runs all of them.
+# SANITIZE_SAMPLE=1: all here, too. A prime number does not keep step with the tables that the cases come from.
 SANITIZE_SAMPLE ?= 29
 # Linking a hundred programs with sanitizers takes three times as long with GNU's linker.
 SANITIZED_LDFLAGS = $(LDFLAGS) $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)

@@ -1,6 +1,8 @@
 # What would take more than about a minute is refused before it starts.
 ask="--machine summit-spectrum --collective alltoallv --counts skew:0.5:1 --bytes 1KiB"
 portolan predict $ask --nodes 1000000
+portolan predict $ask --nodes 100000000
+portolan simulate $ask --nodes 100000000
 portolan predict $ask --nodes 800 --bytes 1KiB:64KiB
 portolan pick $ask --nodes 400 --bytes 1KiB:64MiB
 portolan sensitivity $ask --nodes 128

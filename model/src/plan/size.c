@@ -62,16 +62,87 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
     return false;
 }
 
+static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
+
+static bool varies_alike(const pto_expr_t *a, const pto_expr_t *b) {
+    return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
+}
+
+/* Whether shifts up to `until` stay inside a group in all of a loop's iterations, of which the last goes
+ * furthest. */
+static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
+    const pto_expr_t *until = &step->peers.until;
+    if (until->loop < 0 || until->power != 0 || until->inverse != 0 || until->core < 0)
+        return false;
+    return pto_expr_at(until, loop->to - 1, step->core_first + step->core_count - 1, 0) <=
+           pto_plan_group(plan, step->group)->size;
+}
+
+/* Whether the number of a step's peers may depend on the loop's iteration. */
+static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
+    const pto_peers_t *peers = &step->peers;
+    if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
+        return false;
+    if (varies(&peers->stride) || !varies_alike(&peers->first, &peers->until))
+        return true;
+    return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
+}
+
+/* Whether the number of a step's actions may. */
+static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
+    return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
+           peers_vary(plan, step, loop);
+}
+
+static bool is_local(const pto_step_t *step) {
+    return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV;
+}
+
+/* Whether the actions of a loop, or its local ones alone, may depend on the iteration. */
+static bool loop_varies(const pto_plan_t *plan, int loop, bool local) {
+    for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
+        const pto_node_t *node = pto_node_at(plan, i);
+        if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
+            return true;
+        const pto_stage_t *stage = pto_stage_at(plan, node->stage);
+        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
+            const pto_step_t *step = pto_step_at(plan, s);
+            if (!(local && !is_local(step)) && step_varies(plan, step, pto_node_at(plan, loop)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The next stage, and how many times it counts: once for all iterations of a loop that are alike, of which
+ * the others are left out. */
+static bool next_stages(pto_walk_t *walk, bool local, int64_t *times) {
+    *times = 1;
+    while (pto_walk_next(walk)) {
+        const pto_node_t *loop = walk->loop >= 0 ? pto_node_at(walk->plan, walk->loop) : NULL;
+        if (!loop || loop->kind != PTO_NODE_LOOP || loop_varies(walk->plan, walk->loop, local))
+            return true;
+        *times = loop->to - loop->from;
+        if (walk->k == loop->from)
+            return true;
+        *times = 1;
+        pto_walk_leave_loop(walk);
+    }
+    return false;
+}
+
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t cores = 0;
+    int64_t cores = 0, times;
     for (int64_t core = 0; core < layout->procs_per_gpu; core++)
         cores += pto_core_acts(plan, core);
+    int64_t actors = 0;
+    add_product(&actors, layout->nodes * layout->gpus_per_node, cores);
     pto_plan_size_t size = {0, 0, 0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk)) {
-        add_product(&size.stages, layout->nodes * layout->gpus_per_node, cores);
+    while (next_stages(&walk, false, &times)) {
+        add_product(&size.stages, times, actors);
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
             continue;
@@ -79,60 +150,27 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
             if (step->kind == PTO_STEP_SEND)
-                add_product(&size.messages, 1, pto_step_actions(plan, step, walk.k));
+                add_product(&size.messages, times, pto_step_actions(plan, step, walk.k));
             else if (step->kind != PTO_STEP_RECV)
-                add_product(&size.local_actions, 1, pto_step_actions(plan, step, walk.k));
+                add_product(&size.local_actions, times, pto_step_actions(plan, step, walk.k));
         }
     }
     return size;
 }
 
-static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
-
-/* Whether the number of a step's actions may depend on the iteration. */
-static bool step_varies(const pto_step_t *step) {
-    const pto_peers_t *peers = &step->peers;
-    bool any_peers = peers->kind != PTO_PEERS_NONE;
-    return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
-           (any_peers && (varies(&peers->first) || varies(&peers->stride) || varies(&peers->until)));
-}
-
-static bool is_local(const pto_step_t *step) {
-    return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV;
-}
-
-/* Whether the local actions of a loop may depend on its iteration. */
-static bool loop_varies(const pto_plan_t *plan, int loop) {
-    for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
-        const pto_node_t *node = pto_node_at(plan, i);
-        if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
-            return true;
-        const pto_stage_t *stage = pto_stage_at(plan, node->stage);
-        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
-            if (is_local(pto_step_at(plan, s)) && step_varies(pto_step_at(plan, s)))
-                return true;
-    }
-    return false;
-}
-
 int64_t pto_plan_local_actions(const pto_plan_t *plan) {
-    int64_t actions = 0;
+    int64_t actions = 0, times;
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk)) {
-        const pto_node_t *loop = walk.loop >= 0 ? pto_node_at(plan, walk.loop) : NULL;
-        bool uniform = loop && loop->kind == PTO_NODE_LOOP && !loop_varies(plan, walk.loop);
+    while (next_stages(&walk, true, &times)) {
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
-        } else if (uniform && walk.k > loop->from) {
-            pto_walk_leave_loop(&walk);
-        } else {
-            for (int i = 0; i < walk.stage->step_count; i++) {
-                const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
-                if (is_local(step))
-                    add_product(&actions, uniform ? loop->to - loop->from : 1,
-                                pto_step_actions(plan, step, walk.k));
-            }
+            continue;
+        }
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
+            if (is_local(step))
+                add_product(&actions, times, pto_step_actions(plan, step, walk.k));
         }
     }
     return actions;
