@@ -615,7 +615,7 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
-JUDGES := reference patterns cases benches sizes measure powers host_device
+JUDGES := reference patterns cases statistics benches sizes measure powers nvml host_device
 check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES:%=$(BUILD)/tests/test_%))
 	@TEST_SAMPLE=$(SANITIZE_SAMPLE) JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
 

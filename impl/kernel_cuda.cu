@@ -214,7 +214,7 @@ static pto_status_t put_far(cuda_kernel *kernel, cudaStream_t stream, bool *put,
     return status;
 }
 
-/* The copy is complete when all is (fill_memory). */
+/* make_counters waits for this copy. */
 static pto_status_t make_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
     const size_t bytes = far->count * sizeof(operand);
     void *tables = nullptr;
@@ -313,9 +313,10 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
     return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
-/* From the host's memory to the device's. */
+/* From the host's memory to the device's. When it returns, all that the stream holds is complete. */
 static pto_status_t put(void *to, const void *from, size_t bytes, cudaStream_t stream, pto_error_t *err) {
-    return CUDA_DO(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), err);
+    pto_status_t status = CUDA_DO(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), err);
+    return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(stream), err) : status;
 }
 
 static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
@@ -424,7 +425,7 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* The kernels run in streams that don't wait for this one, so all must be there before the first. Not the
+/* The kernels run in streams that don't wait for this one, so all is there when this returns. Not the
  * default stream: to use that one ends the capture of any stream that it waits for, which may be the
  * program's. */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
@@ -437,8 +438,6 @@ static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel
     if (status == PTO_OK && program->before != nullptr)
         status = put(&static_cast<const cuda_kernel *>(program->before)->all.common->after,
                      &kernel->all.common, sizeof kernel->all.common, kernel->making, err);
-    if (status == PTO_OK)
-        status = CUDA_DO(cudaStreamSynchronize(kernel->making), err);
     (void)cudaStreamDestroy(kernel->making);
     kernel->making = nullptr;
     return status;

@@ -217,7 +217,7 @@ static void check_devices(const job_t *job) {
     }
     assert_string_equal(job->driver, "driver of 0");
     assert_string_equal(job->cuda, "CUDA of 0");
-    assert_memory_equal(job->gpu, "GPU ", 4);
+    assert_string_equal(job->gpu, "GPU 0");
 }
 
 static void all_processes_know_where_each_is(void **state) {

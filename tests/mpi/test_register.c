@@ -37,6 +37,7 @@ static struct {
     char *memory; /* NULL: none was here */
     size_t bytes; /* 0: it is freed */
 } guarded[GUARDED_MAX];
+static int guarded_addresses; /* freed ones included */
 
 static size_t room_of(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -57,8 +58,11 @@ static void *guard(size_t bytes) {
         mprotect((char *)base + mapped, PAGE_BYTES, PROT_NONE) != 0)
         abort();
     char *memory = (char *)base + mapped - room_of(bytes);
-    memset(memory, 0xa5, bytes); /* no small number */
+    memset(memory, 0xa5, bytes); /* which no count or flag is */
     size_t slot = slot_of(memory);
+    guarded_addresses += guarded[slot].memory == NULL;
+    if (guarded_addresses == GUARDED_MAX)
+        die("too many allocations for the table");
     guarded[slot].memory = memory;
     guarded[slot].bytes = bytes;
     return memory;

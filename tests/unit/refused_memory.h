@@ -56,11 +56,12 @@ static bool refuse(const void *place) {
 }
 
 /* An allocation that ends where a page begins that may not be accessed. Aligned like malloc's, so that up to
- * 15 bytes lie between; what is not set is no small number. */
+ * 15 bytes lie between. Uninitialised bytes are 0xa5, which no count or flag is. */
 static struct {
     void *memory;
     size_t bytes;
 } guarded[GUARDED_MAX];
+static int guarded_count;
 
 static size_t place_of(const void *memory) {
     size_t at = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
@@ -77,6 +78,8 @@ static void *guard(size_t bytes) {
         abort();
     char *memory = base + mapped - room;
     memset(memory, 0xa5, room);
+    if (++guarded_count == GUARDED_MAX)
+        abort(); /* too many at a time for the table */
     guarded[place_of(memory)].memory = memory;
     guarded[place_of(memory)].bytes = bytes;
     return memory;
@@ -91,6 +94,7 @@ static bool unguard(void *memory) {
            mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     munmap((char *)memory + room - mapped, mapped + PAGE_BYTES);
     guarded[at].memory = NULL;
+    guarded_count--;
     for (size_t next = (at + 1) % GUARDED_MAX; guarded[next].memory; next = (next + 1) % GUARDED_MAX) {
         void *moved = guarded[next].memory;
         size_t bytes = guarded[next].bytes;

@@ -36,8 +36,17 @@ static void say(char **text, const char *name, pto_status_t status, double numbe
     if (!*text)
         *text = calloc(TEXT_MAX, 1);
     size_t used = *text ? strlen(*text) : 0;
-    if (*text)
-        snprintf(*text + used, TEXT_MAX - used, "%s %d %.17g\n", name, status, number);
+    if (*text && snprintf(*text + used, TEXT_MAX - used, "%s %d %.17g\n", name, status, number) >=
+                     (int)(TEXT_MAX - used))
+        abort(); /* the text has no room for all results */
+}
+
+/* Of a text; a number without a fraction. */
+static double hash_of(const char *text) {
+    uint32_t hash = 0;
+    for (; text && *text; text++)
+        hash = hash * 31 + (unsigned char)*text;
+    return hash;
 }
 
 static void add_bytes(void *context, const pto_traffic_pair_t *pair) {
@@ -71,7 +80,7 @@ static void print_ranks(const pto_plan_t *plan, char **text) {
         say(text, "offsets", pto_offsets_create(plan, rank, &offsets, NULL), 0);
         pto_offsets_destroy(offsets);
         pto_status_t status = pto_print(plan, rank, true, &printed, NULL);
-        say(text, "print", status, printed ? (double)strlen(printed) : 0);
+        say(text, "print", status, hash_of(printed));
         free(printed);
     }
 }
@@ -105,9 +114,12 @@ static void guard_request(const pto_request_t *request) {
     char *whole;
     pto_error_t err;
     asked = request;
-    if (try(use_plan, 0, &whole, &err) == PTO_OK && whole) {
+    const pto_status_t status = try(use_plan, 0, &whole, &err);
+    if (status == PTO_OK && whole) {
         guard_all(use_plan, whole);
         used++;
+    } else if (status != PTO_ERR_NOT_APPLICABLE) {
+        fail_msg("%s: %s", request->strategy->name, err.message);
     }
     free(whole);
 }

@@ -19,7 +19,6 @@
 
 #include <cmocka.h>
 
-#include "lanes_plan.h"
 #include "made_up.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
@@ -197,100 +196,6 @@ static void prices_grow_with_the_members_that_stage_not_with_their_pairs(void **
     if (many > 8 * few + few / 2)
         fail_msg("%lld visits on 72 GPUs and %lld on 576", (long long)few, (long long)many);
     assert_true(few > 0);
-}
-
-/* Each stage of each iteration by itself. */
-static pto_plan_size_t size_one_by_one(const pto_plan_t *plan) {
-    const pto_layout_t *layout = &plan->request.layout;
-    pto_plan_size_t size = {0, 0, 0};
-    pto_walk_t walk;
-    for (pto_walk_begin(&walk, plan); pto_walk_next(&walk);) {
-        for (int64_t core = 0; core < layout->procs_per_gpu; core++)
-            size.stages += pto_core_acts(plan, core) ? layout->nodes * layout->gpus_per_node : 0;
-        if (pto_walk_in_nccl(&walk)) {
-            pto_walk_leave_collective(&walk);
-            continue;
-        }
-        for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
-            const int64_t actions = pto_step_actions(plan, step, walk.k);
-            size.messages += step->kind == PTO_STEP_SEND ? actions : 0;
-            size.local_actions += step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV ? 0 : actions;
-        }
-    }
-    return size;
-}
-
-/* Shifts that go beyond the group, where none is met; peers that become more; one whose distance grows. */
-static void build_growing(pto_builder_t *builder, const pto_request_t *request) {
-    const pto_exchange_t owners = test_owners(builder, request);
-    const int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
-    pto_step_t beyond = pto_step_of(PTO_STEP_SEND, &owners), more = beyond, wider = beyond;
-    beyond.source = more.source = wider.source = pto_slice_all(builder, in);
-    beyond.peers = pto_peers_at(pto_loop_index(1, 0), 1);
-    more.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                               .first = pto_constant(0),
-                               .stride = pto_constant(1),
-                               .until = pto_loop_index(1, 0)};
-    wider.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                                .first = pto_constant(0),
-                                .stride = pto_loop_index(1, 0),
-                                .until = pto_constant(owners.n)};
-    const pto_step_t step[] = {beyond, more, wider};
-    for (int i = 0; i < 3; i++) {
-        pto_build_loop(builder, 1, i == 0 ? 2 * owners.n : owners.n, false);
-        pto_build_stage(builder, "send", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, step[i]);
-        pto_build_end(builder);
-    }
-}
-
-static void iterations_with_other_numbers_of_peers_are_counted_by_themselves(void **state) {
-    (void)state;
-    const int64_t gpus = 6;
-    shape.gpus = gpus;
-    pto_plan_t *plan = plan_of(build_growing, PTO_COLLECTIVE_ALLGATHER, 1, 64);
-    /* Of 5 distances within the group; 1 to 5 peers; of 6 in steps of 1 to 5. */
-    const int64_t messages = gpus * (5 + (1 + 2 + 3 + 4 + 5) + (6 + 3 + 2 + 2 + 2));
-    assert_int_equal(pto_plan_size(plan).messages, messages);
-    pto_plan_destroy(plan);
-}
-
-/* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
-static void the_size_of_a_plan_is_that_of_its_stages_one_by_one(void **state) {
-    (void)state;
-    int64_t plans = 0, actions = 0, messages = 0;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (int i = 0; i < 6; i++) {
-                    pto_request_t request = {.layout = {.nodes = 1 + 2 * (i / 2),
-                                                        .gpus_per_node = 4,
-                                                        .owners_per_gpu = 1,
-                                                        .procs_per_gpu = 3,
-                                                        .gpus_per_socket = 2},
-                                             .collective = (pto_collective_t)c,
-                                             .datatype = PTO_DATATYPE_FLOAT,
-                                             .bytes = 100000,
-                                             .messages = 4,
-                                             .segment_bytes = i % 2 ? 4096 : 0,
-                                             .chunks = i % 2 ? 8 : 0,
-                                             .strategy = pto_strategy_at(s),
-                                             .algorithm = pto_algorithm_at(a),
-                                             .by_library = true};
-                    pto_plan_t *plan = NULL;
-                    if (c == PTO_COLLECTIVE_HALO || !(pto_algorithm_at(a)->collectives & 1u << c) ||
-                        pto_plan_create(&request, &plan, NULL) != PTO_OK)
-                        continue;
-                    const pto_plan_size_t size = pto_plan_size(plan), wanted = size_one_by_one(plan);
-                    assert_memory_equal(&size, &wanted, sizeof size);
-                    assert_int_equal(pto_plan_local_actions(plan), wanted.local_actions);
-                    plans++;
-                    actions += wanted.local_actions;
-                    messages += wanted.messages;
-                    pto_plan_destroy(plan);
-                }
-    assert_true(plans > 1000 && actions > plans && messages > plans);
 }
 
 /* Summit's file has no cost of copies between processes. */
@@ -618,8 +523,6 @@ int main(void) {
         cmocka_unit_test(prices_grow_no_faster_than_their_order),
         cmocka_unit_test(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs),
         cmocka_unit_test(prices_grow_with_the_members_that_stage_not_with_their_pairs),
-        cmocka_unit_test(the_size_of_a_plan_is_that_of_its_stages_one_by_one),
-        cmocka_unit_test(iterations_with_other_numbers_of_peers_are_counted_by_themselves),
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(chunks_that_are_alike_are_charged_once),

@@ -430,7 +430,8 @@ bool pto_plan_has_matrix(const pto_plan_t *plan);
 uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank);
 
 /* Upper bounds of a plan's work on all ranks together; INT64_MAX where a count does not fit. Computed by
- * arithmetic, in time proportional to the number of stages and independent of the number of ranks. */
+ * arithmetic, in a time that does not depend on the number of ranks. Iterations of a loop are counted one by one
+ * only where the numbers of their actions may differ. */
 typedef struct {
     int64_t messages;
     int64_t stages;        /* summed over ranks; each iteration of a loop counts */
@@ -438,7 +439,7 @@ typedef struct {
 } pto_plan_size_t;
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
-/* The local actions alone: without a visit for each iteration of loops whose iterations are alike. */
+/* The local actions alone. Iterations in which only the number of messages differs are alike, too. */
 int64_t pto_plan_local_actions(const pto_plan_t *plan);
 
 /* A cursor over a plan's stages: one stage of one iteration at a time, in order. The branches of a parallel

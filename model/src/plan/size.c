@@ -98,8 +98,10 @@ static bool is_local(const pto_step_t *step) {
     return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV;
 }
 
+typedef enum { COUNT_ALL, COUNT_LOCAL } counted_t;
+
 /* Whether the actions of a loop, or its local ones alone, may depend on the iteration. */
-static bool loop_varies(const pto_plan_t *plan, int loop, bool local) {
+static bool loop_varies(const pto_plan_t *plan, int loop, counted_t counted) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
         if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
@@ -107,7 +109,7 @@ static bool loop_varies(const pto_plan_t *plan, int loop, bool local) {
         const pto_stage_t *stage = pto_stage_at(plan, node->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
             const pto_step_t *step = pto_step_at(plan, s);
-            if (!(local && !is_local(step)) && step_varies(plan, step, pto_node_at(plan, loop)))
+            if ((counted == COUNT_ALL || is_local(step)) && step_varies(plan, step, pto_node_at(plan, loop)))
                 return true;
         }
     }
@@ -116,11 +118,12 @@ static bool loop_varies(const pto_plan_t *plan, int loop, bool local) {
 
 /* The next stage, and how many times it counts: once for all iterations of a loop that are alike, of which
  * the others are left out. */
-static bool next_stages(pto_walk_t *walk, bool local, int64_t *times) {
+static bool next_stages(pto_walk_t *walk, counted_t counted, int64_t *times) {
     *times = 1;
     while (pto_walk_next(walk)) {
         const pto_node_t *loop = walk->loop >= 0 ? pto_node_at(walk->plan, walk->loop) : NULL;
-        if (!loop || loop->kind != PTO_NODE_LOOP || loop_varies(walk->plan, walk->loop, local))
+        if (!loop || loop->kind != PTO_NODE_LOOP || pto_walk_in_nccl(walk) ||
+            loop_varies(walk->plan, walk->loop, counted))
             return true;
         *times = loop->to - loop->from;
         if (walk->k == loop->from)
@@ -141,7 +144,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     pto_plan_size_t size = {0, 0, 0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (next_stages(&walk, false, &times)) {
+    while (next_stages(&walk, COUNT_ALL, &times)) {
         add_product(&size.stages, times, actors);
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
@@ -162,7 +165,7 @@ int64_t pto_plan_local_actions(const pto_plan_t *plan) {
     int64_t actions = 0, times;
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (next_stages(&walk, true, &times)) {
+    while (next_stages(&walk, COUNT_LOCAL, &times)) {
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
             continue;
