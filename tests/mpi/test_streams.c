@@ -489,12 +489,15 @@ static void change_together(user_t *user, bool apart) {
     user->apart = apart;
 }
 
-/* Private and registered buffers by this process alone, or all by all. Only the root of a collective may have
- * a buffer that others access, so that it alone cannot change. */
+/* Private and registered buffers by this process alone, or all by all. In a collective with a root, all
+ * change together: whether a process without a buffer of its own may change alone depends on who accesses the
+ * root's. */
 static void change_buffers(user_t *user) {
     const uint32_t *old_in = user->in, *old_out = user->out;
     const int in_place = draw(PLACES), out_place = draw(PLACES);
-    const bool alone = draw(2) == 0 && !user->apart, apart = draw(2) == 0 && !alone;
+    const bool rooted =
+        pto_collective_is_from_root(user->collective) || pto_collective_is_to_root(user->collective);
+    const bool alone = draw(2) == 0 && !user->apart && !rooted, apart = draw(2) == 0 && !alone;
     choose_places(user, apart ? (in_place + rank) % PLACES : in_place,
                   apart ? (out_place + rank / 2) % PLACES : out_place);
     const bool can =
@@ -502,11 +505,10 @@ static void change_buffers(user_t *user) {
     if (alone &&
         pto_exec_rebind_private(user->exec, user->in, user->out, &err) != (can ? PTO_OK : PTO_ERR_RANGE))
         die(user, "private and registered buffers are not what they should be");
-    const bool changed = alone && !any_process(!can);
-    if (!changed)
+    if (!alone || !can)
         change_together(user, apart);
-    user->together[0] |= user->in != old_in && changed;
-    user->together[1] |= user->out != old_out && changed;
+    user->together[0] |= user->in != old_in && !apart && alone && can;
+    user->together[1] |= user->out != old_out && !apart && alone && can;
 }
 
 static void do_something(user_t *user, void *const *stream, void *event) {

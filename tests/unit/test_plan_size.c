@@ -48,11 +48,11 @@ static void build_growing(pto_builder_t *builder, const pto_request_t *request) 
                                 .first = pto_constant(0),
                                 .stride = pto_loop_index(1, 0),
                                 .until = pto_constant(owners.n)};
-    const pto_step_t step[] = {beyond, more, wider};
+    const pto_step_t *const step[] = {&beyond, &more, &wider};
     for (int i = 0; i < 3; i++) {
         pto_build_loop(builder, 1, i == 0 ? 2 * owners.n : owners.n, false);
         pto_build_stage(builder, "send", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, step[i]);
+        pto_build_step(builder, *step[i]);
         pto_build_end(builder);
     }
 }
