@@ -430,8 +430,8 @@ bool pto_plan_has_matrix(const pto_plan_t *plan);
 uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank);
 
 /* Upper bounds of a plan's work on all ranks together; INT64_MAX where a count does not fit. Computed by
- * arithmetic, in a time that does not depend on the number of ranks. Iterations of a loop are counted one by one
- * only where the numbers of their actions may differ. */
+ * arithmetic, in a time that does not depend on the number of ranks. Iterations of a loop are counted one by
+ * one only where the numbers of their actions may differ. */
 typedef struct {
     int64_t messages;
     int64_t stages;        /* summed over ranks; each iteration of a loop counts */
