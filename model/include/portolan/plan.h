@@ -439,8 +439,6 @@ typedef struct {
 } pto_plan_size_t;
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
-/* The local actions alone. Iterations in which only the number of messages differs are alike, too. */
-int64_t pto_plan_local_actions(const pto_plan_t *plan);
 
 /* A cursor over a plan's stages: one stage of one iteration at a time, in order. The branches of a parallel
  * node come one after another; a pipeline's chunks do, each with all its stages. */

@@ -94,41 +94,30 @@ static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pt
            peers_vary(plan, step, loop);
 }
 
-static bool is_local(const pto_step_t *step) {
-    return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV;
-}
-
-typedef enum { COUNT_ALL, COUNT_LOCAL } counted_t;
-
-/* Whether the actions of a loop, or its local ones alone, may depend on the iteration. */
-static bool loop_varies(const pto_plan_t *plan, int loop, counted_t counted) {
+/* Whether the actions of a loop may depend on the iteration. */
+static bool loop_varies(const pto_plan_t *plan, int loop) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
         if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
             return true;
         const pto_stage_t *stage = pto_stage_at(plan, node->stage);
-        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
-            const pto_step_t *step = pto_step_at(plan, s);
-            if ((counted == COUNT_ALL || is_local(step)) && step_varies(plan, step, pto_node_at(plan, loop)))
+        for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
+            if (step_varies(plan, pto_step_at(plan, s), pto_node_at(plan, loop)))
                 return true;
-        }
     }
     return false;
 }
 
 /* The next stage, and how many times it counts: once for all iterations of a loop that are alike, of which
  * the others are left out. */
-static bool next_stages(pto_walk_t *walk, counted_t counted, int64_t *times) {
-    *times = 1;
+static bool next_stages(pto_walk_t *walk, int64_t *times) {
     while (pto_walk_next(walk)) {
         const pto_node_t *loop = walk->loop >= 0 ? pto_node_at(walk->plan, walk->loop) : NULL;
-        if (!loop || loop->kind != PTO_NODE_LOOP || pto_walk_in_nccl(walk) ||
-            loop_varies(walk->plan, walk->loop, counted))
+        const bool alike = loop && loop->kind == PTO_NODE_LOOP && !pto_walk_in_nccl(walk) &&
+                           !loop_varies(walk->plan, walk->loop);
+        *times = alike ? loop->to - loop->from : 1;
+        if (!alike || walk->k == loop->from)
             return true;
-        *times = loop->to - loop->from;
-        if (walk->k == loop->from)
-            return true;
-        *times = 1;
         pto_walk_leave_loop(walk);
     }
     return false;
@@ -144,7 +133,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     pto_plan_size_t size = {0, 0, 0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (next_stages(&walk, COUNT_ALL, &times)) {
+    while (next_stages(&walk, &times)) {
         add_product(&size.stages, times, actors);
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
@@ -159,24 +148,6 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         }
     }
     return size;
-}
-
-int64_t pto_plan_local_actions(const pto_plan_t *plan) {
-    int64_t actions = 0, times;
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (next_stages(&walk, COUNT_LOCAL, &times)) {
-        if (pto_walk_in_nccl(&walk)) {
-            pto_walk_leave_collective(&walk);
-            continue;
-        }
-        for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
-            if (is_local(step))
-                add_product(&actions, times, pto_step_actions(plan, step, walk.k));
-        }
-    }
-    return actions;
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */

@@ -108,5 +108,6 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
 int64_t pto_price_work(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan))
         return pto_plan_size(plan).messages;
-    return pto_plan_uses_peers_memory(plan) ? pto_plan_local_actions(plan) / plan->request.layout.nodes : 0;
+    return pto_plan_uses_peers_memory(plan) ? pto_plan_size(plan).local_actions / plan->request.layout.nodes
+                                            : 0;
 }
