@@ -55,6 +55,11 @@ exits() { # STATUS COMMAND...
     [ "$status" -eq "$wanted" ]
 }
 fails() { ! "$@"; }
+fails_within() { # SECONDS COMMAND...
+    local limit=$1 began=$SECONDS
+    shift
+    ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
+}
 has() { grep -q -- "$1" "${2:-$work/stderr}"; } # PATTERN [FILE]
 lacks() { ! has "$@"; }
 

@@ -15,12 +15,6 @@ example=$build/tests/example_allreduce
 built "$test_exec" "$test_streams" "$test_register" "$test_memory" "$test_open" "$example"
 
 run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
-# Under SECONDS, and not with success: within LIMIT COMMAND...
-fails_within() {
-    local limit=$1 began=$SECONDS
-    shift
-    ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
-}
 # Ours alone: other jobs on this machine have segments too.
 export PORTOLAN_SEGMENTS=portolan-test$$
 segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }

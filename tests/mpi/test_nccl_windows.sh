@@ -14,12 +14,6 @@ run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT [DEVICE]
     launch 600 -n 4 "$program" "${@:3}"
 }
 fake=$build/tests/fake
-# Within the watchdog's limit of 60 s for making an executor.
-fails_within() { # SECONDS COMMAND...
-    local limit=$1 began=$SECONDS
-    shift
-    ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
-}
 
 # Buffers that are NCCL's symmetric windows.
 check "all collectives are right on symmetric windows" run "$fake" windows windows
@@ -30,6 +24,7 @@ check "as an error" has "ncclAllReduce: invalid argument"
 check "where NCCL makes no window, there is none" fails run "$fake" nowindow window
 check "and it says so" has "does not apply here: NCCL 2.20.3 makes no symmetric window of this memory on this machine"
 for what in group:CommInitRank window:CommWindowRegister; do
+    # Below the watchdog's limit of 60 s for making an executor.
     check "a ${what%:*} that one process cannot make is an error of all" fails_within 40 run "$fake" "one${what%:*}" window
     check "with its reason" test "$(grep -c "MPI rank 1: nccl${what#*:}: unhandled system error" "$work/stderr")" = 4
 done
