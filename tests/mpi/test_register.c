@@ -5,11 +5,12 @@
  *
  *   mpirun -n N test_register [DEVICE]   on at least two processes; each has a GPU
  */
+#define _GNU_SOURCE /* MAP_ANONYMOUS. NOLINT(bugprone-reserved-identifier) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "../guarded_memory.h"
 #include "held.h"
 #include "portolan/exec.h"
 #include "portolan/strategy.h"
@@ -29,45 +30,7 @@ _Noreturn static void die(const char *what) {
 
 static bool starved; /* the executor gets no memory */
 
-/* What the executor and the plan allocate ends where a page begins that cannot be accessed. It is aligned as
- * malloc does, so that up to 15 bytes lie between. */
-enum { GUARDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
-
-static struct {
-    char *memory; /* NULL: none was here */
-    size_t bytes; /* 0: it is freed */
-} guarded[GUARDED_MAX];
-static int guarded_addresses; /* freed ones included */
-
-static size_t room_of(size_t bytes) { return (bytes + 15) / 16 * 16; }
-
-static size_t mapped_of(size_t bytes) { return (room_of(bytes) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES; }
-
-static size_t slot_of(const void *memory) {
-    size_t slot = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
-    while (guarded[slot].memory != NULL && guarded[slot].memory != memory)
-        slot = (slot + 1) % GUARDED_MAX;
-    return slot;
-}
-
-static void *guard(size_t bytes) {
-    bytes = bytes > 0 ? bytes : 1;
-    size_t mapped = mapped_of(bytes);
-    void *base = NULL;
-    if (posix_memalign(&base, PAGE_BYTES, mapped + PAGE_BYTES) != 0 ||
-        mprotect((char *)base + mapped, PAGE_BYTES, PROT_NONE) != 0)
-        abort();
-    char *memory = (char *)base + mapped - room_of(bytes);
-    memset(memory, 0xa5, bytes); /* which no count or flag is */
-    size_t slot = slot_of(memory);
-    guarded_addresses += guarded[slot].memory == NULL;
-    if (guarded_addresses == GUARDED_MAX)
-        die("too many allocations for the table");
-    guarded[slot].memory = memory;
-    guarded[slot].bytes = bytes;
-    return memory;
-}
-
+/* What the executor and the plan allocate is guarded. */
 void __real_free(void *memory);
 void *__real_realloc(void *memory, size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -81,29 +44,16 @@ void *__wrap_calloc(size_t count, size_t bytes) {
     return starved ? NULL : memset(guard(count * bytes), 0, count * bytes);
 }
 
+/* Some is the C library's own. */
 void __wrap_free(void *memory) {
-    size_t slot = slot_of(memory), bytes = memory != NULL ? guarded[slot].bytes : 0;
-    if (bytes == 0) { /* the C library's */
+    if (!unguard(memory))
         __real_free(memory);
-        return;
-    }
-    char *base = (char *)memory + room_of(bytes) - mapped_of(bytes);
-    guarded[slot].bytes = 0;
-    if (mprotect(base + mapped_of(bytes), PAGE_BYTES, PROT_READ | PROT_WRITE) != 0)
-        abort();
-    __real_free(base);
 }
 
 void *__wrap_realloc(void *memory, size_t bytes) {
-    size_t slot = memory != NULL ? slot_of(memory) : 0;
-    if (memory != NULL && guarded[slot].bytes == 0)
-        return __real_realloc(memory, bytes);
-    char *grown = guard(bytes);
     if (memory == NULL)
-        return grown;
-    memcpy(grown, memory, guarded[slot].bytes < bytes ? guarded[slot].bytes : bytes);
-    __wrap_free(memory);
-    return grown;
+        return guard(bytes);
+    return guarded_bytes(memory) > 0 ? guard_resized(memory, bytes) : __real_realloc(memory, bytes);
 }
 
 /* --- plans ---------------------------------------------------------------------------------------------- */

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "../guarded_memory.h"
 #include "portolan/status.h"
 
 /* The sanitizers have an allocator of their own. */
@@ -31,7 +31,7 @@ void *__libc_realloc(void *memory, size_t size); /* NOLINT(bugprone-reserved-ide
 void __libc_free(void *memory);                  /* NOLINT(bugprone-reserved-identifier) */
 #endif
 
-enum { REQUESTS_MAX = 1 << 20, PLACES_MAX = 4096, GUARDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
+enum { REQUESTS_MAX = 1 << 20, PLACES_MAX = 4096 };
 
 static struct {
     bool on, guarded;
@@ -52,57 +52,6 @@ static bool refuse(const void *place) {
     if (++requests.count != requests.refused)
         return false;
     errno = ENOMEM;
-    return true;
-}
-
-/* An allocation that ends where a page begins that may not be accessed. Aligned like malloc's, so that up to
- * 15 bytes lie between. Uninitialised bytes are 0xa5, which no count or flag is. */
-static struct {
-    void *memory;
-    size_t bytes;
-} guarded[GUARDED_MAX];
-static int guarded_count;
-
-static size_t place_of(const void *memory) {
-    size_t at = ((uintptr_t)memory >> 4) * 2654435761u % GUARDED_MAX;
-    while (guarded[at].memory && guarded[at].memory != memory)
-        at = (at + 1) % GUARDED_MAX;
-    return at;
-}
-
-static void *guard(size_t bytes) {
-    bytes = bytes > 0 ? bytes : 1;
-    size_t room = (bytes + 15) / 16 * 16, mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    char *base = mmap(NULL, mapped + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED || mprotect(base + mapped, PAGE_BYTES, PROT_NONE) != 0)
-        abort();
-    char *memory = base + mapped - room;
-    memset(memory, 0xa5, room);
-    if (++guarded_count == GUARDED_MAX)
-        abort(); /* too many at a time for the table */
-    guarded[place_of(memory)].memory = memory;
-    guarded[place_of(memory)].bytes = bytes;
-    return memory;
-}
-
-/* Whether it was guarded. Later ones that were put off its place move up. */
-static bool unguard(void *memory) {
-    size_t at = place_of(memory);
-    if (!guarded[at].memory)
-        return false;
-    size_t room = (guarded[at].bytes + 15) / 16 * 16,
-           mapped = (room + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    munmap((char *)memory + room - mapped, mapped + PAGE_BYTES);
-    guarded[at].memory = NULL;
-    guarded_count--;
-    for (size_t next = (at + 1) % GUARDED_MAX; guarded[next].memory; next = (next + 1) % GUARDED_MAX) {
-        void *moved = guarded[next].memory;
-        size_t bytes = guarded[next].bytes;
-        guarded[next].memory = NULL;
-        size_t to = place_of(moved);
-        guarded[to].memory = moved;
-        guarded[to].bytes = bytes;
-    }
     return true;
 }
 
@@ -128,16 +77,11 @@ SEEN_BY_ALL void *calloc(size_t nmemb, size_t size) {
 SEEN_BY_ALL void *realloc(void *ptr, size_t size) {
     if (refuse(__builtin_return_address(0)))
         return NULL;
-    size_t at = ptr ? place_of(ptr) : 0;
-    bool was_guarded = ptr && guarded[at].memory;
-    if (!was_guarded && (ptr || !guards()))
-        return ptr ? __libc_realloc(ptr, size) : hold(__libc_realloc(NULL, size));
-    void *grown = guard(size);
-    if (!ptr)
-        return hold(grown);
-    memcpy(grown, ptr, guarded[at].bytes < size ? guarded[at].bytes : size);
-    unguard(ptr);
-    return grown;
+    if (guarded_bytes(ptr) > 0)
+        return guard_resized(ptr, size);
+    if (ptr)
+        return __libc_realloc(ptr, size);
+    return hold(guards() ? guard(size) : __libc_malloc(size));
 }
 
 SEEN_BY_ALL void free(void *ptr) {
