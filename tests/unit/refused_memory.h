@@ -11,19 +11,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../guarded_memory.h"
 #include "portolan/status.h"
 
-/* The sanitizers have an allocator of their own. */
+/* The sanitizers have an allocator of their own, and guard what it gives. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 enum { CAN_REFUSE = 0 };
 #else
+#include "../guarded_memory.h"
 enum { CAN_REFUSE = 1 };
 void *__libc_malloc(size_t size);                /* NOLINT(bugprone-reserved-identifier) */
 void *__libc_calloc(size_t count, size_t size);  /* NOLINT(bugprone-reserved-identifier) */
