@@ -185,6 +185,13 @@ def judge(tree, lines, right):
     return f"executed ({failed[0]})"
 
 
+def copy_build(tree):
+    """The build, with its times, and the times of the sources, so that nothing is built again."""
+    shutil.copytree("build", os.path.join(tree, "build"), symlinks=True, ignore=shutil.ignore_patterns("mutants"))
+    for path in mutants.files_of():
+        shutil.copystat(path, os.path.join(tree, path))
+
+
 def compiled(tree, path):
     """None where it does not compile."""
     return mutants.object_code(tree, path) if mutants.build_object(tree, path) else None
@@ -197,7 +204,7 @@ def main():
     mutants.FLAGS[tree] = "BUILD=build"
     mutants.copy_tree(tree)
     if not os.path.exists(os.path.join(tree, "build")):
-        shutil.copytree("build", os.path.join(tree, "build"), symlinks=True, ignore=shutil.ignore_patterns("mutants"))
+        copy_build(tree)
     assert mutants.make(tree, "build/portolan", "build/tests/test_exec", "build/tests/test_stale"), f"{tree}: cannot be built"
     lines = [line for line in asks() if not prove(tree, [line])[1]]  # some collectives need several nodes
     proofs, _ = prove(tree, lines)
