@@ -18,6 +18,11 @@ static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     return hash;
 }
 
+/* A number that most plans leave at 0 or 1: by name, so that it is like no other, and only if it is set. */
+static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
+    return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
+}
+
 static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
     const int64_t term[] = {expr.constant, expr.loop, expr.power, expr.inverse, expr.core, expr.peer};
     for (size_t i = 0; i < sizeof term / sizeof *term; i++)
@@ -28,18 +33,14 @@ static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
 static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
     const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
-    if (slice->anchor_step > 1)
-        hash = fnv1a(hash, (uint64_t)slice->anchor_step);
-    if (slice->bundle > 1)
-        hash = fnv1a(hash, (uint64_t)slice->bundle);
-    if (slice->fold > 0)
-        hash = fnv1a(hash, (uint64_t)slice->fold);
-    if (slice->cells != PTO_CELLS_NONE)
-        hash = fnv1a(hash, slice->cells);
+    hash = fnv1a_set(hash, "anchor_step", slice->anchor_step, 1);
+    hash = fnv1a_set(hash, "bundle", slice->bundle, 1);
+    hash = fnv1a_set(hash, "fold", slice->fold, 0);
+    hash = fnv1a_set(hash, "cells", slice->cells, PTO_CELLS_NONE);
+    hash = fnv1a_set(hash, "repeat", slice->repeat, 1);
     if (slice->repeat > 1)
-        hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
-    if (slice->chunks > 1)
-        hash = fnv1a(hash, (uint64_t)slice->chunks);
+        hash = fnv1a(hash, (uint64_t)slice->repeat_stride);
+    hash = fnv1a_set(hash, "chunks", slice->chunks, 1);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
@@ -94,9 +95,10 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
                               buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_set(hash, "chunks", buffer->chunks, 0);
     if (buffer->chunks > 0)
-        hash = fnv1a(fnv1a(hash, (uint64_t)buffer->chunks), (uint64_t)buffer->slots);
-    return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
+        hash = fnv1a(hash, (uint64_t)buffer->slots);
+    return fnv1a_set(hash, "held_first", buffer->held_first, 0);
 }
 
 static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
@@ -164,15 +166,11 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request, bool
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     if (request->collective == PTO_COLLECTIVE_HALO)
         hash = digest_halo(hash, &request->halo);
-    if (request->in_place)
-        hash = fnv1a(hash, request->in_place);
-    if (request->chunks > 1)
-        hash = fnv1a(hash, (uint64_t)request->chunks);
-    if (request->segment_bytes > 0)
-        hash = fnv1a(hash, (uint64_t)request->segment_bytes);
-    if (request->staged_members.in > 0 || request->staged_members.out > 0)
-        hash =
-            fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
+    hash = fnv1a_set(hash, "in_place", request->in_place, 0);
+    hash = fnv1a_set(hash, "chunks", request->chunks, 1);
+    hash = fnv1a_set(hash, "segment_bytes", request->segment_bytes, 0);
+    hash = fnv1a_set(hash, "staged_members.in", request->staged_members.in, 0);
+    hash = fnv1a_set(hash, "staged_members.out", request->staged_members.out, 0);
     if (request->counts)
         hash = digest_counts(hash, request->counts, matrix);
     if (pto_request_host_counts(request))
