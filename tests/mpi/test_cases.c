@@ -14,43 +14,37 @@
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
 #include "../../calibrate/provenance.h"
+#include "../chance.h"
 #include "nccl_dl.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
 
 static job_t job;
 static process_t process[PROCESSES_MAX];
-static uint64_t random_state;
-
-static int below(int bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((random_state >> 33) % (uint64_t)bound);
-}
-
 /* 1 to 3 nodes with 1 to 6 processes, in any order; 1 to 4 GPUs, of which some cannot reach others. A few
  * have one node with as many GPUs as there may be, which all reach each other. */
 static void make_job(uint64_t seed) {
-    random_state = seed * 977;
+    chance_state = seed * 977;
     bool is_large = seed % 20 == 0;
-    job = (job_t){.world = MPI_COMM_SELF, .process = process, .node_count = 1 + below(3), .cuda_aware = true};
+    job = (job_t){.world = MPI_COMM_SELF, .process = process, .node_count = 1 + draw(3), .cuda_aware = true};
     job.sockets = 2;
     job.cores = 8;
     job.gpu_blocks = 16;
     job.node_count = is_large ? 1 : job.node_count;
-    job.device_count = is_large ? GPU_COUNT_MAX : 1 + below(4);
+    job.device_count = is_large ? GPU_COUNT_MAX : 1 + draw(4);
     for (int device = 0; device < job.device_count; device++) {
-        job.device_socket[device] = below(10) == 0 ? -1 : below(2);
+        job.device_socket[device] = draw(10) == 0 ? -1 : draw(2);
         for (int other = 0; other < job.device_count; other++)
-            job.reach[device][other] = device == other || is_large || below(4) > 0;
+            job.reach[device][other] = device == other || is_large || draw(4) > 0;
     }
-    int on_node[3] = {0}, per_node = is_large ? PROCESSES_MAX : 1 + below(6);
+    int on_node[3] = {0}, per_node = is_large ? PROCESSES_MAX : 1 + draw(6);
     job.size = job.node_count * per_node;
     for (int rank = 0; rank < job.size; rank++) {
         process_t *own = &process[rank];
-        int node = below(job.node_count);
+        int node = draw(job.node_count);
         while (on_node[node] == per_node)
             node = (node + 1) % job.node_count;
-        *own = (process_t){.node = node, .node_rank = on_node[node]++, .socket = below(2)};
+        *own = (process_t){.node = node, .node_rank = on_node[node]++, .socket = draw(2)};
         own->device = own->node_rank % job.device_count;
         own->gpu_socket = job.device_socket[own->device];
         snprintf(own->bus, sizeof own->bus, "0000:%02d", own->device);
@@ -512,22 +506,22 @@ static void a_samples_file_tells_the_job(void **state) {
     (void)state;
     static char *argv[] = {"/some/where/portolan-calibrate", "--budget", "3"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
-        pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = below(2) == 1};
+        pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = draw(2) == 1};
         char path[64], layout[32];
         make_job(seed);
-        job.size -= below(2);
-        job.bound_here = below(2) == 1;
-        job.runs = below(2) == 1 ? PTO_RUNS_GRAPH : PTO_RUNS_WAITED;
+        job.size -= draw(2);
+        job.bound_here = draw(2) == 1;
+        job.runs = draw(2) == 1 ? PTO_RUNS_GRAPH : PTO_RUNS_WAITED;
         snprintf(job.cpu, sizeof job.cpu, "some CPU");
         snprintf(job.gpu, sizeof job.gpu, "some\nGPU\n");
-        if (below(2) == 1)
+        if (draw(2) == 1)
             snprintf(job.driver, sizeof job.driver, "some driver");
-        if (below(2) == 1)
+        if (draw(2) == 1)
             snprintf(job.cuda, sizeof job.cuda, "some CUDA");
-        job.device_count = below(2) == 1 ? job.device_count : 0;
+        job.device_count = draw(2) == 1 ? job.device_count : 0;
         if (job.device_count == 0)
             snprintf(job.no_gpu, sizeof job.no_gpu, "none");
-        options.machine = below(2) == 1 ? "mine" : NULL;
+        options.machine = draw(2) == 1 ? "mine" : NULL;
         snprintf(path, sizeof path, "/tmp/test_cases-%d.csv", (int)getpid());
         samples_t *samples = samples_create(path, true);
         assert_non_null(samples);

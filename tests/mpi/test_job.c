@@ -13,6 +13,7 @@
 
 #include "../../calibrate/job.h"
 #include "../../calibrate/topology.h"
+#include "../chance.h"
 
 enum { PROCESSES = 5, MACHINES = 60, DEVICES_MAX = 4 };
 
@@ -30,29 +31,22 @@ static struct {
 } made;
 
 static int rank;
-static uint64_t random_state;
-
-static int below(int bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((random_state >> 33) % (uint64_t)bound);
-}
-
 static void make_machine(uint64_t seed) {
-    random_state = seed * 977;
-    int nodes = 1 + below(3);
+    chance_state = seed * 977;
+    int nodes = 1 + draw(3);
     for (int i = 0; i < PROCESSES; i++) {
-        made.node[i] = below(nodes);
-        made.bound[i] = seed % 2 == 0 || below(4) > 0;
+        made.node[i] = draw(nodes);
+        made.bound[i] = seed % 2 == 0 || draw(4) > 0;
     }
-    made.sockets = 1 + below(3);
-    made.devices = 1 + below(DEVICES_MAX);
+    made.sockets = 1 + draw(3);
+    made.devices = 1 + draw(DEVICES_MAX);
     for (int device = 0; device < DEVICES_MAX; device++) {
-        made.device_socket[device] = below(3) - 1;
+        made.device_socket[device] = draw(3) - 1;
         for (int peer = 0; peer < DEVICES_MAX; peer++)
-            made.reach[device][peer] = device != peer && below(2) > 0;
+            made.reach[device][peer] = device != peer && draw(2) > 0;
     }
-    made.without_gpu = seed % 3 > 0 ? -1 : below(PROCESSES + 1);
-    made.cuda_aware = below(2) > 0;
+    made.without_gpu = seed % 3 > 0 ? -1 : draw(PROCESSES + 1);
+    made.cuda_aware = draw(2) > 0;
 }
 
 static bool sees_gpus(int process) { return made.without_gpu != PROCESSES && made.without_gpu != process; }
@@ -304,7 +298,7 @@ static void places_are_found_and_compared(void **state) {
         for (int device = 0; device < made.devices; device++)
             for (int i = 0; i < PROCESSES; i++) {
                 assert_int_equal(job_process_of_device(&job, device, i), first_of(drives, &job, device, i));
-                job.process[i].socket = below(3) - 1;
+                job.process[i].socket = draw(3) - 1;
                 bool unknown = job.process[i].socket < 0 || job.device_socket[device] < 0;
                 assert_int_equal(job_on_socket(&job, i, device),
                                  unknown || job.process[i].socket == job.device_socket[device]);

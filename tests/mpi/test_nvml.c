@@ -14,15 +14,9 @@
 
 #include "../../calibrate/nvlink.h"
 #include "../../calibrate/topology.h"
+#include "../chance.h"
 
 enum { MACHINES = 100, GPUS_MAX = 6, LINKS = 18, CPUS_PER_SOCKET = 4, SOCKETS_MAX = 3 };
-
-static uint64_t random_state;
-
-static int below(int bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((random_state >> 33) % (uint64_t)bound);
-}
 
 /* --- NVML ----------------------------------------------------------------------------------------------- */
 
@@ -196,21 +190,20 @@ int hwloc_set_cpubind(hwloc_topology_t topology, hwloc_const_cpuset_t set, int f
 /* --- NVLinks -------------------------------------------------------------------------------------------- */
 
 static void make_nvml(uint64_t seed) {
-    random_state = seed * 977;
+    chance_state = seed * 977;
     memset(&made, 0, sizeof made);
     made.is_there = made.begins = true;
-    made.gpus = 1 + below(GPUS_MAX);
+    made.gpus = 1 + draw(GPUS_MAX);
     for (int i = 0; i < made.gpus; i++) {
         for (int link = 0; link < LINKS; link++) {
             link_t *one = &made.link[i][link];
-            *one =
-                (link_t){(unsigned)below(3), 1 + (unsigned)below(7), (end_t)below(4), below(made.gpus), {0}};
+            *one = (link_t){(unsigned)draw(3), 1 + (unsigned)draw(7), (end_t)draw(4), draw(made.gpus), {0}};
             one->end = one->end == TO_GPU && one->peer == i ? TO_SWITCH : one->end;
             for (int call = 0; call < 3; call++)
-                one->fails[call] = below(10) == 0;
+                one->fails[call] = draw(10) == 0;
         }
         for (int j = 0; j < made.gpus; j++)
-            made.level[i][j] = below(5) == 0 ? -1 : 10 * below(6);
+            made.level[i][j] = draw(5) == 0 ? -1 : 10 * draw(6);
     }
 }
 
@@ -306,23 +299,23 @@ static int socket_of(unsigned long cpus, int sockets) {
 
 /* Any CPUs, those of one socket as often as others. */
 static unsigned long some_cpus(int sockets) {
-    unsigned long of_one = (unsigned long)below(16) << CPUS_PER_SOCKET * below(sockets);
-    return below(2) > 0 ? of_one : (unsigned long)below(1 << CPUS_PER_SOCKET * sockets);
+    unsigned long of_one = (unsigned long)draw(16) << CPUS_PER_SOCKET * draw(sockets);
+    return draw(2) > 0 ? of_one : (unsigned long)draw(1 << CPUS_PER_SOCKET * sockets);
 }
 
 static void a_gpu_is_on_the_socket_of_its_cpus(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
-        int sockets = 1 + below(SOCKETS_MAX), gpu = below(made.gpus);
+        int sockets = 1 + draw(SOCKETS_MAX), gpu = draw(made.gpus);
         char bus[16], driver[16] = "as before";
-        made.is_there = below(5) > 0;
-        made.begins = below(5) > 0;
-        made.affinity_fails = below(5) == 0;
-        made.lacks = below(2) > 0 ? functions[below(FUNCTIONS)].name : NULL;
+        made.is_there = draw(5) > 0;
+        made.begins = draw(5) > 0;
+        made.affinity_fails = draw(5) == 0;
+        made.lacks = draw(2) > 0 ? functions[draw(FUNCTIONS)].name : NULL;
         made.cpus = some_cpus(sockets);
         topology_t *topology = create(sockets);
-        bus_of(below(5) == 0 ? GPUS_MAX - 1 : gpu, bus);
+        bus_of(draw(5) == 0 ? GPUS_MAX - 1 : gpu, bus);
         bool lacks[FUNCTIONS] = {false};
         for (size_t i = 0; i < FUNCTIONS; i++)
             lacks[i] = made.lacks != NULL && strcmp(made.lacks, functions[i].name) == 0;
@@ -345,11 +338,11 @@ static void a_process_is_on_the_socket_that_it_is_bound_to(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
-        int sockets = 1 + below(SOCKETS_MAX), preferred = below(sockets + 1);
+        int sockets = 1 + draw(SOCKETS_MAX), preferred = draw(sockets + 1);
         unsigned long cpus = some_cpus(sockets);
-        bool bound_here = below(2) > 0, asks = below(8) > 0;
+        bool bound_here = draw(2) > 0, asks = draw(8) > 0;
         topology_t *topology = create(sockets);
-        may_bind = below(4) > 0;
+        may_bind = draw(4) > 0;
         asked = hwloc_bitmap_alloc();
         bound = asks ? hwloc_bitmap_alloc() : NULL;
         if (asks)

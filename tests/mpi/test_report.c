@@ -13,18 +13,12 @@
 
 #include "../../validate/pattern.h"
 #include "../../validate/validate.h"
+#include "../chance.h"
 #include "../unit/plan_request.h"
 
 enum { SEEDS = 400, FIELDS_MAX = 32, SAMPLES = 3 };
 
-static uint64_t random_state;
-
-static int below(int bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((random_state >> 33) % (uint64_t)bound);
-}
-
-static bool chance(void) { return below(2) == 1; }
+static bool chance(void) { return draw(2) == 1; }
 
 /* --- what is made up ------------------------------------------------------------------------------------ */
 
@@ -37,11 +31,11 @@ static char *argv[] = {"portolan-validate", "--made", "up"};
 static void make_settings(uint64_t seed) {
     static const meter_source_t sources[ENERGY_COUNT] = {{.name = "first", .what = "GPUs"},
                                                          {.name = "second", .what = "CPUs"}};
-    random_state = seed * 977;
+    chance_state = seed * 977;
     options.scenario = (pto_scenario_t){.collective = PTO_COLLECTIVE_ALLREDUCE,
                                         .layout = {.nodes = 2, .gpus_per_node = 3, .procs_per_gpu = 4},
                                         .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED}};
-    options.scenario.layout.owners_per_gpu = 1 + below(2);
+    options.scenario.layout.owners_per_gpu = 1 + draw(2);
     if (chance()) {
         options.scenario.collective = PTO_COLLECTIVE_PAIR;
         options.scenario.distance = chance() ? PTO_LEVEL_ON_NODE : PTO_LEVEL_OFF_NODE;
@@ -56,13 +50,13 @@ static void make_settings(uint64_t seed) {
     settings.options.repeats = SAMPLES;
     settings.options.energy = chance();
     settings.options.each_algorithm = chance();
-    settings.options.queued = 2 * below(2);
+    settings.options.queued = 2 * draw(2);
     settings.options.enqueue = chance();
-    settings.options.graph = 5 * below(2);
+    settings.options.graph = 5 * draw(2);
     settings.job.window_s = settings.options.energy ? 0.25 : 0;
     for (int i = 0; i < ENERGY_COUNT && settings.options.energy; i++)
         settings.job.source[i] = (energy_source_t){
-            .source = &sources[i], .counter_count = below(3), .step_s = 0.002, .reason = "made up"};
+            .source = &sources[i], .counter_count = draw(3), .step_s = 0.002, .reason = "made up"};
     request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 2, 3, 4, 1024);
     request.layout = options.scenario.layout;
     request.collective = options.scenario.collective;
@@ -70,9 +64,9 @@ static void make_settings(uint64_t seed) {
 
 static cell_t make_cell(const char *strategy) {
     cell_t cell = {.algorithm = request.algorithm,
-                   .chunks = 7 * below(2),
+                   .chunks = 7 * draw(2),
                    .staged_members = {2, 1},
-                   .predicted_s = 1e-6 * (1 + below(50)),
+                   .predicted_s = 1e-6 * (1 + draw(50)),
                    .setup_s = 0.125,
                    .has_predicted_setup = chance(),
                    .predicted_setup_s = 0.25,
@@ -80,7 +74,7 @@ static cell_t make_cell(const char *strategy) {
                    .sample_s = samples,
                    .sample_count = SAMPLES,
                    .least_s = 1e-6,
-                   .median_s = 1e-6 * (1 + below(50)),
+                   .median_s = 1e-6 * (1 + draw(50)),
                    .low_s = 2e-6,
                    .high_s = 4e-6,
                    .joules = {0.5, 0.0625},
@@ -354,10 +348,10 @@ static void the_pick_is_of_all_that_were_priced_and_timed(void **state) {
         int picked = -1, best = -1;
         for (int i = 0; i < 4; i++) {
             cells[i] = make_cell(strategies[i]);
-            cells[i].median_s = 1e-6 * (1 + below(10) + 0.01 * i); /* no two are equal */
-            cells[i].predicted_s = 1e-6 * (1 + below(10) + 0.01 * i);
+            cells[i].median_s = 1e-6 * (1 + draw(10) + 0.01 * i); /* no two are equal */
+            cells[i].predicted_s = 1e-6 * (1 + draw(10) + 0.01 * i);
             cells[i].windows = i == 3;
-            if (below(3) == 0)
+            if (draw(3) == 0)
                 snprintf(cells[i].reason, sizeof cells[i].reason, "reason %d", i);
             if (cells[i].windows || cells[i].reason[0] != '\0')
                 continue;
@@ -391,12 +385,12 @@ static void staged_members_are_those_of_the_runs(void **state) {
         cell_t cell = make_cell("mix");
         char wanted[160];
         size_t used = 0;
-        cell.chosen_count = 1 + below(2);
+        cell.chosen_count = 1 + draw(2);
         for (int k = 0; k < cell.chosen_count; k++) {
             int list[MEMBERS * 9 + 9] = {0}, count = 0;
             cell.chosen[k].members = MEMBERS;
             for (int i = 0; i <= MEMBERS; i++) {
-                cell.chosen[k].runs[i] = below(3) == 0 ? below(8) : 0;
+                cell.chosen[k].runs[i] = draw(3) == 0 ? draw(8) : 0;
                 if (i == MEMBERS / 2 && count == 0)
                     cell.chosen[k].runs[i] = 1;
                 for (int run = 0; run < cell.chosen[k].runs[i]; run++)

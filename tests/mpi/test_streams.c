@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../chance.h"
 #include "exec_strategies.h"
 #include "portolan/bench.h"
 #include "portolan/exec.h"
@@ -62,14 +63,7 @@ typedef struct {
     int registration[AREA_COUNT]; /* of areas that buffers lie in; -1: none */
 } user_t;
 
-static uint64_t state;
 static int rank, size;
-
-/* All processes draw alike. */
-static int draw(int below) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((state >> 33) % (uint64_t)below);
-}
 
 _Noreturn static void die(const user_t *user, const char *what) {
     fprintf(stderr, "test_streams: rank %d, %s by %s, %lld elements%s: %s\n", rank,
@@ -136,7 +130,7 @@ static void make_areas(user_t *user) {
     user->sum = rows_of(user->out_count);
     user->wanted = rows_of(user->out_count);
     for (size_t i = 0; i < ROWS * user->in_count; i++) {
-        user->table[i] = (uint32_t)(i * 2654435761u) ^ (uint32_t)(rank + 1) * 40503u ^ (uint32_t)state;
+        user->table[i] = (uint32_t)(i * 2654435761u) ^ (uint32_t)(rank + 1) * 40503u ^ (uint32_t)chance_state;
         user->step[i] = (uint32_t)(i * 97 + (size_t)rank * 13 + 1);
     }
     put(user, TABLE, user->table);
@@ -899,7 +893,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "random";
     const int64_t count = argc > 2 ? atoll(argv[2]) : 20;
-    state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
+    chance_state = /* all processes draw alike */ argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
     strategies_register();
     MUST(NULL, pto_device_find(argc > 4 ? argv[4] : "host", &device, &err));
     MUST(NULL, device->select(rank, &err));

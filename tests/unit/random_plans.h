@@ -2,22 +2,9 @@
 #ifndef PTO_TEST_RANDOM_PLANS_H
 #define PTO_TEST_RANDOM_PLANS_H
 
+#include "../chance.h"
 #include "plan/plan_internal.h"
 #include "portolan/builder.h"
-
-/* --- chance --------------------------------------------------------------------------------------------- */
-
-static uint64_t chance_state;
-
-static inline int64_t below(int64_t bound) {
-    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
-    return bound > 0 ? (int64_t)((chance_state >> 33) % (uint64_t)bound) : 0;
-}
-
-static inline bool one_in(int64_t count) { return below(count) == 0; }
-
-static inline int64_t one_of(const int64_t *value, size_t count) { return value[below((int64_t)count)]; }
-#define ONE_OF(...) one_of((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 
 /* --- random plans --------------------------------------------------------------------------------------- */
 

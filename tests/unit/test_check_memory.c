@@ -9,17 +9,9 @@
 
 #include <cmocka.h>
 
+#include "../chance.h"
 #include "check/clocks.h"
 #include "check/memory.h"
-
-static uint64_t chance_state;
-
-static int64_t below(int64_t bound) {
-    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((chance_state >> 33) % (uint64_t)bound);
-}
-
-static bool one_in(int64_t count) { return below(count) == 0; }
 
 /* --- sets -------------------------------------------------------------------------------------------------
  */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../chance.h"
 #include "lanes_cost.h"
 #include "lanes_plan.h"
 #include "portolan/print.h"
@@ -320,13 +321,6 @@ static struct {
     } stage[5];
 } mixed;
 
-static uint64_t random_state;
-
-static int random_below(int bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int)((random_state >> 33) % (uint64_t)bound);
-}
-
 static pto_slice_t first_blocks(int buffer, int64_t blocks) {
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
     slice.run = slice.stride = slice.until = pto_constant(blocks);
@@ -376,16 +370,16 @@ static void random_nodes_cost_what_they_take(void **state) {
     machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value *= 3;
     machine.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = 6e-11, .line = 1};
     for (uint64_t seed = 0; seed < 300; seed++) {
-        random_state = seed;
-        int start = random_below(5);
-        mixed.stages = 1 + random_below(5);
-        mixed.parallel = random_below(3) == 0;
-        shape.chunks = 1 + random_below(200);
-        shape.slots = 1 + random_below(8);
+        chance_state = seed;
+        int start = draw(5);
+        mixed.stages = 1 + draw(5);
+        mixed.parallel = draw(3) == 0;
+        shape.chunks = 1 + draw(200);
+        shape.slots = 1 + draw(8);
         for (int i = 0; i < mixed.stages; i++) {
             mixed.stage[i].source = ends[(start + 2 * i) % 5][0];
             mixed.stage[i].target = ends[(start + 2 * i) % 5][1];
-            mixed.stage[i].blocks = 1 + random_below(8);
+            mixed.stage[i].blocks = 1 + draw(8);
         }
         pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
         pto_price_t price, walked;

@@ -9,16 +9,10 @@
 
 #include <cmocka.h>
 
+#include "../chance.h"
 #include "map/map_internal.h"
 
 enum { MOST = 512 };
-
-static uint64_t chance_state;
-
-static int64_t below(int64_t bound) {
-    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((chance_state >> 33) % (uint64_t)bound);
-}
 
 /* --- flows and places ----------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "../chance.h"
 #include "made_up.h"
 #include "portolan/builder.h"
 #include "portolan/price.h"
@@ -177,20 +178,11 @@ static void one_gpu_costs_what_each_would(void **state) {
 /* Strategies use a few of the steps that a plan may have. These plans have any, in any order: they move
  * nothing useful, but they have a price. Most steps are those of all GPUs, so that many plans have GPUs that
  * are alike. */
-static uint64_t random_state;
-
-static int64_t random_below(int64_t bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((random_state >> 33) % (uint64_t)bound);
-}
-
-static bool one_in(int64_t count) { return random_below(count) == 0; }
-
 static pto_group_kind_t any_group(void) {
     static const pto_group_kind_t kinds[] = {
         PTO_GROUP_NODE_OWNERS, PTO_GROUP_NODE_OWNERS, PTO_GROUP_OWNERS, PTO_GROUP_NODE,   PTO_GROUP_CORES,
         PTO_GROUP_NODE_OWNERS, PTO_GROUP_GPU,         PTO_GROUP_RAIL,   PTO_GROUP_LEADERS};
-    return kinds[random_below(sizeof kinds / sizeof *kinds)];
+    return kinds[below(sizeof kinds / sizeof *kinds)];
 }
 
 /* A group, in a few cases folded to a power of two. */
@@ -212,8 +204,8 @@ static int any_buffer(pto_builder_t *builder) {
                            .core_count = pto_builder_request(builder)->layout.procs_per_gpu,
                            .group = any_group(),
                            .blocks = one_in(6) ? PTO_BLOCKS_SHARE : PTO_BLOCKS_EQUAL,
-                           .block_count = one_in(2) ? 1 : 1 + random_below(9),
-                           .block_bytes = bytes[random_below(sizeof bytes / sizeof *bytes)],
+                           .block_count = one_in(2) ? 1 : 1 + below(9),
+                           .block_bytes = bytes[below(sizeof bytes / sizeof *bytes)],
                            .granularity_bytes = one_in(2) ? 16 : 1};
     if (buffer.blocks == PTO_BLOCKS_SHARE) /* of a group of all processes: each has one */
         buffer.group = one_in(3) ? PTO_GROUP_GPU : one_in(2) ? PTO_GROUP_NODE : PTO_GROUP_CORES;
@@ -236,19 +228,19 @@ static pto_peers_t any_peers(int64_t members) {
                          .stride = pto_constant(1),
                          .until = pto_constant(members),
                          .sign = one_in(4) ? -1 : 1};
-    switch (random_below(8)) {
+    switch (below(8)) {
     case 0:
         return (pto_peers_t){.kind = PTO_PEERS_NONE};
     case 1:
-        return pto_peers_at(pto_loop_index(random_below(2), 1 + random_below(3)), one_in(2) ? 1 : -1);
+        return pto_peers_at(pto_loop_index(below(2), 1 + below(3)), one_in(2) ? 1 : -1);
     case 2:
         peers.kind = PTO_PEERS_INDEX;
-        peers.first = pto_constant(one_in(2) ? 0 : random_below(members));
+        peers.first = pto_constant(one_in(2) ? 0 : below(members));
         peers.until = pto_constant(peers.first.constant + 1);
         break;
     case 3:
         peers.kind = PTO_PEERS_INDEX;
-        peers.first = pto_constant(random_below(members));
+        peers.first = pto_constant(below(members));
         peers.stride = pto_constant(one_in(4) ? 2 : 1);
         break;
     case 4:
@@ -269,9 +261,9 @@ static void choose_members(pto_step_t *step, int64_t members) {
     step->who_stride = pto_constant(1);
     step->who_until = pto_constant(members);
     if (one_in(6))
-        step->who_first = pto_constant(random_below(members));
+        step->who_first = pto_constant(below(members));
     else if (one_in(6))
-        step->who_until = pto_constant(one_in(2) ? 1 : 1 + random_below(members));
+        step->who_until = pto_constant(one_in(2) ? 1 : 1 + below(members));
     else if (one_in(20))
         step->who_first = pto_loop_index(1, 0);
     if (one_in(20))
@@ -281,14 +273,13 @@ static void choose_members(pto_step_t *step, int64_t members) {
 static pto_slice_t any_slice(const pto_builder_t *builder, int buffer, int64_t members) {
     static const pto_anchor_t anchors[] = {PTO_ANCHOR_ME, PTO_ANCHOR_PEER, PTO_ANCHOR_ABSOLUTE,
                                            PTO_ANCHOR_HOLDER, PTO_ANCHOR_ORDINAL};
-    pto_anchor_t anchor = anchors[random_below(sizeof anchors / sizeof *anchors)];
+    pto_anchor_t anchor = anchors[below(sizeof anchors / sizeof *anchors)];
     pto_slice_t slice = pto_slice_block(buffer, anchor);
     if (one_in(3))
         slice = pto_slice_all(builder, buffer);
     else if (one_in(2))
-        slice =
-            pto_slice_part(buffer, one_in(4) ? 1 + random_below(9) : members, anchor,
-                           one_in(5) ? pto_loop_index(random_below(2), random_below(3)) : pto_constant(0));
+        slice = pto_slice_part(buffer, one_in(4) ? 1 + below(9) : members, anchor,
+                               one_in(5) ? pto_loop_index(below(2), below(3)) : pto_constant(0));
     if (one_in(20))
         slice.until.peer = 1;
     if (one_in(20))
@@ -341,7 +332,7 @@ enum { ROUNDS_MAX = 7 };
 
 /* In each round another member, where there are as many. */
 static pto_peers_t peers_in_turn(int64_t members) {
-    int64_t first = members > ROUNDS_MAX ? random_below(members - ROUNDS_MAX) : 0;
+    int64_t first = members > ROUNDS_MAX ? below(members - ROUNDS_MAX) : 0;
     int64_t step = members > ROUNDS_MAX;
     pto_peers_t peers = {.kind = PTO_PEERS_INDEX,
                          .first = pto_loop_index(step, first),
@@ -364,14 +355,14 @@ static void build_flag(pto_builder_t *builder, int group) {
         signal = pto_step_of_others(PTO_STEP_SIGNAL, &who);
         wait = pto_step_of_root(PTO_STEP_WAIT, &who);
     } else if (one_in(4)) {
-        signal.peers = pto_peers_at(pto_loop_index(random_below(2), 1), 1);
+        signal.peers = pto_peers_at(pto_loop_index(below(2), 1), 1);
         wait.peers = signal.peers;
         wait.peers.sign = -1;
     } else if (one_in(4)) {
-        signal.who_first = pto_constant(one_in(2) ? 0 : random_below(members));
+        signal.who_first = pto_constant(one_in(2) ? 0 : below(members));
         if (one_in(2))
             signal.who_until = pto_constant(signal.who_first.constant + 1);
-        wait.who_until = pto_constant(one_in(2) ? members : 1 + random_below(4));
+        wait.who_until = pto_constant(one_in(2) ? members : 1 + below(4));
         *(one_in(3) ? &signal.peers : &wait.peers) = peers_in_turn(members);
     }
     signal.flag = wait.flag = pto_build_flag(builder, "made up");
@@ -396,7 +387,7 @@ static void build_messages(pto_builder_t *builder, int group) {
 }
 
 static void build_stages(pto_builder_t *builder, bool in_kernel) {
-    for (int64_t stages = 1 + random_below(3); stages > 0; stages--) {
+    for (int64_t stages = 1 + below(3); stages > 0; stages--) {
         int group = build_any_group(builder);
         if (one_in(3)) {
             build_flag(builder, group);
@@ -404,7 +395,7 @@ static void build_stages(pto_builder_t *builder, bool in_kernel) {
             build_messages(builder, group);
         } else {
             pto_build_stage(builder, "made up", PTO_ORDER_SEQUENCE);
-            for (int64_t steps = 1 + random_below(2); steps > 0; steps--)
+            for (int64_t steps = 1 + below(2); steps > 0; steps--)
                 pto_build_step(builder,
                                any_step(builder, one_in(3) ? PTO_STEP_REDUCE : PTO_STEP_COPY, group));
         }
@@ -426,14 +417,14 @@ static void build_made_up(pto_builder_t *builder, const pto_request_t *request) 
     pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_NODE_OWNERS, 0),
                           .n = layout->gpus_per_node * layout->owners_per_gpu,
                           .core_count = layout->owners_per_gpu};
-    for (int64_t parts = 1 + random_below(2); parts > 0; parts--) {
-        int64_t where = random_below(8);
+    for (int64_t parts = 1 + below(2); parts > 0; parts--) {
+        int64_t where = below(8);
         if (where < 2)
             pto_build_kernel(builder, &all);
         else if (where < 4)
-            pto_build_loop(builder, 0, 1 + random_below(ROUNDS_MAX), false);
+            pto_build_loop(builder, 0, 1 + below(ROUNDS_MAX), false);
         else if (where == 4)
-            pto_build_pipeline(builder, 0, 1 + random_below(ROUNDS_MAX), 1 + random_below(3));
+            pto_build_pipeline(builder, 0, 1 + below(ROUNDS_MAX), 1 + below(3));
         if (where == 5)
             build_branches(builder);
         else
@@ -460,8 +451,8 @@ static void compare_made_up(int seed, const pto_machine_t *const *machines, size
                              .strategy = &made_up};
     assert_int_equal(pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL),
                      PTO_OK);
-    random_state = (uint64_t)seed;
-    request.layout = layouts[random_below(sizeof layouts / sizeof *layouts)];
+    chance_state = (uint64_t)seed;
+    request.layout = layouts[below(sizeof layouts / sizeof *layouts)];
     request.in_place = one_in(3);
     if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
         return;
@@ -539,8 +530,8 @@ static void the_ranks_that_reach_one_are_those_that_have_it_as_a_peer(void **sta
     int64_t pairs = 0;
     for (int seed = 1; seed <= 300; seed++) {
         pto_plan_t *plan;
-        random_state = (uint64_t)seed;
-        request.layout = layouts[random_below(sizeof layouts / sizeof *layouts)];
+        chance_state = (uint64_t)seed;
+        request.layout = layouts[below(sizeof layouts / sizeof *layouts)];
         if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
             continue;
         for (int i = 0; i < plan->steps.count; i++)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../chance.h"
 #include "made_up.h"
 #include "plan_request.h"
 #include "portolan/builder.h"
@@ -19,16 +20,9 @@
 
 enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };
 
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (random_state >> 33) % bound;
-}
-
 /* Evenly over the orders of magnitude between both. */
 static double random_between(double low, double high) {
-    return low * pow(high / low, (double)random_below(1 << 20) / (1 << 20));
+    return low * pow(high / low, (double)below(1 << 20) / (1 << 20));
 }
 
 /* --- machines with random rows -------------------------------------------------------------------------- */
@@ -59,9 +53,9 @@ static int add_rows(pto_cost_row_t *row, bool strided) {
     static const int procs[] = {1, 2, 3, 4, 6};
     int count = 0;
     for (size_t i = 0; i < sizeof procs / sizeof *procs && count + 2 <= ROWS_MAX / 2; i++) {
-        if (random_below(2) == 0)
+        if (below(2) == 0)
             continue;
-        int64_t limit = random_below(3) == 0 ? 1 << (8 + random_below(10)) : INT64_MAX;
+        int64_t limit = below(3) == 0 ? 1 << (8 + below(10)) : INT64_MAX;
         add_row(&row[count++], procs[i], strided, 0, limit);
         if (limit != INT64_MAX)
             add_row(&row[count++], procs[i], strided, limit, INT64_MAX);
@@ -71,11 +65,11 @@ static int add_rows(pto_cost_row_t *row, bool strided) {
 
 /* It borrows from `base`, so it is never freed. */
 static pto_machine_t random_machine(uint64_t seed) {
-    random_state = seed;
+    chance_state = seed;
     pto_machine_t machine = completed(&base);
     for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
         int count = add_rows(rows[kind], false);
-        if (random_below(2) == 0)
+        if (below(2) == 0)
             count += add_rows(rows[kind] + count, true);
         machine.shared_copies[kind] = (pto_cost_table_t){count, rows[kind]};
     }
@@ -100,9 +94,9 @@ static pto_request_t random_request(void) {
         {PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise"},
         {PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "pairwise"},
     };
-    size_t i = random_below(sizeof made / sizeof *made);
-    int64_t nodes = 1 + (int64_t)random_below(5), gpus = 1 + (int64_t)random_below(4);
-    int64_t cores = 2 + (int64_t)random_below(7), bytes = 4 * (1 + (int64_t)random_between(1, 1 << 20));
+    size_t i = (size_t)below(sizeof made / sizeof *made);
+    int64_t nodes = 1 + below(5), gpus = 1 + below(4);
+    int64_t cores = 2 + below(7), bytes = 4 * (1 + (int64_t)random_between(1, 1 << 20));
     return request_for(made[i].collective, made[i].strategy, made[i].algorithm, nodes, gpus, cores, bytes);
 }
 
@@ -166,7 +160,7 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);
             pto_queued_copy_t copy = {
-                .kind = PTO_COPY_D2H, .strided = random_below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
+                .kind = PTO_COPY_D2H, .strided = below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
             double before_s = charge.other.s;
             pto_charge_queued(&charge, &machine, copy, waiting);
             assert_true(charge.other.s >= before_s);
