@@ -33,7 +33,7 @@ static void share_border(pto_builder_t *builder, phase_t *phase, const int *shif
         side.core_first = last ? units.count - 1 : 0;
         side.core_count = last ? 1 : alike;
         side.border.holder = side.halo.holder = PTO_HOLDER_OWNER;
-        side.packs = true;
+        side.packs = !side.own;
         side.packed_out = pto_side_packed(phase->who.in, pto_constant(first_cell), cells);
         side.packed_in = pto_side_packed(phase->who.out, pto_constant(first_cell), cells);
         phase->side[phase->count++] = side;
@@ -47,7 +47,7 @@ static void build_copies(pto_builder_t *builder, const phase_t *phase, int borde
                          copy_sides_t copy) {
     for (int i = 0; i < borders; i++) {
         const pto_side_t *first = &phase->side[phase->begin[i]];
-        if (first->own && copy == pto_sides_unpack)
+        if (!first->packs && copy == pto_sides_unpack)
             continue;
         pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
         copy(builder, &phase->who, first, phase->begin[i + 1] - phase->begin[i]);

@@ -60,6 +60,6 @@ void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const
 
 void pto_sides_unpack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count) {
     for (const pto_side_t *end = side + count; side < end; side++)
-        if (side->packs && !side->own)
+        if (side->packs)
             add_step(builder, who, side, PTO_STEP_COPY, side->from, side->packed_in, side->halo);
 }
