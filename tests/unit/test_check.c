@@ -127,6 +127,76 @@ static void reducing_different_places_is_named(void **state) {
     refused_for(plan, "reduces inputs' bytes from 8 on into those from 24 on");
 }
 
+static pto_slice_t some_bytes(int buffer, int64_t first, int64_t bytes) {
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.offset = pto_constant(first);
+    slice.run = slice.stride = slice.until = pto_constant(bytes);
+    return slice;
+}
+
+static int build_bytes(pto_builder_t *builder, const char *name, pto_role_t role, int64_t bytes) {
+    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
+                                                    .role = role,
+                                                    .space = PTO_SPACE_GPU,
+                                                    .core_count = 1,
+                                                    .group = PTO_GROUP_OWNERS,
+                                                    .block_count = bytes,
+                                                    .block_bytes = 1,
+                                                    .granularity_bytes = 1});
+}
+
+enum { SHIFT = 3 };
+static int64_t first_part;
+
+/* Two owners exchange their vectors, which arrive SHIFT bytes from a buffer's begin, and are reduced in two
+ * parts, of which the first has `first_part` bytes. */
+static void build_shifted(pto_builder_t *builder, const pto_request_t *request) {
+    int in = build_bytes(builder, "in", PTO_ROLE_IN, request->bytes);
+    int out = build_bytes(builder, "out", PTO_ROLE_OUT, request->bytes);
+    int arrived = build_bytes(builder, "arrived", PTO_ROLE_TEMPORARY, SHIFT + request->bytes);
+    const pto_exchange_t who = {
+        .group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 2, .core_count = 1};
+    pto_build_stage(builder, "place input", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    copy.source = some_bytes(in, 0, request->bytes);
+    copy.target = some_bytes(out, 0, request->bytes);
+    pto_build_step(builder, copy);
+    pto_build_messages(builder, &who, "exchange");
+    pto_step_t send = pto_step_of_all(PTO_STEP_SEND, &who);
+    send.source = some_bytes(in, 0, request->bytes);
+    pto_build_step(builder, send);
+    pto_step_t receive = pto_step_of_all(PTO_STEP_RECV, &who);
+    receive.target = some_bytes(arrived, SHIFT, request->bytes);
+    pto_build_step(builder, receive);
+    pto_build_end_messages(builder);
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    for (int64_t part = 0; part < 2; part++) {
+        int64_t first = part * first_part, bytes = part == 0 ? first_part : request->bytes - first_part;
+        pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &who);
+        reduce.source = some_bytes(arrived, SHIFT + first, bytes);
+        reduce.target = some_bytes(out, first, bytes);
+        pto_build_step(builder, reduce);
+    }
+}
+
+/* An element is whole by its place in the inputs, not in the buffer that holds it. */
+static void elements_that_are_cut_are_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    request.layout = (pto_layout_t){1, 2, 1, 1, 2, false};
+    request.strategy = strategy_made_of(PTO_COLLECTIVE_ALLREDUCE, build_shifted);
+    for (first_part = 1; first_part < request.bytes; first_part++) {
+        pto_plan_t *plan = plan_of(request);
+        char fault[128];
+        snprintf(fault, sizeof fault, "reduces inputs' bytes 0..%lld, which cuts a float (4 bytes) in two",
+                 (long long)first_part - 1);
+        if (first_part % 4 == 0)
+            assert_right(plan);
+        else
+            refused_for(plan, fault);
+    }
+}
+
 static void reducing_into_nothing_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
@@ -523,6 +593,7 @@ int main(void) {
         cmocka_unit_test(a_peer_outside_the_group_is_named),
         cmocka_unit_test(reducing_a_contribution_twice_is_named),
         cmocka_unit_test(reducing_different_places_is_named),
+        cmocka_unit_test(elements_that_are_cut_are_named),
         cmocka_unit_test(reducing_into_nothing_is_named),
         cmocka_unit_test(stages_in_the_wrong_order_are_found),
         cmocka_unit_test(a_block_in_the_wrong_place_is_named),
