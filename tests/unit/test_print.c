@@ -194,6 +194,14 @@ static void dealt_destinations_and_messages_are_named(void **state) {
     request.unique_bytes = 8192;
     mentions(request, 2, false, "4 KiB, each message, 9 from each owner, of which 8 KiB differ");
     mentions(request, 2, false, "in[block j] -> owner (me + j) mod 3 of the next node for j = 0 .. 8");
+    for (int64_t processes = 2; processes <= 3; processes++) {
+        request = ask(PTO_COLLECTIVE_MESSAGES, "dup_devptr", "point_to_point");
+        request.split = PTO_SPLIT_DESTINATIONS;
+        request.layout.procs_per_gpu = processes;
+        mentions(request, processes - 1, false,
+                 processes == 2 ? "of the next node for j = 1 .. 8, one every 2"
+                                : "of the next node for j = 2 .. 8, one every 3");
+    }
 }
 
 static void skewed_counts_show_their_range(void **state) {
