@@ -429,6 +429,45 @@ static void bisection_of_few_processes_cuts_least(void **state) {
     }
 }
 
+/* What mappings of processes with few peers cost in all, as recorded: a change that means to find others
+ * records their costs. Whole numbers, so that sums are exact. */
+static void mappings_cost_what_was_recorded(void **state) {
+    (void)state;
+    static const struct {
+        int64_t nodes, gpus, cores;
+        double bisected, greedy;
+    } cases[] = {{2, 5, 1, 5484, 4368},
+                 {4, 2, 2, 16134, 15664},
+                 {3, 3, 3, 49961, 47888},
+                 {5, 4, 1, 30663, 28815},
+                 {6, 2, 3, 104649, 103115}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double bisected = 0, greedy = 0;
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            chance_state = seed;
+            pto_places_t places = places_at_random(cases[c].nodes, cases[c].gpus, cases[c].cores);
+            int64_t count = cases[c].nodes * cases[c].gpus * cases[c].cores, place[MOST];
+            draw_volumes(count, 10);
+            for (int64_t i = 0; i < count; i++)
+                for (int64_t j = 0; j < count; j++)
+                    volume[i][j] *= below(4) == 0;
+            pto_flows_t flows = flows_of_volumes();
+            const pto_map_problem_t problem = {.flows = &flows, .places = &places, .seed = seed};
+            assert_int_equal(pto_map_bisect(&problem, seed, place, NULL), PTO_OK);
+            assert_true(is_permutation(place));
+            bisected += judged(&places, PTO_AIM_SUM, place);
+            assert_int_equal(pto_mapper_greedy.map(&problem, place, NULL), PTO_OK);
+            assert_true(is_permutation(place));
+            greedy += judged(&places, PTO_AIM_SUM, place);
+            pto_flows_fini(&flows);
+            pto_places_fini(&places);
+        }
+        if (bisected != cases[c].bisected || greedy != cases[c].greedy)
+            fail_msg("case %d: %.0f, %.0f; recorded are %.0f, %.0f", (int)c, bisected, greedy,
+                     cases[c].bisected, cases[c].greedy);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_is_the_best_of_all_permutations),
@@ -440,6 +479,7 @@ int main(void) {
         cmocka_unit_test(bisection_finds_groups_that_fill_nodes),
         cmocka_unit_test(greedy_finds_groups_of_many_processes),
         cmocka_unit_test(bisection_of_few_processes_cuts_least),
+        cmocka_unit_test(mappings_cost_what_was_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
