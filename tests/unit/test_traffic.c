@@ -14,13 +14,15 @@
 static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,
                       pto_traffic_t *found, bool *too_many) {
     const pto_layout_t *layout = &plan->request.layout;
-    bool a_group_a_gpu = pto_plan_group(plan, step->group)->kind == PTO_GROUP_RAIL;
+    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    bool a_group_a_gpu = kind == PTO_GROUP_RAIL, of_all_cores = pto_group_traits[kind].index & PTO_BY_CORE;
     int64_t *leaving = calloc((size_t)layout->nodes, sizeof *leaving);
     found->mix_count = 0;
     found->off_per_node = 0;
     for (int64_t rank = 0; rank < pto_layout_rank_count(layout); rank++) {
         pto_action_t action;
-        if (rank % layout->procs_per_gpu != core || !pto_step_acts(plan, step, rank, k, &action))
+        if ((!of_all_cores && rank % layout->procs_per_gpu != core) ||
+            !pto_step_acts(plan, step, rank, k, &action))
             continue;
         pto_mix_t mix = {{0}};
         for (int64_t j = 0; j < pto_step_peer_count(plan, &action); j++)
@@ -102,12 +104,12 @@ static void compare_plan(const pto_request_t *request) {
     pto_plan_destroy(plan);
 }
 
-static void compare_layout(int64_t nodes, int64_t gpus, int64_t cores, int64_t gpus_per_socket,
-                           pto_split_t split) {
+static void compare_layout(int64_t nodes, int64_t gpus, int64_t owners, int64_t cores,
+                           int64_t gpus_per_socket, pto_split_t split) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
-                pto_request_t request = {.layout = {nodes, gpus, 1, cores, gpus_per_socket, false},
+                pto_request_t request = {.layout = {nodes, gpus, owners, cores, gpus_per_socket, false},
                                          .collective = (pto_collective_t)c,
                                          .split = split,
                                          .datatype = PTO_DATATYPE_FLOAT,
@@ -124,8 +126,9 @@ static void counting_equals_walking(void **state) {
     (void)state;
     for (int64_t nodes = 1; nodes <= 6; nodes++)
         for (int64_t gpus = 1; gpus <= 6; gpus++) {
-            compare_layout(nodes, gpus, 1, 2, PTO_SPLIT_BYTES);
-            compare_layout(nodes, gpus, 3, 3, PTO_SPLIT_DESTINATIONS);
+            compare_layout(nodes, gpus, 1, 1, 2, PTO_SPLIT_BYTES);
+            compare_layout(nodes, gpus, 1, 3, 3, PTO_SPLIT_DESTINATIONS);
+            compare_layout(nodes, gpus, 2, 2, 2, PTO_SPLIT_BYTES);
         }
     assert_true(compared > 5000);
 }
@@ -133,17 +136,20 @@ static void counting_equals_walking(void **state) {
 /* Beyond the size that is counted member by member: windows must find all that walking finds. */
 static void large_groups_are_counted_by_windows(void **state) {
     (void)state;
-    const int64_t shape[][2] = {{51, 6}, {300, 1}, {67, 5}, {100, 3}, {43, 7}, {33, 12}, {128, 4}, {87, 6}};
+    /* nodes, GPUs of a node, and owners of a GPU */
+    const int64_t shape[][3] = {{51, 6, 1},  {300, 1, 1}, {67, 5, 1}, {100, 3, 1}, {43, 7, 1},
+                                {33, 12, 1}, {128, 4, 1}, {87, 6, 1}, {44, 3, 2},  {29, 3, 3}};
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
-                pto_request_t request = {.layout = {shape[i][0], shape[i][1], 1, 1, 3, false},
-                                         .collective = (pto_collective_t)c,
-                                         .datatype = PTO_DATATYPE_FLOAT,
-                                         .bytes = 65536,
-                                         .messages = 5,
-                                         .strategy = pto_strategy_at(0),
-                                         .algorithm = pto_algorithm_at(a)};
+                pto_request_t request = {
+                    .layout = {shape[i][0], shape[i][1], shape[i][2], shape[i][2], 3, false},
+                    .collective = (pto_collective_t)c,
+                    .datatype = PTO_DATATYPE_FLOAT,
+                    .bytes = 65536,
+                    .messages = 5,
+                    .strategy = pto_strategy_at(0),
+                    .algorithm = pto_algorithm_at(a)};
                 if (pto_strategy_applicable(&request, NULL) == PTO_OK)
                     compare_plan(&request);
             }
