@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "price/pricing.h" /* before `machine` is declared */
+
 #include "../chance.h"
 #include "lanes_cost.h"
 #include "lanes_plan.h"
@@ -307,6 +309,43 @@ static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
     shape.one_slot_less = false;
 }
 
+/* --- what steps ask for --------------------------------------------------------------------------------- */
+
+/* What a step of member 0 asks for, of a plan with the buffers of build_mixed. */
+static void asks_for(const pto_plan_t *plan, pto_step_kind_t kind, int source, int target,
+                     pto_lane_resource_t wanted) {
+    pto_step_t step = {.kind = kind};
+    step.source = pto_slice_block(source, PTO_ANCHOR_ABSOLUTE);
+    step.target = pto_slice_block(target, PTO_ANCHOR_ABSOLUTE);
+    pto_lane_resource_t got = pto_lane_resource(plan, &step);
+    if (got != wanted)
+        fail_msg("step %d from buffer %d to %d: resource %d, not %d", (int)kind, source, target, (int)got,
+                 (int)wanted);
+}
+
+static void build_mixed(pto_builder_t *builder, const pto_request_t *request);
+
+static void steps_ask_for_the_resource_that_they_use(void **state) {
+    (void)state;
+    enum { GPU, OTHER_GPU, HOST, OTHER_HOST };
+    pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
+    asks_for(plan, PTO_STEP_COPY, GPU, OTHER_GPU, PTO_LANE_GPU);
+    asks_for(plan, PTO_STEP_COPY, GPU, HOST, PTO_LANE_OUT);
+    asks_for(plan, PTO_STEP_COPY, HOST, GPU, PTO_LANE_IN);
+    asks_for(plan, PTO_STEP_COPY, HOST, OTHER_HOST, PTO_LANE_CPU);
+    asks_for(plan, PTO_STEP_REDUCE, GPU, OTHER_GPU, PTO_LANE_GPU);
+    asks_for(plan, PTO_STEP_REDUCE, HOST, OTHER_HOST, PTO_LANE_CPU);
+    asks_for(plan, PTO_STEP_SIGNAL, GPU, GPU, PTO_LANE_CPU);
+    asks_for(plan, PTO_STEP_WAIT, GPU, GPU, PTO_LANE_CPU);
+    for (int end = 0; end < 2; end++) {
+        pto_step_t step = {.kind = PTO_STEP_COPY};
+        step.target.buffer = OTHER_GPU;
+        (end == 0 ? &step.source : &step.target)->holder = PTO_HOLDER_PEER;
+        assert_int_equal(pto_lane_resource(plan, &step), end == 0 ? PTO_LANE_RECV : PTO_LANE_SEND);
+    }
+    pto_plan_destroy(plan);
+}
+
 /* --- random nodes --------------------------------------------------------------------------------------- */
 
 /* A pipeline or a parallel node, each of whose stages is one copy, or messages if both its buffers are on the
@@ -469,6 +508,7 @@ int main(void) {
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
+        cmocka_unit_test(steps_ask_for_the_resource_that_they_use),
         cmocka_unit_test(random_nodes_cost_what_they_take),
         cmocka_unit_test(a_pipeline_is_proved),
         cmocka_unit_test(a_slot_that_is_used_again_too_early_is_refused),
