@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "../chance.h"
+#include "portolan/builder.h"
 #include "portolan/strategy.h"
 #include "price/traffic.h"
 
@@ -15,7 +17,8 @@ static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                       pto_traffic_t *found, bool *too_many) {
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
-    bool a_group_a_gpu = kind == PTO_GROUP_RAIL, of_all_cores = pto_group_traits[kind].index & PTO_BY_CORE;
+    bool a_group_a_gpu = kind == PTO_GROUP_RAIL,
+         of_all_cores = (pto_group_traits[kind].index & PTO_BY_CORE) && !pto_group_is_on_gpu(kind);
     int64_t *leaving = calloc((size_t)layout->nodes, sizeof *leaving);
     found->mix_count = 0;
     found->off_per_node = 0;
@@ -76,6 +79,8 @@ static void compare_step(const pto_plan_t *plan, const pto_step_t *step, int64_t
     pto_traffic_cache_init(&cache);
     walk_step(plan, step, k, core, &walked, &too_many);
     const pto_traffic_t *counted = pto_traffic_count(plan, step, k, core, &cache);
+    uint64_t serial = counted->serial;
+    assert_int_equal(pto_traffic_count(plan, step, k, core, &cache)->serial, serial);
     compare_with_kept(plan, step, k, core, counted);
     if (too_many || walked.mix_count == 0)
         return;
@@ -155,6 +160,85 @@ static void large_groups_are_counted_by_windows(void **state) {
             }
 }
 
+/* From or to one member by its index, from all to all, or from all to those at some distances. */
+static pto_step_t step_at_random(const pto_plan_t *plan, int group) {
+    int64_t size = pto_group_at(plan, group)->size, stride = 1 + below(3);
+    int64_t first = below(size), until = first + 1 + below(size - first), one = below(size);
+    pto_step_t step = {.kind = PTO_STEP_SEND,
+                       .group = group,
+                       .core_count = plan->request.layout.procs_per_gpu,
+                       .who_first = pto_constant(0),
+                       .who_stride = pto_constant(1),
+                       .who_until = pto_constant(size),
+                       .peers = {.kind = PTO_PEERS_INDEX,
+                                 .sign = 1,
+                                 .first = pto_constant(first),
+                                 .stride = pto_constant(stride),
+                                 .until = pto_constant(until)}};
+    switch (below(4)) {
+    case 0: /* from one */
+        step.who_first = pto_constant(one);
+        step.who_until = pto_constant(one + 1);
+        break;
+    case 1: /* from some to one */
+        step.who_first = step.peers.first;
+        step.who_stride = step.peers.stride;
+        step.who_until = step.peers.until;
+        step.peers.first = pto_constant(one);
+        step.peers.until = pto_constant(one + 1);
+        break;
+    case 2:
+        step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                                   .sign = 1,
+                                   .first = pto_constant(0),
+                                   .stride = pto_constant(1),
+                                   .until = pto_constant(size)};
+        break;
+    default:
+        step.peers.kind = PTO_PEERS_SHIFT;
+        step.peers.first = pto_constant(first + 1);
+        step.peers.until = pto_constant(until + 1);
+        step.peers.sign = below(2) == 0 ? 1 : -1;
+    }
+    return step;
+}
+
+/* Other steps than those of the strategies: of each group of a plan whose members are not folded. */
+static void steps_at_random_are_counted_as_walked(void **state) {
+    (void)state;
+    static const char *const route[][2] = {{"cuda_aware", "pairwise"},
+                                           {"dup_devptr", "pairwise"},
+                                           {"three_step", "node_aware"},
+                                           {"node_leaders", "pairwise"}};
+    chance_state = 1;
+    compared = 0;
+    for (int i = 0; i < 400; i++) {
+        int64_t owners = 1 + below(3);
+        pto_request_t request = {.layout = {1 + below(4), 1 + below(5), owners, owners, 1 + below(3), false},
+                                 .collective = PTO_COLLECTIVE_ALLTOALL,
+                                 .datatype = PTO_DATATYPE_FLOAT,
+                                 .bytes = 64};
+        const char *const *names = route[below(4)];
+        pto_plan_t *plan = NULL;
+        if (below(2) == 0) {
+            request.layout.owners_per_gpu = 1;
+            request.layout.procs_per_gpu = 1 + below(4);
+        }
+        if (pto_strategy_find(names[0], &request.strategy, NULL) != PTO_OK ||
+            pto_algorithm_find(names[1], request.collective, &request.algorithm, NULL) != PTO_OK ||
+            pto_plan_create(&request, &plan, NULL) != PTO_OK)
+            continue;
+        for (int group = 0; group < plan->groups.count; group++)
+            for (int n = 0; n < 10 && pto_group_at(plan, group)->fold == 0; n++) {
+                pto_step_t step = step_at_random(plan, group);
+                for (int64_t core = 0; core < step.core_count; core++)
+                    compare_step(plan, &step, 0, core);
+            }
+        pto_plan_destroy(plan);
+    }
+    assert_true(compared > 5000);
+}
+
 /* A node of a million GPUs: what looks at them two by two, or at each in each round, does not end. */
 static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
     (void)state;
@@ -191,6 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_equals_walking),
         cmocka_unit_test(large_groups_are_counted_by_windows),
+        cmocka_unit_test(steps_at_random_are_counted_as_walked),
         cmocka_unit_test(counting_needs_no_walk_over_pairs_of_gpus),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
