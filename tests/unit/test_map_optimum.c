@@ -193,9 +193,9 @@ static void trees_are_divided_best(void **state) {
     static const branches_t shape[] = {{{1, 2, 4, 8}, {0, 1, 2, 4}, {0}}, {{1, 4, 4, 8}, {0, 2, 2, 3}, {0}},
                                        {{1, 2, 2, 8}, {0, 1, 1, 5}, {0}}, {{1, 3, 3, 6}, {0, 2, 2, 4}, {0}},
                                        {{1, 2, 6, 6}, {0, 1, 3, 3}, {0}}, {{1, 1, 1, 5}, {0, 2, 2, 2}, {0}},
-                                       {{1, 1, 1, 1}, {0, 1, 1, 1}, {0}}};
-    for (uint64_t seed = 0; seed < 14; seed++) {
-        branches_t tree = shape[seed % 7];
+                                       {{1, 1, 1, 1}, {0, 1, 1, 1}, {0}}, {{1, 2, 2, 8}, {0, 0, 0, 3}, {0}}};
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        branches_t tree = shape[seed % 8];
         chance_state = seed;
         draw_volumes(tree.size[LEVELS], 3);
         for (int64_t p = 0; p < processes; p++)

@@ -418,6 +418,43 @@ static void calls_in_order_add_up(void **state) {
     drop(&made);
 }
 
+/* An alltoall and a broadcast, of which the second, or both, were found wrong before. */
+static void calls_that_cannot_be_priced_are_left_out(void **state) {
+    (void)state;
+    const char *text = "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB}\n- "
+                       "{collective: broadcast, bytes: 8}\n";
+    made_t made;
+    read_step(&made, SUMMIT, text);
+    pto_error_t left_out[2] = {0}, err = {0};
+    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+                     PTO_OK);
+    assert_false(made.step.call[0].left_out || made.step.call[1].left_out);
+    double first = pto_step_call_prediction(&made.step, 0, NULL)->price.seconds;
+    double second = pto_step_call_prediction(&made.step, 1, NULL)->price.seconds;
+    assert_true(second > 0);
+    assert_near(made.step.mix.seconds, first + second, 1e-12);
+    pto_step_fini(&made.step);
+    pto_error_set(&left_out[1], PTO_ERR_RANGE, "wrong before");
+    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+                     PTO_OK);
+    assert_false(made.step.call[0].left_out);
+    assert_true(made.step.call[1].left_out);
+    assert_near(made.step.mix.seconds, first, 1e-12);
+    assert_int_equal(left_out[0].status, PTO_OK);
+    pto_step_fini(&made.step);
+    pto_error_set(&left_out[1], PTO_ERR_MEMORY, "no memory");
+    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+                     PTO_ERR_MEMORY);
+    assert_string_equal(err.message, "no memory");
+    pto_error_set(&left_out[0], PTO_ERR_KEY, "the first");
+    pto_error_set(&left_out[1], PTO_ERR_RANGE, "the second");
+    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+                     PTO_ERR_KEY);
+    assert_string_equal(err.message, "the first");
+    pto_workload_fini(&made.workload);
+    pto_machine_fini(&made.machine);
+}
+
 static void computation_hides_what_runs_at_once(void **state) {
     (void)state;
     for (int longer = 0; longer < 2; longer++) {
@@ -605,6 +642,7 @@ int main(void) {
         cmocka_unit_test(communicators_with_gaps_are_refused_on_a_fabric),
         cmocka_unit_test(the_world_has_the_machine_to_itself),
         cmocka_unit_test(calls_in_order_add_up),
+        cmocka_unit_test(calls_that_cannot_be_priced_are_left_out),
         cmocka_unit_test(computation_hides_what_runs_at_once),
         cmocka_unit_test(calls_at_once_are_between_the_longest_and_the_sum),
         cmocka_unit_test(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all),
