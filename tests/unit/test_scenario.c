@@ -181,6 +181,15 @@ static void nodes_and_messages_can_be_swept(void **state) {
     assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_MESSAGES);
     assert_int_equal(s.unique_bytes, 1024);
     pto_scenario_fini(&s);
+    must_parse(MESSAGES REST "messages: [1, 10]\n", &s);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_MESSAGES);
+    pto_scenario_fini(&s);
+    must_parse(MESSAGES REST "messages: 10\n", &s);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_BYTES);
+    pto_scenario_fini(&s);
+    must_parse(ALLTOALL "layout: {nodes: [2, 3]}\nbytes: 8\n", &s);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
+    pto_scenario_fini(&s);
     must_parse(MESSAGES REST, &s);
     assert_int_equal(s.messages.count, 0);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
