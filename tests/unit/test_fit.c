@@ -522,6 +522,38 @@ static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* A message's and a gap's row meet if they have a size in common, not if one begins where the other ends: of
+ * small sizes and of large ones, the difference of these would be the least. */
+static void rows_that_only_touch_tell_no_latency(void **unused) {
+    (void)unused;
+    enum { BELOW_BYTES = 1024 };
+    for (int falling = 0; falling < 2; falling++) {
+        pto_samples_t samples = {0};
+        pto_sample_t sample = ping_pong_row;
+        for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
+            bool dear = (sample.bytes >= BELOW_BYTES) != falling;
+            double start_s = (dear ? 4e-6 : 2e-6) + 1e-10 * (double)sample.bytes;
+            double gap_s = (dear ? 6e-7 : 3e-7) + 5e-11 * (double)sample.bytes;
+            sample.benchmark = PTO_BENCHMARK_PING_PONG;
+            add_equal(&samples, sample, start_s, 3);
+            sample.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+            for (sample.messages = 1; sample.messages <= 4; sample.messages++)
+                add_equal(&samples, sample, start_s + (sample.messages - 1) * gap_s, 3);
+            sample.messages = 1;
+        }
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+        const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+        assert_int_equal(cost->count, 2);
+        assert_int_equal(gap->count, 2);
+        assert_int_equal(cost->row[1].from_bytes, BELOW_BYTES);
+        assert_int_equal(gap->row[1].from_bytes, BELOW_BYTES);
+        assert_within(fit.machine->latency_s[PTO_SPACE_CPU].value, 1.7e-6, 1e-3);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
 /* Nothing of a start is left for the network: the latency is not known, rather than 0. */
 static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
     (void)unused;
@@ -701,6 +733,7 @@ int main(void) {
         cmocka_unit_test(too_few_processes_do_not_show_the_memory),
         cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_latency_is_of_rows_for_the_same_sizes),
+        cmocka_unit_test(rows_that_only_touch_tell_no_latency),
         cmocka_unit_test(a_gap_as_long_as_a_start_leaves_no_latency),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),

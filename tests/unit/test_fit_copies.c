@@ -49,6 +49,22 @@ static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unuse
     }
 }
 
+/* One row of sharing alone, the first of all, in a file that says something else. */
+static void mps_is_that_of_the_first_row_too(void **unused) {
+    (void)unused;
+    static const char first[] = "# mps=no\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
+                                "memcpy_shared_d2h,-,on_socket,-,3,1,8,1,3e-5\n";
+    pto_samples_t samples = {0}, messages = new_samples();
+    assert_int_equal(pto_samples_parse(first, strlen(first), "first", &samples, NULL), PTO_OK);
+    parse_shared("# mps=yes\n", "memcpy_shared_d2h", &samples);
+    for (size_t i = 0; i < messages.count; i++)
+        add(&samples, messages.sample[i]);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_UNKNOWN);
+    release(&fit, &samples);
+    pto_samples_fini(&messages);
+}
+
 /* 8 us and 2 us for each copy more, and 20 ps a byte. */
 static void additional_copies_of_a_stream_are_fitted(void **unused) {
     (void)unused;
@@ -313,6 +329,7 @@ static void each_space_and_level_has_messages_of_its_own(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
+        cmocka_unit_test(mps_is_that_of_the_first_row_too),
         cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
         cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(rows_of_messages_are_fitted),

@@ -178,9 +178,9 @@ static void minima_of_a_limit_are_of_processes_that_share_a_message(void **unuse
     for (sample.procs = 2; sample.procs <= 6; sample.procs++)
         for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
             int64_t part = whole / sample.procs / 4 * 4;
-            for (int other = 0; other < 2; other++) {
-                sample.bytes = other ? part + 4 : part;
-                bool counts = sample.procs >= 4 && !other;
+            for (int other = -1; other <= 1; other++) {
+                sample.bytes = part + 4 * other;
+                bool counts = sample.procs >= 4 && other == 0;
                 add_equal(&samples, sample,
                           2e-6 + (counts ? 1 : 2) * 5e-11 * sample.procs * (double)sample.bytes, 2);
             }
@@ -286,6 +286,18 @@ static void a_message_rate_is_the_median_over_sizes(void **unused) {
     release(&fit, &samples);
 }
 
+/* So few sizes hold the median only all together. */
+static void a_message_rate_of_three_sizes_is_between_the_least_and_the_most(void **unused) {
+    (void)unused;
+    pto_samples_t samples;
+    pto_fit_t fit = fit_rate(32, 3, 5e-8, &samples);
+    const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
+    assert_within(rate->value, 51e-9, 1e-3);
+    assert_within(rate->low, 50e-9, 1e-3);
+    assert_within(rate->high, 52e-9, 1e-3);
+    release(&fit, &samples);
+}
+
 /* Three sizes and eight processes; and clearly slower than one. */
 static void a_message_rate_needs_sizes_processes_and_a_difference(void **unused) {
     (void)unused;
@@ -342,6 +354,25 @@ static void a_gap_needs_three_numbers_of_messages(void **unused) {
     partial.partial = true;
     fit = must_fit(&samples, &partial);
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
+    release(&fit, &samples);
+}
+
+/* Of one size there are two numbers of messages, and three of all others. */
+static void numbers_of_messages_of_other_sizes_make_no_gap(void **unused) {
+    (void)unused;
+    pto_samples_t samples = in_flight(3);
+    size_t kept = 0;
+    for (size_t i = 0; i < samples.count; i++) {
+        const pto_sample_t *sample = &samples.sample[i];
+        if (sample->benchmark != PTO_BENCHMARK_MULTI_MESSAGE || sample->bytes != 1024 ||
+            sample->messages != 2)
+            samples.sample[kept++] = *sample;
+    }
+    assert_int_equal(samples.count - kept, 2);
+    samples.count = kept;
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_int_equal(gap->row[0].postal.sample_count, 12); /* one for each other size */
     release(&fit, &samples);
 }
 
@@ -440,8 +471,10 @@ int main(void) {
         cmocka_unit_test(minima_that_hardly_reach_a_limit_have_none),
         cmocka_unit_test(a_message_rate_is_that_of_a_single_protocol),
         cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
+        cmocka_unit_test(a_message_rate_of_three_sizes_is_between_the_least_and_the_most),
         cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
         cmocka_unit_test(a_gap_needs_three_numbers_of_messages),
+        cmocka_unit_test(numbers_of_messages_of_other_sizes_make_no_gap),
         cmocka_unit_test(a_gap_is_the_middle_of_all_slopes),
         cmocka_unit_test(half_of_a_sockets_cores_show_its_memory),
         cmocka_unit_test(both_ways_are_compared_with_messages_of_their_size),

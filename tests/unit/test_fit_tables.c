@@ -187,6 +187,33 @@ static void each_collective_has_tables_of_its_own(void **state) {
     release(&chosen);
 }
 
+/* Host buffers first, in a library that stages nothing, so that they alone tell of the host's table. */
+static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
+    (void)state;
+    chosen_t chosen;
+    choose("  alltoall:\n"
+           "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
+           "    gpu: [{algorithm: linear}]\n",
+           NULL, 3, &alltoall, 1, 7, &chosen);
+    for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
+        pto_score_cell_t *cell = &chosen.fit.score.cell[i];
+        assert_int_equal(cell->candidate_count, 2);
+        pto_score_candidate_t first = cell->candidate[0];
+        if (first.strategy->collective_space == PTO_SPACE_CPU)
+            continue;
+        cell->candidate[0] = cell->candidate[1];
+        cell->candidate[1] = first;
+        cell->best = 1 - cell->best;
+    }
+    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
+    assert_int_equal(chosen.fit.machine->library_count, 2);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
+    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 262144, "linear", false);
+    release(&chosen);
+}
+
 /* Nothing is known of GPU buffers where no strategy hands them to the library. */
 static void host_buffers_alone_have_one_table(void **state) {
     (void)state;
@@ -460,6 +487,7 @@ int main(void) {
         cmocka_unit_test(a_usual_pair_is_kept_unless_another_is_clearly_better),
         cmocka_unit_test(a_switch_may_be_at_the_second_size),
         cmocka_unit_test(each_collective_has_tables_of_its_own),
+        cmocka_unit_test(the_first_candidate_may_be_one_of_host_buffers),
         cmocka_unit_test(host_buffers_alone_have_one_table),
         cmocka_unit_test(the_order_of_cells_does_not_matter),
         cmocka_unit_test(any_pair_of_algorithms_is_found),
