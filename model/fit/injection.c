@@ -149,6 +149,9 @@ static double residual_of(const injection_t *injection, double rate, double *scr
 
 static pto_status_t not_reached(const injection_t *injection, double rate) {
     int32_t most = fit_most_procs(&injection->rows);
+    if (injection->beta_s_per_byte <= 0)
+        return fit_note(injection->work, injection->name, injection->rows.count,
+                        "not reached: the bytes of one process take no time");
     return fit_note(injection->work, injection->name, injection->rows.count,
                     "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
                     (int)most, fmax(1, most * rate / injection->beta_s_per_byte));

@@ -29,6 +29,9 @@
 enum { ROUNDS_MAX = 8 };
 static const double round_tolerance = 1e-3;
 
+/* Columns that are multiples of each other have a singular value below this part of the largest. */
+static const double rank_tolerance = 1e-12;
+
 /* Minimum number of samples in a row to detect its outliers. */
 enum { ROW_SAMPLES_MIN = 5 };
 
@@ -154,6 +157,8 @@ static int solve_linear(solver_t *solver) {
     if (space == NULL)
         return GSL_ENOMEM;
     int status = gsl_multifit_linear(solver->x, solver->y, solver->c, solver->covariance, &chi_square, space);
+    if (status == GSL_SUCCESS && gsl_multifit_linear_rank(rank_tolerance, space) < solver->x->size2)
+        status = GSL_ESING;
     gsl_multifit_linear_free(space);
     return status;
 }
@@ -308,6 +313,8 @@ static pto_status_t regress_active(solver_t *solver, const design_t *design, fit
     int solved = solve(solver);
     if (solved == GSL_ENOMEM)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    if (solved == GSL_ESING)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "the samples cannot tell the parameters apart");
     if (solved != GSL_SUCCESS)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
     set_interval_factor(solver);

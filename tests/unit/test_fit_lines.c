@@ -214,6 +214,35 @@ static void one_of_three_columns_is_held_at_zero(void **unused) {
 }
 
 /* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
+static bool fill_multiples(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const double *apart = context;
+    row->column[0] = (double)point->bytes;
+    row->column[1] = 3e5 * (double)point->bytes + (point->bytes > 64 ? *apart : 0);
+    row->column[2] = point->procs;
+    return true;
+}
+
+/* As samples of one size are of a cost per message and one per byte: any division of the cost would do. */
+static void columns_that_are_multiples_are_not_told_apart(void **unused) {
+    (void)unused;
+    static const double same = 0, apart = 1e5;
+    for (int i = 0; i < 4; i++) {
+        bool plain = i % 2 == 1;
+        int columns = i < 2 ? 2 : 3;
+        fit_regression_t result;
+        pto_error_t err = {0};
+        begin();
+        for (int64_t bytes = 8; bytes <= 512; bytes *= 2)
+            for (int32_t procs = 1; procs <= 4; procs++)
+                put(procs, bytes, 1e-6 + 1e-9 * (double)bytes + 1e-7 * procs);
+        assert_int_equal(fit_regress(&made.points, columns, fill_multiples, &same, plain, &result, &err),
+                         PTO_ERR_NOT_FOUND);
+        assert_string_equal(err.message, "the samples cannot tell the parameters apart");
+        assert_int_equal(fit_regress(&made.points, columns, fill_multiples, &apart, plain, &result, &err),
+                         PTO_OK);
+    }
+}
+
 static void samples_without_noise_yield_their_line(void **unused) {
     (void)unused;
     static const double alpha_s[] = {1e-5, 1e-5, 1e-3}, beta_s_per_byte[] = {1e-9, 0, 0};
@@ -421,6 +450,7 @@ int main(void) {
         cmocka_unit_test(two_points_make_a_line_without_an_interval_and_one_makes_none),
         cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
         cmocka_unit_test(one_of_three_columns_is_held_at_zero),
+        cmocka_unit_test(columns_that_are_multiples_are_not_told_apart),
         cmocka_unit_test(samples_without_noise_yield_their_line),
         cmocka_unit_test(samples_on_a_line_to_the_last_digit_have_an_interval),
         cmocka_unit_test(outliers_of_a_full_row_are_dropped),

@@ -113,6 +113,41 @@ static void a_limit_needs_four_rows_of_several_processes(void **unused) {
     }
 }
 
+/* Twice as slow as one process alone: by a rate, or by a cost of each message. */
+static void rows_of_one_size_and_number_tell_no_limit(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = message_row;
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    sample.procs = 16;
+    sample.bytes = 1 << 20;
+    for (int i = 0; i < 6; i++)
+        add_equal(&samples, sample, (2 + 0.01 * i) * 1e-10 * (double)sample.bytes, 1);
+    pto_fit_options_t partial = any_node;
+    partial.partial = true;
+    pto_fit_t fit = must_fit(&samples, &partial);
+    assert_int_equal(entry_named(&fit, "injection.cpu")->kind, PTO_FIT_ABSENT);
+    assert_string_equal(entry_named(&fit, "injection.cpu")->note, "its samples allow no regression");
+    release(&fit, &samples);
+}
+
+/* The larger, the faster: the cost per byte is held at 0. */
+static void bytes_that_take_no_time_reach_no_limit(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_sample_t sample = message_row;
+    for (sample.bytes = 1 << 10; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(&samples, sample, 1e-5 - 1e-13 * (double)sample.bytes, 5);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    for (sample.procs = 2; sample.procs <= 4; sample.procs *= 2)
+        for (sample.bytes = 1 << 10; sample.bytes <= 1 << 20; sample.bytes *= 2)
+            add_equal(&samples, sample, 1e-5 - 1e-13 * (double)sample.bytes, 5);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_string_equal(entry_named(&fit, "injection.cpu")->note,
+                        "not reached: the bytes of one process take no time");
+    release(&fit, &samples);
+}
+
 static void a_limit_needs_the_cost_of_one_process(void **unused) {
     (void)unused;
     pto_samples_t samples = {0};
@@ -465,6 +500,8 @@ int main(void) {
         cmocka_unit_test(a_limit_that_is_hardly_reached_is_none),
         cmocka_unit_test(a_limit_that_may_be_noise_is_none),
         cmocka_unit_test(a_limit_needs_four_rows_of_several_processes),
+        cmocka_unit_test(rows_of_one_size_and_number_tell_no_limit),
+        cmocka_unit_test(bytes_that_take_no_time_reach_no_limit),
         cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
         cmocka_unit_test(minima_are_the_least_of_each_size),
         cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "made_collectives.h"
 #include "portolan/machine_write.h"
 #include "random_samples.h"
@@ -47,12 +48,9 @@ static void print_entry(FILE *out, const pto_fit_entry_t *entry) {
     fprintf(out, "%s%s\n", entry->note[0] != '\0' ? " " : "", entry->note);
 }
 
-/* 64-bit FNV-1a, and a mark that it is no number. */
+/* With a mark that it is no number. */
 static void print_digest(FILE *out, const char *text) {
-    uint64_t digest = UINT64_C(14695981039346656037);
-    for (; *text != '\0'; text++)
-        digest = (digest ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    fprintf(out, "#%016" PRIx64 "\n", digest);
+    fprintf(out, "#%016" PRIx64 "\n", pto_hash_bytes(PTO_HASH_START, text, strlen(text)));
 }
 
 /* What follows the messages, which samples' entries show and collectives do not change; or a digest. */
