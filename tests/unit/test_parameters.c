@@ -182,6 +182,30 @@ static void every_cell_is_found_by_its_place_and_its_key(void **state) {
     assert_true(count > pto_parameter_count());
 }
 
+/* Nor does what is longer than a key. */
+static void a_path_that_ends_within_a_word_leads_nowhere(void **state) {
+    (void)state;
+    pto_machine_t machine = {.name = NULL};
+    char path[PTO_PARAM_KEY_MAX + 4], key[PTO_PARAM_KEY_MAX];
+    int count = 0;
+    for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell); count++) {
+        pto_cell_key(&cell, path);
+        size_t length = strlen(path);
+        for (size_t end = 1; end <= length + 2; end++) {
+            pto_cell_key(&cell, path);
+            if (end > length)
+                snprintf(path + length, sizeof path - length, "%s", end == length + 1 ? "x" : ".x");
+            else if (path[end] == '.' || path[end] == '\0' || path[end - 1] == '.')
+                continue;
+            else
+                path[end] = '\0';
+            assert_null(pto_cell_below(&machine, path, &(pto_cell_t){0}, key));
+            assert_false(pto_word_next(&machine, path, &(pto_word_t){0}));
+        }
+    }
+    assert_true(count > pto_parameter_count());
+}
+
 /* --- documents ------------------------------------------------------------------------------------------ */
 
 static void the_documents_list_every_parameter(void **state) {
@@ -215,6 +239,7 @@ int main(void) {
         cmocka_unit_test(the_published_model_has_the_parameters_without_a_term),
         cmocka_unit_test(a_term_brings_what_names_it),
         cmocka_unit_test(every_cell_is_found_by_its_place_and_its_key),
+        cmocka_unit_test(a_path_that_ends_within_a_word_leads_nowhere),
         cmocka_unit_test(the_documents_list_every_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
