@@ -98,6 +98,25 @@ static void a_peer_outside_the_group_is_named(void **state) {
     refused_for(plan, "names member 4 of a group of 4");
 }
 
+/* In any of a step's numbers, before an iteration of -1. */
+static void a_power_out_of_range_is_named(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * 12; i++) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+        pto_step_t *step = step_in(plan, "round", PTO_STEP_SEND);
+        pto_expr_t *const used[] = {&step->who_first,     &step->who_stride,    &step->who_until,
+                                    &step->peers.first,   &step->peers.stride,  &step->peers.until,
+                                    &step->source.offset, &step->source.align,  &step->source.first,
+                                    &step->source.run,    &step->source.stride, &step->source.until};
+        for (int n = 0; n < plan->nodes.count; n++) {
+            pto_node_t *node = (pto_node_t *)plan->nodes.item + n;
+            node->from = node->kind == PTO_NODE_LOOP ? -1 : node->from;
+        }
+        *(i % 2 ? &used[i / 2]->inverse : &used[i / 2]->power) = 1;
+        refused_for(plan, "2^-1 is out of range");
+    }
+}
+
 /* --- faults of contents --------------------------------------------------------------------------------- */
 
 static void reducing_a_contribution_twice_is_named(void **state) {
@@ -591,6 +610,7 @@ int main(void) {
         cmocka_unit_test(messages_in_a_sequence_are_refused),
         cmocka_unit_test(an_empty_message_that_only_one_side_sends_is_named),
         cmocka_unit_test(a_peer_outside_the_group_is_named),
+        cmocka_unit_test(a_power_out_of_range_is_named),
         cmocka_unit_test(reducing_a_contribution_twice_is_named),
         cmocka_unit_test(reducing_different_places_is_named),
         cmocka_unit_test(elements_that_are_cut_are_named),

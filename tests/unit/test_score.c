@@ -545,6 +545,37 @@ static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
     drop(&scored);
 }
 
+/* The user stops the fit before so many. */
+static pto_status_t refit_until(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
+                                pto_error_t *err) {
+    int64_t calls[3] = {0}, *left = context;
+    if ((*left)-- == 0)
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
+    return refit(machine, collectives, train, calls, fitted, err);
+}
+
+static void what_was_scored_before_a_stop_is_kept(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    for (int64_t fits = 0; fits <= 2; fits++) {
+        int64_t left = fits;
+        scored_t scored;
+        collect(&scored,
+                HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
+                       "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n",
+                NULL);
+        assert_int_equal(
+            pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit_until, &left, NULL),
+            fits == 0 ? PTO_ERR_INTERRUPTED : PTO_OK);
+        assert_int_equal(scored.score.cell_count, fits == 1 ? 1 : 2);
+        assert_int_equal(scored.score.is_cut, fits == 1);
+        assert_int_equal(scored.score.cell[0].nodes, 2);
+        drop(&scored);
+    }
+    pto_machine_fini(&machine);
+}
+
 /* What needs no model is known of the measurements of Summit. */
 static void summit_has_its_known_cells_and_floor(void **state) {
     (void)state;
@@ -594,6 +625,7 @@ int main(void) {
         cmocka_unit_test(a_layout_the_machine_lacks_is_a_reason),
         cmocka_unit_test(missing_machine_values_are_listed),
         cmocka_unit_test(each_node_count_is_scored_by_a_fit_without_it),
+        cmocka_unit_test(what_was_scored_before_a_stop_is_kept),
         cmocka_unit_test(summit_has_its_known_cells_and_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
