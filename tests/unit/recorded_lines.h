@@ -1,0 +1,33 @@
+/* Lines of text that a fixture has recorded. Include cmocka.h first. */
+#ifndef PTO_TEST_RECORDED_LINES_H
+#define PTO_TEST_RECORDED_LINES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Each line of the fixture is written as it was. There may be more. */
+static inline void assert_all_written(const char *fixture_path, void (*write)(FILE *out)) {
+    FILE *now = tmpfile();
+    FILE *before = fopen(fixture_path, "r");
+    char expected[256], got[256];
+    int missing = 0;
+    assert_non_null(now);
+    assert_non_null(before);
+    write(now);
+    while (fgets(expected, sizeof expected, before) != NULL) {
+        bool found = false;
+        rewind(now);
+        while (!found && fgets(got, sizeof got, now) != NULL)
+            found = strcmp(got, expected) == 0;
+        if (!found) {
+            print_error("%s: this has changed: %s", fixture_path, expected);
+            missing++;
+        }
+    }
+    fclose(before);
+    fclose(now);
+    assert_int_equal(missing, 0);
+}
+
+#endif
