@@ -276,8 +276,8 @@ def sources_of(test):
                 if not os.path.basename(path).startswith("test_") or os.path.splitext(os.path.basename(path))[0] in words]
     if test.name.startswith("golden "):
         return [f"tests/golden/{name}.cmd" for name in test.name.split()[1:]]
-    headers = [path for path in files_of("tests") if path.endswith(".h") and os.path.dirname(path) in ("tests", "tests/unit")]
-    return headers + [path for path in files_of("tests/unit") if os.path.basename(path).startswith(test.name + ".")]
+    return [path for path in files_of("tests") if os.path.dirname(path) in ("tests", "tests/unit")
+            and (path.endswith(".h") or os.path.basename(path).startswith(test.name + "."))]
 
 
 def symbols(paths, *options):

@@ -188,7 +188,7 @@ def judge(tree, lines, right):
 def copy_build(tree):
     """The build, with its times, and the times of the sources, so that nothing is built again."""
     shutil.copytree("build", os.path.join(tree, "build"), symlinks=True, ignore=shutil.ignore_patterns("mutants"))
-    for path in mutants.files_of():
+    for path in filter(os.path.exists, mutants.files_of()):
         shutil.copystat(path, os.path.join(tree, path))
 
 

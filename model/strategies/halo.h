@@ -15,7 +15,7 @@ typedef struct {
     pto_slice_t border;
     pto_slice_t halo;
     bool own;               /* everyone is its own neighbor: the border is copied to the halo */
-    bool packs;             /* not own: else messages are sent from the border and received in the halo */
+    bool packs;             /* messages go through the copies below, not from border to halo; never if own */
     pto_slice_t packed_out; /* the contiguous copies */
     pto_slice_t packed_in;
 } pto_side_t;

@@ -31,6 +31,7 @@ static struct {
 } made;
 
 static int rank;
+
 static void make_machine(uint64_t seed) {
     chance_state = seed * 977;
     int nodes = 1 + draw(3);

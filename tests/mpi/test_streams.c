@@ -893,7 +893,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "random";
     const int64_t count = argc > 2 ? atoll(argv[2]) : 20;
-    chance_state = /* all processes draw alike */ argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
+    chance_state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1; /* all processes draw alike */
     strategies_register();
     MUST(NULL, pto_device_find(argc > 4 ? argv[4] : "host", &device, &err));
     MUST(NULL, device->select(rank, &err));

@@ -213,7 +213,6 @@ static void one_of_three_columns_is_held_at_zero(void **unused) {
     }
 }
 
-/* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
 static bool fill_multiples(const fit_point_t *point, const void *context, fit_row_t *row) {
     const double *apart = context;
     row->column[0] = (double)point->bytes;
@@ -243,6 +242,7 @@ static void columns_that_are_multiples_are_not_told_apart(void **unused) {
     }
 }
 
+/* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
 static void samples_without_noise_yield_their_line(void **unused) {
     (void)unused;
     static const double alpha_s[] = {1e-5, 1e-5, 1e-3}, beta_s_per_byte[] = {1e-9, 0, 0};

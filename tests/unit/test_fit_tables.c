@@ -187,14 +187,16 @@ static void each_collective_has_tables_of_its_own(void **state) {
     release(&chosen);
 }
 
+static const char host_and_gpus[] =
+    "  alltoall:\n"
+    "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
+    "    gpu: [{algorithm: linear}]\n";
+
 /* Host buffers first, in a library that stages nothing, so that they alone tell of the host's table. */
 static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
     (void)state;
     chosen_t chosen;
-    choose("  alltoall:\n"
-           "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
-           "    gpu: [{algorithm: linear}]\n",
-           NULL, 3, &alltoall, 1, 7, &chosen);
+    choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
         pto_score_cell_t *cell = &chosen.fit.score.cell[i];
         assert_int_equal(cell->candidate_count, 2);
@@ -218,10 +220,7 @@ static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
 static void host_buffers_alone_have_one_table(void **state) {
     (void)state;
     chosen_t chosen;
-    choose("  alltoall:\n"
-           "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
-           "    gpu: [{algorithm: linear}]\n",
-           NULL, 3, &alltoall, 1, 7, &chosen);
+    choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     assert_int_equal(chosen.fit.machine->library_count, 2);
     for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
         pto_score_cell_t *cell = &chosen.fit.score.cell[i];

@@ -178,6 +178,7 @@ static void one_gpu_costs_what_each_would(void **state) {
 /* Strategies use a few of the steps that a plan may have. These plans have any, in any order: they move
  * nothing useful, but they have a price. Most steps are those of all GPUs, so that many plans have GPUs that
  * are alike. */
+
 static pto_group_kind_t any_group(void) {
     static const pto_group_kind_t kinds[] = {
         PTO_GROUP_NODE_OWNERS, PTO_GROUP_NODE_OWNERS, PTO_GROUP_OWNERS, PTO_GROUP_NODE,   PTO_GROUP_CORES,

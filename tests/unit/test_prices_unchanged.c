@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
 #include "recorded_lines.h"
@@ -26,18 +27,16 @@ static const char fixture_path[] = "tests/fixtures/prices.txt";
 
 static bool print_cells;
 
-/* 64-bit FNV-1a over the bits of the values folded in. */
+/* Of the bits of the values folded in. */
 typedef struct {
     uint64_t digest;
     int64_t priced;
 } fold_t;
 
-static const fold_t empty_fold = {.digest = UINT64_C(14695981039346656037)};
+static const fold_t empty_fold = {.digest = PTO_HASH_START};
 
 static void fold_bytes(fold_t *fold, const void *data, size_t size) {
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++)
-        fold->digest = (fold->digest ^ byte[i]) * UINT64_C(1099511628211);
+    fold->digest = pto_hash_bytes(fold->digest, data, size);
 }
 
 static void fold_price(fold_t *fold, pto_status_t status, const pto_price_t *price,

@@ -519,15 +519,16 @@ static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t 
     return pto_machine_create(text, strlen(text), "fitted.yaml", fitted, err);
 }
 
+static const char two_node_counts[] =
+    HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
+           "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n";
+
 static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
     (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     int64_t calls[3] = {0};
-    collect(&scored,
-            HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
-                   "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n",
-            NULL);
+    collect(&scored, two_node_counts, NULL);
     assert_int_equal(
         pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit, calls, NULL), PTO_OK);
     assert_int_equal(calls[0], 2);
@@ -545,7 +546,7 @@ static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
     drop(&scored);
 }
 
-/* The user stops the fit before so many. */
+/* As above, `*context` times; then the user interrupts it. */
 static pto_status_t refit_until(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                 const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
                                 pto_error_t *err) {
@@ -561,10 +562,7 @@ static void what_was_scored_before_a_stop_is_kept(void **state) {
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
         scored_t scored;
-        collect(&scored,
-                HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
-                       "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n",
-                NULL);
+        collect(&scored, two_node_counts, NULL);
         assert_int_equal(
             pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit_until, &left, NULL),
             fits == 0 ? PTO_ERR_INTERRUPTED : PTO_OK);
