@@ -39,16 +39,18 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 
 # Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
+# The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
+ROOMS := command_line show export report tool
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
-	$(if $(filter model/tool/%,$(1)),$(LIB_INCLUDES) -Ituner, \
+	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel/tool -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))))))
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -73,7 +75,8 @@ FORCE:
 # --- sources: everything in the folders; absent folders yield empty lists ------------------------------------
 
 LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
-TOOL_SRC := $(wildcard model/tool/*.c)
+COMMAND_LINE_SRC := $(wildcard model/command_line/*.c)
+TOOL_SRC := $(wildcard $(ROOMS:%=model/%/*.c))
 FIT_SRC := $(wildcard model/fit/*.c)
 # Readers of recordings: jansson, protobuf-c and zlib, so a library of their own.
 TRACES_SRC := $(wildcard model/traces/*.c)
@@ -90,10 +93,6 @@ PROGRAM_SRC := impl/vector.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)
-# Command-line parsing: of any program, and of those that read scenarios.
-ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c terminal.c)
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_apply.c option_table.c options.c program_folder.c progress.c terminal.c \
-	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
@@ -132,6 +131,8 @@ LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
+# Linked by every program that parses a command line or looks for machine files.
+COMMAND_LINE_LIB := $(BUILD)/libportolan-command-line.a
 TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 TRACES_LIB := $(BUILD)/libportolan-traces.a
@@ -212,7 +213,7 @@ $(call object,$(PLAIN_SRC)): $(PLAIN)/obj/%.o: %.c Makefile $(CC_STAMP)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The page of reports is part of the program.
-$(PLAIN)/obj/model/tool/report_page.o: $(wildcard report/*.* report/vendor/*/*)
+$(PLAIN)/obj/model/report/report_page.o: $(wildcard report/*.* report/vendor/*/*)
 
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
@@ -225,6 +226,10 @@ $(LIB): $(call object,$(LIB_SRC))
 
 $(SHARED): $(call object,$(LIB_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP) -shared -Wl$(comma)-soname$(comma)libportolan.so.$(SOVERSION),$(LDLIBS))
+
+$(COMMAND_LINE_LIB): $(call object,$(COMMAND_LINE_SRC))
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
@@ -261,7 +266,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # Uses the executor's device, so that calibration measures the code that runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
@@ -284,11 +289,11 @@ $(BUILD)/libportolan-profile.so: $(call object,$(PRELOAD_SRC) $(PROFILE_SRC)) $(
 	$(call link_in_front,-ldl -lpthread $(LDLIBS))
 
 # It finds machine files as the programs do, but relative to its own path.
-$(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC) $(addprefix model/tool/,find_machine.c machine_folders.c)) \
+$(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(MPI_LDLIBS))
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -303,13 +308,13 @@ $(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_
 
 # The drop-in without the functions that it takes.
 $(addprefix $(BUILD)/tests/,test_contexts test_trials test_refused): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
-		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+		$(PRELOAD_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late test_left): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
+$(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c) $(COMMAND_LINE_LIB) $(LIB) \
 		$(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
@@ -342,25 +347,25 @@ $(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LI
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free),$(MPI_LDLIBS))
 
 # With a clock of the test's own.
-$(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # With clocks that go on together, and with what its processes allocate.
 MEMBERS_CALLS := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
-$(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # With clocks that go on where the test says so, and what the engine tells meanwhile.
 ENGINE_CALLS := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
-$(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) \
-		$(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) \
+		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(ENGINE_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 $(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
 $(BUILD)/tests/test_replay: $(call object,tests/mpi/made_clock.c)
-$(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
 
@@ -370,7 +375,7 @@ $(BUILD)/tests/test_statistics: $(call object,tests/mpi/test_statistics.c $(addp
 
 # On machines of the test's own.
 JOB_CALLS := $(addprefix topology_,create destroy sockets cores cpu_name own_socket gpu_socket) gpu_find gpu_select
-$(BUILD)/tests/test_job: $(call object,tests/mpi/test_job.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_job: $(call object,tests/mpi/test_job.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(JOB_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
 
@@ -380,7 +385,7 @@ $(BUILD)/tests/test_nvml: $(call object,tests/mpi/test_nvml.c $(addprefix calibr
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose),-lcmocka -lhwloc $(MPI_LDLIBS))
 
 # As if NCCL were there.
-$(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) -Wl$(comma)--wrap=pto_nccl_library,-lcmocka -lhwloc $(MPI_LDLIBS))
 
@@ -397,15 +402,15 @@ $(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(E
 
 # With a clock, an executor and a counter of the test's own.
 OWN_CALLS := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
-$(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
 
-$(BUILD)/tests/test_report: $(call object,tests/mpi/test_report.c $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(PARALLEL_SRC) $(METER_SRC) \
-		$(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/test_report: $(call object,tests/mpi/test_report.c $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(PARALLEL_SRC) $(METER_SRC)) \
+		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
 
-$(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) \
+$(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Iprobe nanosleep),-lcmocka $(MPI_LDLIBS))
 
@@ -416,7 +421,7 @@ $(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c
 $(BUILD)/tests/test_guard: $(call object,tests/mpi/test_guard.c $(addprefix parallel/,fatal.c guard.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_parallel: $(call object,tests/mpi/test_parallel.c $(PARALLEL_SRC) $(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/test_parallel: $(call object,tests/mpi/test_parallel.c $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
 
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
@@ -441,8 +446,8 @@ $(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LI
 
 # The drop-in, with wrong results on purpose: its tests must notice.
 WRONG := pto_exec_create_on pto_exec_rebind_private pto_exec_run
-$(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c $(PRELOAD_SRC) $(DROPIN_SRC) \
-		$(addprefix model/tool/,find_machine.c machine_folders.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c $(PRELOAD_SRC) $(DROPIN_SRC)) \
+		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(addprefix -Wl$(comma)--wrap=,$(WRONG)) $(MPI_LDLIBS))
 
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
@@ -481,7 +486,7 @@ $(BUILD)/bench/bench_agree: $(call object,tests/bench/bench_agree.c dropin/agree
 
 # The drop-in without the functions that it takes.
 $(BUILD)/bench/bench_first_call: $(call object,tests/bench/bench_first_call.c tests/bench/one_of_many.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
-		$(PRELOAD_SRC) model/tool/find_machine.c model/tool/machine_folders.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+		$(PRELOAD_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
@@ -683,7 +688,7 @@ lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
 		-Xclang -analyzer-config -Xclang max-nodes=$$nodes 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
-		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
+		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agreement.h"
-#include "calibrate_options.h"
+#include "command_line/calibrate_options.h"
 #include "engine.h"
 #include "fatal.h"
 #include "guard.h"

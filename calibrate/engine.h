@@ -4,7 +4,7 @@
 #define PORTOLAN_CALIBRATE_ENGINE_H
 
 #include "benchmark.h"
-#include "calibrate_options.h"
+#include "command_line/calibrate_options.h"
 #include "samples.h"
 
 /* Collective. `samples` is rank 0's, NULL elsewhere. Returns how many points had no room in the budget (rank

@@ -2,7 +2,7 @@
 #ifndef PORTOLAN_CALIBRATE_NODE_TOPOLOGY_H
 #define PORTOLAN_CALIBRATE_NODE_TOPOLOGY_H
 
-#include "calibrate_options.h"
+#include "command_line/calibrate_options.h"
 #include "portolan/status.h"
 
 /* Of this machine, or of the one recorded in options->from, into options->out. Errors: PTO_ERR_IO;

@@ -2,7 +2,7 @@
 #ifndef PORTOLAN_CALIBRATE_PROVENANCE_H
 #define PORTOLAN_CALIBRATE_PROVENANCE_H
 
-#include "calibrate_options.h"
+#include "command_line/calibrate_options.h"
 #include "job.h"
 #include "samples.h"
 

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "machine_folders.h"
+#include "command_line/machine_folders.h"
 
 bool pto_program_folder(char folder[PTO_FOLDER_MAX]) {
     static const char here;

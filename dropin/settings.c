@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "command_line/find_machine.h"
 #include "dropin.h"
-#include "find_machine.h"
 #include "job.h"
 #include "next.h"
 #include "portolan/units.h"

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "arguments.h"
+#include "command_line/arguments.h"
 
 enum { SETTING_MAX = 256 };
 

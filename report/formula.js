@@ -1,4 +1,4 @@
-/* Prices from the formulas that the program has exported (model/tool/report_data.c), with other values of
+/* Prices from the formulas that the program has exported (model/report/report_data.c), with other values of
  * the parameters. */
 "use strict";
 const Formula = (() => {

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
+#include "command_line/validate_options.h"
 #include "energy.h"
 #include "portolan/exec.h"
 #include "row_file.h"
-#include "validate_options.h"
 
 typedef struct {
     pto_validate_options_t options;

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "portolan/strategy.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
 
 static const char usage[] =
     "usage: portolan completion bash|zsh|man [PROGRAM]\n"

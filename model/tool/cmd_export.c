@@ -8,12 +8,12 @@
 
 #include "base/text_file.h"
 #include "command.h"
-#include "export.h"
+#include "command_line/terminal.h"
+#include "export/export.h"
 #include "portolan/progress.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n"

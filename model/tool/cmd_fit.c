@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "command.h"
-#include "fit_plot.h"
-#include "options.h"
-#include "plot.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/fit_plot.h"
+#include "show/plot.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"

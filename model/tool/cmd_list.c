@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "command.h"
-#include "machine_folders.h"
-#include "options.h"
+#include "command_line/machine_folders.h"
+#include "command_line/options.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
 

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
+#include "export/placement_export.h"
 #include "map_library.h"
-#include "options.h"
-#include "placement_export.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
 #include "portolan/units.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan map [SCENARIO.yaml] [OPTIONS]\n"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "command.h"
-#include "crossings.h"
-#include "options.h"
-#include "sweeps_table.h"
-#include "table.h"
-#include "terminal.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
+#include "show/crossings.h"
+#include "show/sweeps_table.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"

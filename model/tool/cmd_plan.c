@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/print.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"

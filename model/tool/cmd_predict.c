@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "command.h"
-#include "explain.h"
-#include "options.h"
-#include "plot_points.h"
-#include "predict_plot.h"
-#include "sweeps_plot.h"
-#include "sweeps_table.h"
-#include "table.h"
+#include "command_line/options.h"
+#include "show/explain.h"
+#include "show/plot_points.h"
+#include "show/predict_plot.h"
+#include "show/sweeps_plot.h"
+#include "show/sweeps_table.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "command.h"
-#include "option_apply.h"
+#include "command_line/option_apply.h"
+#include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
-#include "replayed.h"
-#include "step_table.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/replayed.h"
+#include "show/step_table.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan replay FILE --machine NAME [OPTIONS]\n"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "command.h"
-#include "option_apply.h"
+#include "command_line/option_apply.h"
 #include "portolan/version.h"
-#include "report.h"
-#include "step_table.h"
-#include "table.h"
+#include "report/report.h"
+#include "show/step_table.h"
+#include "show/table.h"
 #include "workload_options.h"
 
 static const char usage[] =

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
 #include "portolan/units.h"
-#include "score_table.h"
+#include "show/score_table.h"
 
 static const char usage[] =
     "usage: portolan score --machine MACHINE COLLECTIVES.csv|FILE:NODESxGPUS ... [OPTIONS]\n"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/sensitivity.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n"

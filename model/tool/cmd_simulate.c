@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
+#include "command_line/progress.h"
+#include "command_line/terminal.h"
 #include "portolan/simulate.h"
-#include "progress.h"
-#include "table.h"
-#include "terminal.h"
-#include "trace.h"
+#include "show/table.h"
+#include "show/trace.h"
 
 static const char usage[] =
     "usage: portolan simulate [SCENARIO.yaml] [OPTIONS]\n"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_line/progress.h"
+#include "command_line/terminal.h"
 #include "portolan/step.h"
-#include "progress.h"
-#include "step_table.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/step_table.h"
+#include "show/table.h"
 #include "workload_options.h"
 
 static const char usage[] =

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "command.h"
-#include "find_machine.h"
-#include "machine_folders.h"
-#include "options.h"
-#include "plot.h"
+#include "command_line/find_machine.h"
+#include "command_line/machine_folders.h"
+#include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/topology.h"
-#include "terminal.h"
-#include "topology_plot.h"
+#include "show/plot.h"
+#include "show/topology_plot.h"
 
 static const char usage[] =
     "usage: portolan topology [NAME|FILE.yaml] [OPTIONS]\n"

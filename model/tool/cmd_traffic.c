@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/traffic.h"
-#include "table.h"
-#include "traffic_plot.h"
+#include "show/table.h"
+#include "show/traffic_plot.h"
 
 static const char usage[] =
     "usage: portolan traffic [SCENARIO.yaml] --strategy NAME [OPTIONS]\n"

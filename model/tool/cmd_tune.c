@@ -5,9 +5,9 @@
 
 #include "base/checked.h"
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/strategy.h"
-#include "table.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan tune --machine MACHINE [OPTIONS]\n"

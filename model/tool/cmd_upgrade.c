@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_line/terminal.h"
 #include "portolan/progress.h"
-#include "step_table.h"
-#include "sweeps_table.h"
-#include "table.h"
-#include "terminal.h"
+#include "show/step_table.h"
+#include "show/sweeps_table.h"
+#include "show/table.h"
 #include "upgrade_outcome.h"
 #include "workload_options.h"
 

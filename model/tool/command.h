@@ -2,8 +2,8 @@
 #ifndef PTO_COMMAND_H
 #define PTO_COMMAND_H
 
-#include "options.h"
-#include "sweeps.h"
+#include "command_line/options.h"
+#include "show/sweeps.h"
 
 typedef struct {
     const char *name;

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "calibrate_options.h"
 #include "command.h"
-#include "options.h"
-#include "validate_options.h"
+#include "command_line/calibrate_options.h"
+#include "command_line/options.h"
+#include "command_line/validate_options.h"
 
 static const pto_command_t *const commands[] = {
     &pto_command_predict,  &pto_command_pick,    &pto_command_step,        &pto_command_replay,

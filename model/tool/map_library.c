@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "machine_folders.h"
+#include "command_line/machine_folders.h"
 #include "portolan/map.h"
 
 void pto_map_library_open(void) {

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "options.h"
+#include "command_line/options.h"
+#include "command_line/progress.h"
+#include "command_line/terminal.h"
 #include "portolan/output.h"
 #include "portolan/progress.h"
 #include "portolan/version.h"
-#include "progress.h"
-#include "terminal.h"
 #include "topics.h"
 
 #ifdef __GLIBC__

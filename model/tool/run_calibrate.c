@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "machine_folders.h"
+#include "command_line/machine_folders.h"
 
 static const char ending[] = ".yaml";
 enum { SIGNALED = 128, NOT_STARTED = 127 };

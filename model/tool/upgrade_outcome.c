@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "portolan/what_if.h"
-#include "step_table.h"
-#include "sweeps_table.h"
-#include "table.h"
+#include "show/step_table.h"
+#include "show/sweeps_table.h"
+#include "show/table.h"
 #include "upgrade_gpudirect.h"
 #include "upgrade_links.h"
 #include "workload_options.h"

@@ -2,7 +2,7 @@
 #ifndef PTO_UPGRADE_OUTCOME_H
 #define PTO_UPGRADE_OUTCOME_H
 
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/step.h"
 #include "upgrades.h"
 

@@ -2,7 +2,7 @@
 #ifndef PTO_WORKLOAD_OPTIONS_H
 #define PTO_WORKLOAD_OPTIONS_H
 
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/workload.h"
 
 /* Whether a file is a workload: a line begins with its key. A file that cannot be read is left to others. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export.h"
+#include "export/export.h"
 
 enum { TABLES_MAX = 32 };
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "export.h"
-#include "ucc_rules.h"
+#include "export/export.h"
+#include "export/ucc_rules.h"
 
 enum { COLLECTIVES = 6, RANKS_MAX = 80, TABLES_MAX = COLLECTIVES * (RANKS_MAX - 1), ROUNDS = 200 };
 

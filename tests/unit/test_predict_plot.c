@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "asked.h"
-#include "plot_points.h"
-#include "predict_plot.h"
+#include "show/plot_points.h"
+#include "show/predict_plot.h"
 
 static const char machine_text[] = SIMPLE_MACHINE("it's made", "alpha_s_95: [1.0e-6, 3.0e-6], ", "");
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "portolan/strategy.h"
-#include "step_table.h"
+#include "show/step_table.h"
 
 bool pto_replayed_is_priced(const pto_replayed_t *replayed, int i) {
     return replayed->left_out[i].status == PTO_OK;

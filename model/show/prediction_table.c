@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "table.h"
-#include "terminal.h"
 
 enum {
     POINT_WIDTH = 9,     /* "512 KiB", and the heading's "# " */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "caveats.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/step.h"
 
 /* The calls with their cheapest routes and shares; then every call's time by the cheapest routes and by each

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "score_columns.h"
 #include "table.h"
-#include "terminal.h"
 
 typedef struct {
     const pto_score_t *score;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/machine_folders.h"
 #include "export.h"
-#include "machine_folders.h"
 #include "mpich_tree.h"
 #include "portolan/units.h"
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "layout_text.h"
 #include "portolan/units.h"
 #include "replayed.h"
 #include "step_table.h"
 #include "table.h"
-#include "terminal.h"
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 

@@ -7,7 +7,7 @@
 #include "export.h"
 #include "portolan/progress.h"
 #include "portolan/units.h"
-#include "table.h"
+#include "show/table.h"
 
 /* One communicator and one size of what was asked for. It borrows everything. */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,

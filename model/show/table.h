@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "caveats.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/pick.h"
 #include "portolan/units.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "layout_text.h"
 #include "table.h"
-#include "terminal.h"
 
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size) {
     int length = filter->collective == PTO_COLLECTIVE_COUNT

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "crossings.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
 #include "table.h"
-#include "terminal.h"
 
 enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 

@@ -3,7 +3,7 @@
 #ifndef PTO_SWEEPS_H
 #define PTO_SWEEPS_H
 
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/pick.h"
 
 typedef enum {

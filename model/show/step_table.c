@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "table.h"
-#include "terminal.h"
 
 enum {
     TIME_WIDTH = 8,

@@ -2,7 +2,7 @@
 #ifndef PTO_SCORE_TABLE_H
 #define PTO_SCORE_TABLE_H
 
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/score.h"
 
 typedef struct {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "options.h"
+#include "command_line/options.h"
 
 enum { PTO_EXPORT_ALGORITHMS_MAX = 11, PTO_EXPORT_RULES_MAX = 128 };
 

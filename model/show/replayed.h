@@ -2,10 +2,10 @@
 #ifndef PTO_REPLAYED_H
 #define PTO_REPLAYED_H
 
-#include "caveats.h"
-#include "options.h"
+#include "command_line/options.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
+#include "show/caveats.h"
 
 /* The options shared with other commands apply to the first member. */
 typedef struct {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "layout_text.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
-#include "terminal.h"
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;

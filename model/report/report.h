@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-#include "plot_points.h"
 #include "portolan/collectives.h"
 #include "portolan/pick.h"
 #include "portolan/step.h"
 #include "price/formula.h"
+#include "show/plot_points.h"
 
 /* Sliders vary a parameter down and up by at most this factor. */
 enum { PTO_REPORT_RANGE = 16, PTO_REPORT_SLIDERS_MAX = 24 };

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "decide/cell_formulas.h"
-#include "explain.h"
 #include "portolan/sensitivity.h"
 #include "report.h"
-#include "table.h"
+#include "show/explain.h"
+#include "show/table.h"
 
 enum { SENSITIVITY_POINTS = 6 };
 

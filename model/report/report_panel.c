@@ -4,7 +4,7 @@
 #include "portolan/progress.h"
 #include "report.h"
 #include "scenario/check.h"
-#include "table.h"
+#include "show/table.h"
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "report.h"
-#include "step_table.h"
-#include "table.h"
+#include "show/step_table.h"
+#include "show/table.h"
 
 /* The sliders' parameters on the machine of a call, which has the same ones in the same order. `ratio`: how
  * many times as large they are there. */

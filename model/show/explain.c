@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "table.h"
-#include "terminal.h"
 
 /* --- flagged parameters -------------------------------------------------------------------------------- */
 

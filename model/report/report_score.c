@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layout_text.h"
 #include "portolan/score.h"
 #include "report.h"
 #include "scenario/check.h"
-#include "table.h"
+#include "show/layout_text.h"
+#include "show/table.h"
 
 enum { STRATEGIES_MAX = 128, TITLE_MAX = 192 };
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "table.h"
-#include "terminal.h"
 
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
     const pto_extrapolation_t *from = &price->extrapolated;
