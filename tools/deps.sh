@@ -46,6 +46,7 @@ need_set() {
         need python3 has_program python3
         need python3-jsonschema has_jsonschema
         need gnuplot-nox has_program gnuplot
+        need zsh has_program zsh
         ;;
     check)
         need clang has_program clang

@@ -6,8 +6,8 @@
 #            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            include one above its own layer
-#   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, and what
-#            is left of them after Ctrl-C
+#   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, what is
+#            left of them after Ctrl-C, and what interactive shells complete
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, on the host device
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
@@ -249,6 +249,7 @@ check_schema() {
 check_python() { # FILE
     if PYTHONDONTWRITEBYTECODE=1 timeout 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
         pass
+        sed -n '/^skipped: /p' "$scratch/log"
     else
         fail "$1"
         sed 's/^/    /' "$scratch/log"
@@ -299,6 +300,7 @@ for kind in "$@"; do
         queue check_schema
         queue check_python tests/csv_columns.py
         queue check_python tests/interrupt.py
+        queue check_python tests/completion.py
         ;;
     exec) run_exec ;;
     judges) run_judges ;;

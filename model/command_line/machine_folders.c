@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/names.h"
 #include "base/suggest.h"
 
 /* The installation folder, if the program cannot find its own path. */
@@ -87,18 +88,17 @@ bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
 
 bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "libraries", folder); }
 
-enum { NAMES_MAX = 256 };
-
 /* Append the names of a folder's files that end in .yaml. Returns the new count. */
 static int list_names(const char *folder, char (*name)[PTO_FILE_NAME_MAX], int count) {
     DIR *stream = opendir(folder);
     const struct dirent *entry;
-    while (stream && count < NAMES_MAX && (entry = readdir(stream))) {
+    while (stream && count < PTO_FILE_NAMES_MAX && (entry = readdir(stream))) {
         size_t length = strlen(entry->d_name);
         if (length < 6 || length - 5 >= PTO_FILE_NAME_MAX || strcmp(entry->d_name + length - 5, ".yaml") != 0)
             continue;
         memcpy(name[count], entry->d_name, length - 5);
-        name[count++][length - 5] = '\0';
+        name[count][length - 5] = '\0';
+        count += pto_name_is_word(name[count]);
     }
     if (stream)
         closedir(stream);
@@ -107,16 +107,21 @@ static int list_names(const char *folder, char (*name)[PTO_FILE_NAME_MAX], int c
 
 static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 
-bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,
-                         char near[PTO_FILE_NAME_MAX]) {
-    char(*known)[PTO_FILE_NAME_MAX] = calloc(NAMES_MAX, sizeof *known);
-    const char *text[NAMES_MAX] = {NULL}, *found = NULL;
+int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
+                      char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
-    for (int i = 0; known && folder_at(i, folder); i++)
-        count = list_names(folder, known, count);
-    if (known)
-        qsort(known, (size_t)count, sizeof *known, by_name); /* the system lists them in any order */
+    for (int i = 0; folder_at(i, folder); i++)
+        count = list_names(folder, name, count);
+    qsort(name, (size_t)count, sizeof *name, by_name); /* the system lists them in any order */
+    return count;
+}
+
+bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,
+                         char near[PTO_FILE_NAME_MAX]) {
+    char(*known)[PTO_FILE_NAME_MAX] = calloc(PTO_FILE_NAMES_MAX, sizeof *known);
+    const char *text[PTO_FILE_NAMES_MAX] = {NULL}, *found = NULL;
+    int count = known ? pto_folders_names(folder_at, known) : 0;
     for (int i = 0; i < count; i++)
         text[i] = known[i];
     found = pto_suggest(name, text, count);

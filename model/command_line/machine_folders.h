@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { PTO_FOLDER_MAX = 1024, PTO_FILE_NAME_MAX = 64 };
+enum { PTO_FOLDER_MAX = 1024, PTO_FILE_NAME_MAX = 64, PTO_FILE_NAMES_MAX = 256 };
 
 /* The index-th existing folder of machine files, in search order; false after the last. No folder appears
  * twice.
@@ -17,7 +17,12 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 /* The folder of topology files beside that folder, and the one of files of other libraries. */
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
 bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]);
-/* The name, without .yaml, of the file in these folders that is nearest to `name`; false if none is near. */
+
+/* The names, without .yaml, of the files in these folders, sorted; those with other characters than letters,
+ * digits and ._+- are left out. Returns their number. */
+int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
+                      char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX]);
+/* The one of these names that is nearest to `name`; false if none is near. */
 bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,
                          char near[PTO_FILE_NAME_MAX]);
 

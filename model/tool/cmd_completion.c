@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_line/machine_folders.h"
 #include "command_line/options.h"
 
 static const char usage[] =
-    "usage: portolan completion bash|zsh|man [PROGRAM]\n"
+    "usage: portolan completion bash|zsh|machines|man [PROGRAM]\n"
     "\n"
     "Prints a script with which a shell completes commands, options and their values, of portolan,\n"
-    "portolan-calibrate and portolan-validate; or the OPTIONS section of a program's man page.\n"
+    "portolan-calibrate and portolan-validate; the names of machines that these scripts complete; or the\n"
+    "OPTIONS section of a program's man page.\n"
     "\n"
     "In ~/.bashrc:\n"
     "\n"
@@ -64,7 +66,7 @@ static void bash_values(const pto_command_t *command) {
             print_words(option->word_at);
             printf("' ;;\n");
         } else if (is_machine(option)) {
-            printf("words=$(_portolan_machines) files='*' ;;\n");
+            printf("words=$(portolan completion machines 2>/dev/null) files='*' ;;\n");
         } else {
             printf("files='%s' ;;\n", is_file(option) ? "*" : "");
         }
@@ -87,10 +89,6 @@ static void bash_command(const pto_command_t *command) {
 
 static const char bash_head[] =
     "# bash completion for portolan, made by `portolan completion bash`.\n"
-    "_portolan_machines() {\n"
-    "    portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p'\n"
-    "}\n"
-    "\n"
     "_portolan() {\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' files=''\n"
     "    local command=${COMP_WORDS[0]##*/} commands='@'\n"
@@ -109,7 +107,12 @@ static const char bash_head[] =
     "    help:*) words=$commands ;;\n";
 
 static const char bash_tail[] = "    esac\n"
-                                "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+                                "    # Not by compgen -W, which would expand the words as a command line.\n"
+                                "    local word list\n"
+                                "    IFS=$' \\n' read -r -d '' -a list <<<\"$words\"\n"
+                                "    for word in \"${list[@]}\"; do\n"
+                                "        [[ $word != \"$current\"* ]] || COMPREPLY+=(\"$word\")\n"
+                                "    done\n"
                                 "    if [[ -n $files && $current != -* ]]; then\n"
                                 "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
                                 "            compgen -d -- \"$current\"\n"
@@ -182,20 +185,19 @@ static void zsh_command(const pto_command_t *command) {
     printf("\n    ;;\n");
 }
 
-static const char zsh_head[] =
-    "#compdef @\n"
-    "# zsh completion for portolan, made by `portolan completion zsh`.\n"
-    "_portolan_machines() {\n"
-    "  local -a machines\n"
-    "  machines=(${(f)\"$(portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p')\"})\n"
-    "  compadd -a machines\n"
-    "  _files\n"
-    "}\n"
-    "\n"
-    "_portolan() {\n"
-    "  local -a commands\n"
-    "  commands=(\n"
-    "    'help:explain a command'\n";
+static const char zsh_head[] = "#compdef @\n"
+                               "# zsh completion for portolan, made by `portolan completion zsh`.\n"
+                               "_portolan_machines() {\n"
+                               "  local -a machines\n"
+                               "  machines=(${(f)\"$(portolan completion machines 2>/dev/null)\"})\n"
+                               "  compadd -a machines\n"
+                               "  _files\n"
+                               "}\n"
+                               "\n"
+                               "_portolan() {\n"
+                               "  local -a commands\n"
+                               "  commands=(\n"
+                               "    'help:explain a command'\n";
 
 static const char zsh_middle[] = "  )\n"
                                  "  local command=${words[1]:t}\n"
@@ -230,6 +232,18 @@ static void print_zsh(void) {
     for (int i = 0; subject_at(i); i++)
         zsh_command(subject_at(i));
     print_with_programs(zsh_tail);
+}
+
+/* --- names of machines ---------------------------------------------------------------------------------- */
+
+static char machine[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
+
+/* Names of files, as they are typed; what is in the files is not read. */
+static void print_machines(void) {
+    int count = pto_folders_names(pto_machine_folder, machine);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || strcmp(machine[i], machine[i - 1]) != 0)
+            puts(machine[i]);
 }
 
 /* --- the man page -------------------------------------------------------------------------------------- */
@@ -329,8 +343,12 @@ static pto_status_t print_man(const char *program, pto_error_t *err) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
+enum { MAN = 3 };
+
+static void (*const print_script[MAN])(void) = {print_bash, print_zsh, print_machines};
+
 static const char *kind_at(int i) {
-    static const char *const names[] = {"bash", "zsh", "man", NULL};
+    static const char *const names[] = {"bash", "zsh", "machines", "man", NULL};
     return names[i];
 }
 
@@ -344,15 +362,15 @@ static int print(const pto_arguments_t *arguments) {
     int count = arguments->operand_count;
     pto_error_t err = {0};
     if (count == 0)
-        return pto_usage_error(&syntax, "one of bash, zsh and man is needed");
+        return pto_usage_error(&syntax, "one of bash, zsh, machines and man is needed");
     pto_status_t status = pto_word_parse(arguments->operand[0], "shell", kind_at, &kind, &err);
-    bool man = status == PTO_OK && strcmp(kind_at(kind), "man") == 0;
+    bool man = status == PTO_OK && kind == MAN;
     if (status == PTO_OK && count > 1 + man)
         return pto_usage_error(&syntax, "'%s' is one word too many", arguments->operand[1 + man]);
     if (man)
         status = print_man(count > 1 ? arguments->operand[1] : NULL, &err);
     else if (status == PTO_OK)
-        (strcmp(kind_at(kind), "bash") == 0 ? print_bash : print_zsh)();
+        print_script[kind]();
     return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 

@@ -7,6 +7,11 @@
 
 enum { NAMES_MAX = 64 };
 
+bool pto_name_is_word(const char *name) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
+    return *name != '\0' && *name != '-' && name[strspn(name, allowed)] == '\0';
+}
+
 int pto_name_find(const char *name, int count, pto_name_at_t name_at) {
     for (int i = 0; i < count; i++)
         if (strcmp(name, name_at(i)) == 0)

@@ -2,6 +2,8 @@
 #ifndef PTO_NAMES_H
 #define PTO_NAMES_H
 
+#include <stdbool.h>
+
 #include "portolan/status.h"
 
 /* After a table of designated initialisers: a new enumerator must have an entry. */
@@ -17,6 +19,10 @@
         return value < (count) ? name[value] : (otherwise);                                                  \
     }                                                                                                        \
     _Static_assert((count) > 0, "there is something to name")
+
+/* Letters, digits and ._+- that do not look like an option: what a shell may complete and no line is broken
+ * by. */
+bool pto_name_is_word(const char *name);
 
 typedef const char *(*pto_name_at_t)(int index);
 
