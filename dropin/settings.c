@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/text_file.h"
 #include "command_line/find_machine.h"
 #include "dropin.h"
 #include "job.h"
@@ -16,7 +17,13 @@
 #include "portolan/version.h"
 #include "spaces.h"
 
-enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX = 1000 };
+enum {
+    PLANS_DEFAULT = 64,
+    REPEATS_TO_PAY = -1,
+    TRIALS_DEFAULT = 4,
+    TRIALS_MAX = 1000,
+    FILE_BYTES_MAX = 4 << 20 /* of a machine file */
+};
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
@@ -201,12 +208,12 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
 /* Of the machine file's text: the machine's digest leaves out the intervals. */
 static uint64_t file_digest(void) {
     const char *path = drop.machine ? pto_machine_path(drop.machine) : NULL;
-    FILE *file = path ? fopen(path, "r") : NULL;
-    uint64_t digest = PTO_HASH_START;
-    for (int byte; file && (byte = getc(file)) != EOF;)
-        digest = pto_hash_add(digest, (uint64_t)byte);
-    if (file)
-        fclose(file);
+    char *text = NULL;
+    size_t size = 0;
+    if (!path || pto_text_read(path, FILE_BYTES_MAX, &text, &size, NULL) != PTO_OK)
+        return PTO_HASH_START;
+    uint64_t digest = pto_hash_bytes(PTO_HASH_START, text, size);
+    free(text);
     return digest;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text_file.h"
 #include "machine_folders.h"
@@ -15,13 +16,7 @@ static bool is_folder(const char *path) {
     return path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* A folder can be opened, but is no machine file: a machine of that name may be elsewhere. */
-static bool can_open(const char *path) {
-    FILE *file = is_folder(path) ? NULL : fopen(path, "r");
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
+static bool is_odd(const char *path) { return access(path, R_OK) == 0 && !pto_file_is_readable(path); }
 
 enum { CANDIDATES_MAX = 8 };
 
@@ -47,10 +42,16 @@ static pto_status_t not_found(const char *name, char *const *path, int count, pt
     for (int i = 0; i < count && path[i]; i++) {
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
         strncat(places, path[i], sizeof places - strlen(places) - 1);
-        strncat(places, is_folder(path[i]) ? " (a folder)" : "", sizeof places - strlen(places) - 1);
+        strncat(places,
+                is_folder(path[i]) ? " (a folder)"
+                : is_odd(path[i])  ? " (not a regular file)"
+                                   : "",
+                sizeof places - strlen(places) - 1);
     }
     if (count == 1 && is_folder(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a machine file", path[0]);
+    if (count == 1 && is_odd(path[0]))
+        return pto_error_set(err, PTO_ERR_IO, "'%s' is not a regular file", path[0]);
     if (count == 1)
         return pto_error_set(err, PTO_ERR_IO, "no machine file '%s'", places);
     if (pto_folders_suggest(pto_machine_folder, name, near))
@@ -80,7 +81,7 @@ pto_status_t pto_find_machine(const char *name, const char *scenario, char **pat
     for (int i = 0; i < count && status == PTO_OK; i++)
         if (!tried[i])
             status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    while (status == PTO_OK && found < count && !can_open(tried[found]))
+    while (status == PTO_OK && found < count && !pto_file_is_readable(tried[found]))
         found++;
     if (status == PTO_OK && found == count)
         status = not_found(name, tried, count, err);

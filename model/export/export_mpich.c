@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "command_line/machine_folders.h"
 #include "export.h"
 #include "mpich_tree.h"
@@ -76,10 +77,7 @@ static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
     const char *generic = export->options.generic;
     for (int i = 0; !generic && pto_library_folder(i, folder); i++) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        FILE *found = fopen(path, "r");
-        generic = found ? path : NULL;
-        if (found)
-            fclose(found);
+        generic = pto_file_is_readable(path) ? path : NULL;
     }
     if (!generic)
         return pto_error_set(err, PTO_ERR_IO,

@@ -80,6 +80,11 @@ static const pto_option_t replay_options[] = {
     {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
     {"memory", "gpu|host", "host: all calls are on host buffers (default: host if the machine has no GPUs)",
      STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},
+    {"limit", "BYTES",
+     "refuse a file of more than BYTES, unpacked, with 16 for each line or event (default: 2 GiB, which "
+     "takes "
+     "about a minute, and gzip files that unpack to 500 times their size)",
+     STORE(BYTES, trace.limit_bytes)},
     {"progress", NULL, "show progress even if standard error is not a terminal",
      .apply = pto_option_apply_progress},
     {"ci", NULL, "the 95 percent interval of every predicted total (json always has it)",

@@ -8,7 +8,7 @@
 
 /* --- processes that nccl-tests list --------------------------------------------------------------------- */
 
-enum { HOSTS_MAX = 1 << 14 };
+enum { HOSTS_MAX = 1 << 14, HOSTS_PER_ITEM = 16 };
 
 /* A process on a host whose name has so many characters; 0: the file does not name it. */
 static pto_status_t add_listed(pto_recording_reader_t *reader, const char *host, size_t length) {
@@ -18,6 +18,7 @@ static pto_status_t add_listed(pto_recording_reader_t *reader, const char *host,
     length = length < sizeof listed->host->name ? length : sizeof listed->host->name - 1;
     while (at >= 0 && (strncmp(listed->host[at].name, host, length) != 0 || listed->host[at].name[length]))
         at--;
+    reader->source->items += (listed->host_count - at) / HOSTS_PER_ITEM;
     if (at >= 0) {
         listed->host[at].procs++;
         return PTO_OK;

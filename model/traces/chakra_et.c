@@ -45,6 +45,7 @@ static pto_status_t read_length(pto_recording_reader_t *reader, size_t *length, 
 
 static pto_status_t read_message(pto_recording_reader_t *reader, size_t length, message_t *message) {
     message->size = 0;
+    reader->source->items++;
     while (message->size < length) {
         size_t size = pto_source_fill(reader->source), missing = length - message->size;
         if (size == 0)
@@ -100,6 +101,8 @@ static double number_of(const Chakra__AttributeProto *attribute) {
 }
 
 static pto_status_t take_node(pto_recording_reader_t *reader, const message_t *message) {
+    if (message->size == 0)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "not Chakra's protobuf: a node without content");
     Chakra__Node *unpacked = chakra__node__unpack(NULL, message->size, message->bytes);
     if (!unpacked)
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "not a node of Chakra's protobuf");

@@ -42,10 +42,16 @@ static size_t feed_some(void *buffer, size_t room, void *data) {
 
 /* Past white space; -1 at the end. */
 static int next_byte(pto_source_t *source) {
-    int byte;
-    while ((byte = pto_source_peek(source)) >= 0 && isspace(byte))
-        pto_source_skip(source, 1);
-    return byte;
+    for (size_t size; (size = pto_source_fill(source)) > 0;) {
+        const unsigned char *from = source->buffer + source->at;
+        size_t used = 0;
+        while (used < size && isspace(from[used]))
+            used++;
+        pto_source_skip(source, used);
+        if (used < size)
+            return from[used];
+    }
+    return -1;
 }
 
 static void set_place(pto_recording_reader_t *reader) {
@@ -68,6 +74,7 @@ static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
     int first = next_byte(reader->source);
     feed_t feed = {.source = reader->source, .is_plain = first != '{' && first != '[' && first != '"'};
     json_error_t error;
+    reader->source->items++;
     if (first < 0)
         return fail_here(reader, "a value");
     set_place(reader);
@@ -245,6 +252,7 @@ static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *re
 
 static pto_status_t read_document(pto_recording_reader_t *reader) {
     json_t *record = json_object();
+    reader->source->items++;
     if (!record)
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
     set_place(reader);

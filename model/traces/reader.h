@@ -29,6 +29,7 @@ typedef struct {
     bool *has; /* by rank */
     int64_t ranks;
     int64_t count;
+    int64_t on_a_node; /* of the members, once all are known; 0: it differs */
 } pto_recording_members_t;
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24 };

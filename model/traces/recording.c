@@ -287,7 +287,7 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
     int64_t each = kind->procs < node_procs ? kind->procs : node_procs;
     int64_t job = job_size(reader, kind->procs);
     if (kind->communicator >= 0 && reader->members[kind->communicator].count == kind->procs)
-        each = members_on_a_node(&reader->members[kind->communicator], node_procs);
+        each = reader->members[kind->communicator].on_a_node;
     else if (kind->nodes != 0)
         each = kind->nodes > 0 && kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
     if (each < 1 || kind->procs % each != 0)
@@ -324,6 +324,8 @@ static int by_kind(const void *left, const void *right) {
 /* Calls of communicators of one shape are one kind. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace) {
     int count = 0;
+    for (int i = 0; i < reader->member_count; i++)
+        reader->members[i].on_a_node = members_on_a_node(&reader->members[i], reader->options->gpus_per_node);
     if (!reader->has_gpu_calls) {
         trace->skipped.others += reader->launch_skipped.others;
         trace->skipped.sizeless += reader->launch_skipped.sizeless;
@@ -456,6 +458,7 @@ pto_status_t pto_recording_read(const char *path, const pto_recording_options_t 
     pto_source_t *source = calloc(1, sizeof *source);
     if (!source)
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    source->limit = options->limit_bytes;
     source->progress = options->progress;
     source->context = options->context;
     pto_status_t status = pto_source_open(source, path, err);

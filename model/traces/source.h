@@ -9,7 +9,7 @@
 
 #include "portolan/status.h"
 
-enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24 };
+enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24, PTO_SOURCE_ITEM_BYTES = 16 };
 
 /* Zeroed at first. `line` and `column` are the place of the next byte, counted from 1. */
 typedef struct {
@@ -22,6 +22,8 @@ typedef struct {
     int line;
     int64_t column;
     int64_t offset; /* bytes before the next one */
+    int64_t items;  /* lines, values and messages so far, which take time however short they are */
+    int64_t limit;  /* of `offset` and PTO_SOURCE_ITEM_BYTES for each item; 0: what takes about a minute */
     char *text;     /* of the last line */
     size_t text_room;
     double file_bytes;                            /* compressed, if it is; 0: unknown */

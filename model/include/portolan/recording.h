@@ -41,9 +41,11 @@ typedef struct {
     int64_t gpus_per_node;   /* processes of a node, one for each GPU */
     bool places_assumed;     /* gpus_per_node is the machine's: a file that lists processes knows better */
     int64_t gpus_per_socket; /* 0: a node is one socket */
-    pto_collective_t collective;       /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
-    bool as_gpu;                       /* take host buffers for GPU buffers */
-    bool refuses_unused;               /* rank, nodes and collective where the format has no use for them */
+    pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
+    bool as_gpu;                 /* take host buffers for GPU buffers */
+    bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
+    /* Of the unpacked file, with 16 more for each line, value and message; 0: what takes about a minute. */
+    int64_t limit_bytes;
     pto_recording_progress_t progress; /* NULL: none */
     void *context;
 } pto_recording_options_t;
@@ -88,13 +90,14 @@ typedef struct {
     bool times_on_gpu;  /* OSU: some times are of buffers in GPU memory; both may be true */
 } pto_recording_t;
 
-/* Read a file, compressed by gzip or not, in memory that depends on the kinds of calls and on the longest
- * line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of the formats, not of its format, ends early);
- * _RANGE (a number out of bounds); _KEY (a number of nodes or a collective is needed); _NOT_FOUND (nccl-tests
- * of something that portolan does not have); _NOT_APPLICABLE (the format has no use for an option, or the
- * file contradicts one); _TOO_LARGE (more than 65,536 kinds of calls or 16,384 hosts, an event of more than 4
- * MiB, a line of more than 16 MiB); _MEMORY. With line and column; of a binary file the line is 1, and the
- * column the byte. */
+/* Read a regular file or an open pipe (/dev/stdin, /dev/fd/N), compressed by gzip or not, in memory that
+ * depends on the kinds of calls and on the longest line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of
+ * the formats, not of its format, ends early); _RANGE (a number out of bounds); _KEY (a number of nodes or a
+ * collective is needed); _NOT_FOUND (nccl-tests of something that portolan does not have); _NOT_APPLICABLE
+ * (the format has no use for an option, or the file contradicts one); _TOO_LARGE (more than 65,536 kinds of
+ * calls or 16,384 hosts, an event of more than 4 MiB, a line of more than 16 MiB, the options' limit, or,
+ * without one, 64 MiB of a gzip file that unpacks to 500 times its size); _MEMORY. With line and column; of
+ * a binary file the line is 1, and the column the byte. */
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err);
 /* The same from memory; `path` only names the text. */

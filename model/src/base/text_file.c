@@ -2,30 +2,73 @@
 #include "base/text_file.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
 
 enum { FIRST_CAPACITY = 1 << 14 };
 
-static pto_status_t read_stream(FILE *stream, const char *path, size_t limit_bytes, char **text, size_t *size,
-                                pto_error_t *err) {
-    size_t capacity = FIRST_CAPACITY, used = 0;
-    char *buffer = malloc(capacity);
-    while (buffer) {
-        used += fread(buffer + used, 1, capacity - used - 1, stream);
-        if (ferror(stream) || used > limit_bytes || feof(stream))
-            break;
-        capacity *= 2;
-        char *larger = realloc(buffer, capacity);
-        if (!larger)
-            free(buffer);
-        buffer = larger;
+/* Opening such a name waits for no other process, unlike that of a named pipe. */
+static bool is_open_file(const char *path) {
+    return pto_text_begins(path, "/dev/fd/") || pto_text_begins(path, "/proc/self/fd/") ||
+           strcmp(path, "/dev/stdin") == 0;
+}
+
+static bool may_read(const char *path, const struct stat *found) {
+    return S_ISREG(found->st_mode) || (S_ISFIFO(found->st_mode) && is_open_file(path));
+}
+
+bool pto_file_is_readable(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && may_read(path, &found) && access(path, R_OK) == 0;
+}
+
+pto_status_t pto_file_open(const char *path, int *descriptor, pto_error_t *err) {
+    struct stat found;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &found) != 0) {
+        pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot open: %s", strerror(errno));
+    } else if (S_ISDIR(found.st_mode)) {
+        pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot read: %s", strerror(EISDIR));
+    } else if (!may_read(path, &found)) {
+        pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
+                         "not a regular file (pipes are read as /dev/stdin or /dev/fd/N)");
+    } else {
+        fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+        *descriptor = file;
+        return PTO_OK;
     }
-    if (!buffer)
-        return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    if (file >= 0)
+        close(file);
+    return PTO_ERR_IO;
+}
+
+static pto_status_t read_all(int file, const char *path, size_t limit_bytes, char **text, size_t *size,
+                             pto_error_t *err) {
+    size_t capacity = 0, used = 0;
+    ssize_t more = 1;
+    char *buffer = NULL;
+    while (more > 0 && used <= limit_bytes) {
+        if (used + 1 >= capacity) {
+            capacity = capacity > 0 ? 2 * capacity : FIRST_CAPACITY;
+            char *larger = realloc(buffer, capacity);
+            if (!larger) {
+                free(buffer);
+                return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+            }
+            buffer = larger;
+        }
+        do
+            more = read(file, buffer + used, capacity - used - 1);
+        while (more < 0 && errno == EINTR);
+        used += more > 0 ? (size_t)more : 0;
+    }
     pto_status_t status = PTO_OK;
-    if (ferror(stream))
+    if (more < 0)
         status = pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot read: %s", strerror(errno));
     else if (used > limit_bytes)
         status = pto_error_set_at(err, PTO_ERR_TOO_LARGE, path, 1, 1, "file is larger than %zu bytes",
@@ -42,11 +85,12 @@ static pto_status_t read_stream(FILE *stream, const char *path, size_t limit_byt
 
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size,
                            pto_error_t *err) {
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot open: %s", strerror(errno));
-    pto_status_t status = read_stream(stream, path, limit_bytes, text, size, err);
-    fclose(stream);
+    int file = -1;
+    pto_status_t status = pto_file_open(path, &file, err);
+    if (status != PTO_OK)
+        return status;
+    status = read_all(file, path, limit_bytes, text, size, err);
+    close(file);
     return status;
 }
 

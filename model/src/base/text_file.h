@@ -2,12 +2,20 @@
 #ifndef PORTOLAN_TEXT_FILE_H
 #define PORTOLAN_TEXT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "portolan/status.h"
 
+/* Open a file to read: a regular file, or a pipe that is open already, as /dev/stdin or /dev/fd/N (a shell's
+ * `<(...)`). Others are refused: the name of a pipe may wait for a writer forever, and a device may never
+ * end. Errors, at the file's first column: PTO_ERR_IO. */
+pto_status_t pto_file_open(const char *path, int *descriptor, pto_error_t *err);
+/* Whether pto_file_open opens it. */
+bool pto_file_is_readable(const char *path);
+
 /* Read a file of at most `limit_bytes`. The caller frees the text, which ends in a NUL that `size` does not
- * count. Errors, at the file's first column: PTO_ERR_IO, PTO_ERR_TOO_LARGE, PTO_ERR_MEMORY. */
+ * count. Errors: those of pto_file_open, and at the same place PTO_ERR_TOO_LARGE and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
 
 /* The size of the UTF-8 byte-order mark at the start of a text, as written by spreadsheets and some editors;

@@ -1,0 +1,206 @@
+/* Reading ends: what is not a regular file is refused, and recordings have limits. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/text.h"
+#include "base/text_file.h"
+#include "portolan/machine.h"
+#include "portolan/recording.h"
+
+enum { MEBIBYTE = 1 << 20 };
+
+static const pto_recording_options_t four_a_node = {
+    .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
+
+static char folder[] = "/tmp/portolan-limits-XXXXXX", path[128];
+
+static const char *path_of(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void assert_no_recording(const char *file, const pto_recording_options_t *options, pto_status_t status,
+                                const char *message) {
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    if (pto_recording_read(file, options, &trace, &err) != status || !strstr(err.message, message))
+        fail_msg("%s: %d, %s", file, (int)err.status, err.message);
+}
+
+/* --- what may be read ----------------------------------------------------------------------------------- */
+
+/* No process ever opens the other end of this pipe. */
+static void a_named_pipe_is_refused_by_every_reader(void **state) {
+    (void)state;
+    const char *pipe_path = path_of("pipe");
+    pto_machine_t *machine = NULL;
+    pto_error_t err = {0};
+    char *text;
+    size_t size;
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_false(pto_file_is_readable(pipe_path));
+    assert_int_equal(pto_text_read(pipe_path, MEBIBYTE, &text, &size, &err), PTO_ERR_IO);
+    assert_non_null(strstr(err.message, "not a regular file"));
+    assert_int_equal(pto_machine_open(pipe_path, &machine, &err), PTO_ERR_IO);
+    assert_no_recording(pipe_path, &four_a_node, PTO_ERR_IO, "not a regular file");
+}
+
+static void a_device_is_refused(void **state) {
+    (void)state;
+    char *text;
+    size_t size;
+    assert_int_equal(pto_text_read("/dev/zero", MEBIBYTE, &text, &size, NULL), PTO_ERR_IO);
+    assert_no_recording("/dev/zero", &four_a_node, PTO_ERR_IO, "not a regular file");
+    assert_false(pto_file_is_readable("/dev/zero"));
+}
+
+static void a_pipe_that_is_open_is_read(void **state) {
+    (void)state;
+    static const char said[] = "# OSU MPI Broadcast Latency Test\n8 3.1\n";
+    int end[2];
+    char *text;
+    size_t size;
+    assert_int_equal(pipe(end), 0);
+    assert_int_equal(write(end[1], said, sizeof said - 1), sizeof said - 1);
+    close(end[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
+    assert_true(pto_file_is_readable(path));
+    assert_int_equal(pto_text_read(path, MEBIBYTE, &text, &size, NULL), PTO_OK);
+    assert_int_equal(size, sizeof said - 1);
+    assert_string_equal(text, said);
+    free(text);
+    close(end[0]);
+    assert_int_equal(pipe(end), 0);
+    assert_int_equal(write(end[1], said, sizeof said - 1), sizeof said - 1);
+    close(end[1]);
+    assert_no_recording(path, &four_a_node, PTO_ERR_KEY, "--nodes");
+    close(end[0]);
+}
+
+static void a_file_of_just_the_limit_is_read(void **state) {
+    (void)state;
+    const char *file_path = path_of("text");
+    char *text;
+    size_t size;
+    FILE *file = fopen(file_path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 100000; i++)
+        fputc('a' + i % 26, file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(pto_text_read(file_path, 100000, &text, &size, NULL), PTO_OK);
+    assert_int_equal(size, 100000);
+    assert_int_equal(text[99999], 'a' + 99999 % 26);
+    free(text);
+    assert_int_equal(pto_text_read(file_path, 99999, &text, &size, NULL), PTO_ERR_TOO_LARGE);
+}
+
+/* --- recordings ----------------------------------------------------------------------------------------- */
+
+/* `start`, and then a mebibyte of the same byte many times: gzip files may follow each other in one file. */
+static const char *pack(const char *start, int byte, int mebibytes) {
+    const char *name = path_of("packed.gz");
+    char *same = malloc(MEBIBYTE);
+    gzFile packed = gzopen(name, "wb");
+    assert_non_null(same);
+    assert_non_null(packed);
+    memset(same, byte, MEBIBYTE);
+    gzputs(packed, start);
+    for (int i = 0; i < mebibytes; i++)
+        assert_int_equal(gzwrite(packed, same, MEBIBYTE), MEBIBYTE);
+    assert_int_equal(gzclose(packed), Z_OK);
+    free(same);
+    return name;
+}
+
+static void zeros_are_no_trace(void **state) {
+    (void)state;
+    assert_no_recording(pack("", 0, 2), &four_a_node, PTO_ERR_SYNTAX, "a node without content");
+}
+
+static void a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused(void **state) {
+    (void)state;
+    const pto_recording_options_t all = {
+        .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT, .limit_bytes = (int64_t)1 << 40};
+    assert_no_recording(pack("{", ' ', 80), &four_a_node, PTO_ERR_TOO_LARGE, "500 times its size");
+    assert_no_recording(path, &all, PTO_ERR_SYNTAX, "the file ends before");
+}
+
+/* Short lines, values and messages take time as well. */
+static void the_limit_counts_items_and_says_how_much_is_left(void **state) {
+    (void)state;
+    static const struct {
+        const char *start, *item;
+    } file[] = {{"num_ranks 2\n", "\n"},
+                {"{\"traceEvents\":[{}", ",{}"},
+                {"", "{}"},
+                {"\x09\x0a\x07version", "\x02\x08\x01"}};
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        const size_t item = strlen(file[i].item), count = 4 * (size_t)MEBIBYTE / item;
+        pto_recording_options_t options = four_a_node;
+        FILE *stream = fopen(path_of("items"), "wb");
+        assert_non_null(stream);
+        fputs(file[i].start, stream);
+        for (size_t k = 0; k < count; k++)
+            fputs(file[i].item, stream);
+        assert_int_equal(fclose(stream), 0);
+        options.limit_bytes = (int64_t)count * (int64_t)(item + 16) / 2;
+        assert_no_recording(path, &options, PTO_ERR_TOO_LARGE, "% of the file left (replay --limit");
+    }
+}
+
+/* Its shape is the same for all of them, and takes a walk over 2^24 processes to find. */
+static void many_kinds_of_calls_on_one_wide_communicator_are_read(void **state) {
+    (void)state;
+    enum { KINDS = 60000 };
+    pto_text_t text = {NULL, 0, 0, false};
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    pto_text_add(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
+                        "0,1,2,MPI_Bcast,c,2,,,1,gpu\n16777215,1,2,MPI_Bcast,c,2,,,1,gpu\n");
+    for (int i = 0; i < KINDS; i++)
+        pto_text_add(&text, "0,1,2,MPI_Bcast,c,2,,,%d,gpu\n", i + 1);
+    assert_false(text.out_of_memory);
+    assert_int_equal(pto_recording_parse(text.text, text.length, "c", &four_a_node, &trace, &err), PTO_OK);
+    assert_int_equal(trace.count, KINDS);
+    assert_int_equal(trace.call[0].nodes, 2);
+    pto_recording_fini(&trace);
+    free(text.text);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    static const char *const names[] = {"pipe", "text", "packed.gz", "items"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlink(path_of(names[i]));
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_named_pipe_is_refused_by_every_reader),
+        cmocka_unit_test(a_device_is_refused),
+        cmocka_unit_test(a_pipe_that_is_open_is_read),
+        cmocka_unit_test(a_file_of_just_the_limit_is_read),
+        cmocka_unit_test(zeros_are_no_trace),
+        cmocka_unit_test(a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused),
+        cmocka_unit_test(the_limit_counts_items_and_says_how_much_is_left),
+        cmocka_unit_test(many_kinds_of_calls_on_one_wide_communicator_are_read),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
