@@ -148,7 +148,8 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake/libucp.so $(BUILD)/tests/wrong/libportolan-mpi.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/test_meter $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(addprefix $(BUILD)/tests/,fake/librapl.so fake/libucp.so wrong/libportolan-mpi.so fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1 test_meter) \
+	 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
@@ -296,133 +297,107 @@ $(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC)) $(COMMA
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+# --- tests ---------------------------------------------------------------------------------------------------
 
-$(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c $(PROFILE_HELP_SRC) tests/mpi/exec_case.c tests/mpi/exec_strategies.c \
-		validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+# What tests call, in two libraries that no one installs, since tests call what the others hide. Tests need not be
+# linked again when the code changes.
+INTERNAL_LIB := $(BUILD)/tests/libportolan-internal.so
+INTERNAL_EXEC_LIB := $(if $(EXEC_LIB),$(BUILD)/tests/libportolan-exec-internal.so)
+INTERNAL_SRC := $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_HELP_SRC) $(FIT_SRC) $(TRACES_SRC) $(LIB_SRC)
+# $(call link_internal,COMPILER,LIBRARIES)
+define link_internal
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) -r -nostdlib $(filter %.o,$^) -o $(@:.so=.o) && python3 -B tools/export_hidden.py $(@:.so=.o) && \
+		$(1) $(LINK_FLAGS) -shared -Wl,-Bsymbolic,-soname,$(@F),-rpath,'$$ORIGIN' $(@:.so=.o) $(2) -o $@
+	$(Q)rm $(@:.so=.o)
+endef
+$(INTERNAL_LIB): $(call object,$(INTERNAL_SRC)) $(PLAIN)/obj/gen/chakra.pb-c.o $(TOOL_PARTS) tools/export_hidden.py $(LINK_STAMP)
+	$(call link_internal,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
+$(INTERNAL_EXEC_LIB): $(filter-out $(call object,$(PROGRAM_SRC)),$(EXEC_OBJECTS)) tools/export_hidden.py $(LINK_STAMP) | $(INTERNAL_LIB)
+	$(call link_internal,$(MPICC),$(INTERNAL_LIB) $(EXEC_LDLIBS))
+# $(call link_test,COMPILER,LIBRARIES): a program beside these libraries. A name that they lack is an error at its start.
+link_test = $(call link,$(1) -Wl$(comma)-z$(comma)now$(comma)-rpath$(comma)'$$ORIGIN',-Wl$(comma)--as-needed $(2))
 
-$(BUILD)/tests/test_dropin: $(call object,tests/mpi/test_dropin.c $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c calibrate/statistics.c) $(LINK_STAMP)
-	$(call link,$(MPICC),-lpthread -ldl -lm)
+$(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(LINK_STAMP) | $(INTERNAL_LIB) $(MAP_LIB) $(TUNER_LIB)
+	$(call link_test,$(CC) $(OPENMP),$(INTERNAL_LIB) -lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
+# The code of the kernels, compiled for the host.
+$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) Makefile $(CXX_STAMP) $(LINK_STAMP) | $(INTERNAL_LIB)
+	$(call say,CXX)
+	$(Q)$(CXX) -std=c++17 -fPIC $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
+		$(DEPS_LDFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' $< $(INTERNAL_LIB) -lcmocka $(LDLIBS) -o $@
+
+# What a test of tests/mpi is linked with besides these libraries (PARTS_test_x), and the functions that it takes the
+# place of in these parts (WRAP_test_x).
+IN_PARALLEL := $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC))
+CALIBRATION := $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(IN_PARALLEL)
 # The drop-in without the functions that it takes.
-$(addprefix $(BUILD)/tests/,test_contexts test_trials test_refused): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) \
-		$(PRELOAD_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
-
-$(addprefix $(BUILD)/tests/,test_rounds test_seldom test_late test_left): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c) $(COMMAND_LINE_LIB) $(LIB) \
-		$(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_export: $(call object,tests/mpi/test_export.c) $(LINK_STAMP)
-	$(call link,$(MPICC),)
-
-$(BUILD)/tests/test_calls: $(call object,tests/mpi/test_calls.c) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(LDLIBS))
-
-$(BUILD)/tests/test_loops: $(call object,tests/mpi/test_loops.c) $(LINK_STAMP)
-	$(call link,$(MPICC),)
-
-$(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_resources: $(call object,tests/mpi/test_resources.c tests/mpi/exec_case.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_streams: $(call object,tests/mpi/test_streams.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_memory: $(call object,tests/mpi/test_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_open: $(call object,tests/mpi/test_open.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
+DROPIN_PARTS := tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) $(PRELOAD_SRC)
+CASE_PARTS := tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c
+PARTS_test_exec := $(EXEC_CASE_SRC) validate/reference.c
+PARTS_test_nccl := $(PARTS_test_exec)
+PARTS_test_profile := $(PROFILE_HELP_SRC) $(CASE_PARTS)
+PARTS_test_stale := $(CASE_PARTS)
+PARTS_test_streams := $(CASE_PARTS)
+PARTS_test_resources := tests/mpi/exec_case.c validate/reference.c
+PARTS_test_open := validate/reference.c
+PARTS_test_reference := validate/reference.c
+PARTS_test_dropin := $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c calibrate/statistics.c
+PARTS_test_contexts := $(DROPIN_PARTS)
+PARTS_test_trials := $(DROPIN_PARTS)
+PARTS_test_refused := $(DROPIN_PARTS)
+PARTS_test_counters := validate/energy.c parallel/agreement.c
 # With memory of the test's own.
-$(BUILD)/tests/test_register: $(call object,tests/mpi/test_register.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free),$(MPI_LDLIBS))
-
+PARTS_test_register := $(IMPL_SRC)
+WRAP_test_register := malloc calloc realloc free
 # With a clock of the test's own.
-$(BUILD)/tests/test_benches: $(call object,tests/mpi/test_benches.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=memcpy,-lcmocka -lhwloc $(MPI_LDLIBS))
-
+PARTS_test_benches := $(CALIBRATION) impl/device_host.c
+WRAP_test_benches := now_s memcpy
 # With clocks that go on together, and with what its processes allocate.
-MEMBERS_CALLS := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) $(addprefix pto_shared_,create open close destroy)
-$(BUILD)/tests/test_members: $(call object,tests/mpi/test_members.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(MEMBERS_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
-
+PARTS_test_members := $(CALIBRATION) impl/device_host.c
+WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) \
+	$(addprefix pto_shared_,create open close destroy)
 # With clocks that go on where the test says so, and what the engine tells meanwhile.
-ENGINE_CALLS := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
-$(BUILD)/tests/test_engine: $(call object,tests/mpi/test_engine.c tests/mpi/made_clock.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) \
-		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(ENGINE_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
-
-$(addprefix $(BUILD)/tests/,test_sizes test_fits): $(call object,$(MADE_SRC))
-$(BUILD)/tests/test_replay: $(call object,tests/mpi/made_clock.c)
-$(addprefix $(BUILD)/tests/,test_sizes test_fits test_replay): $(BUILD)/tests/%: $(call object,$(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(BUILD)/obj/tests/mpi/%.o $(EXEC_LIB) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=now_s -Wl$(comma)--wrap=rest,-lcmocka -lhwloc $(FIT_LDLIBS) $(MPI_LDLIBS))
-
-$(BUILD)/tests/test_statistics: $(call object,tests/mpi/test_statistics.c $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
-
+PARTS_test_engine := $(CALIBRATION) tests/mpi/made_clock.c
+WRAP_test_engine := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
+PARTS_test_sizes := $(CALIBRATION) $(MADE_SRC)
+WRAP_test_sizes := now_s rest
+PARTS_test_fits := $(PARTS_test_sizes)
+WRAP_test_fits := now_s rest
+PARTS_test_replay := $(CALIBRATION) tests/mpi/made_clock.c
+WRAP_test_replay := now_s rest
+PARTS_test_statistics := $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)
 # On machines of the test's own.
-JOB_CALLS := $(addprefix topology_,create destroy sockets cores cpu_name own_socket gpu_socket) gpu_find gpu_select
-$(BUILD)/tests/test_job: $(call object,tests/mpi/test_job.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(JOB_CALLS)),-lcmocka -lhwloc $(MPI_LDLIBS))
-
+PARTS_test_job := $(CALIBRATION)
+WRAP_test_job := $(addprefix topology_,create destroy sockets cores cpu_name own_socket gpu_socket) gpu_find gpu_select
 # With libraries of the test's own.
-$(BUILD)/tests/test_nvml: $(call object,tests/mpi/test_nvml.c $(addprefix calibrate/,nvlink.c topology.c) $(addprefix parallel/,fatal.c guard.c)) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,dlopen dlsym dlclose),-lcmocka -lhwloc $(MPI_LDLIBS))
-
+PARTS_test_nvml := $(addprefix calibrate/,nvlink.c topology.c) $(addprefix parallel/,fatal.c guard.c)
+WRAP_test_nvml := dlopen dlsym dlclose
 # As if NCCL were there.
-$(BUILD)/tests/test_cases: $(call object,tests/mpi/test_cases.c $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) -Wl$(comma)--wrap=pto_nccl_library,-lcmocka -lhwloc $(MPI_LDLIBS))
-
-# These three need MPI's headers only.
-$(BUILD)/tests/test_reference: $(call object,tests/mpi/test_reference.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
-
-$(BUILD)/tests/test_patterns: $(call object,tests/mpi/test_patterns.c $(addprefix validate/,pattern.c stencil2d.c global_sum.c)) $(EXEC_LIB) \
-		$(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP) $(addprefix -Wl$(comma)--wrap=pto_exec_,follow run),-lcmocka $(MPI_LDLIBS))
-
-$(BUILD)/tests/test_host_device: $(call object,tests/mpi/test_host_device.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS) -lpthread)
-
+PARTS_test_cases := $(CALIBRATION)
+WRAP_test_cases := pto_nccl_library
+PARTS_test_patterns := $(addprefix validate/,pattern.c stencil2d.c global_sum.c)
+WRAP_test_patterns := $(addprefix pto_exec_,follow run)
 # With a clock, an executor and a counter of the test's own.
-OWN_CALLS := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
-$(BUILD)/tests/test_measure: $(call object,tests/mpi/test_measure.c $(addprefix validate/,measure.c start.c energy.c) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,$(OWN_CALLS)),-lcmocka $(MPI_LDLIBS))
+PARTS_test_measure := $(addprefix validate/,measure.c start.c energy.c) $(IN_PARALLEL)
+WRAP_test_measure := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
+PARTS_test_report := $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(IN_PARALLEL)
+PARTS_test_powers := $(addprefix validate/,powers.c energy.c) $(IN_PARALLEL)
+WRAP_test_powers := MPI_Wtime MPI_Iprobe nanosleep
+PARTS_test_start := validate/start.c $(addprefix parallel/,barrier.c fatal.c guard.c)
+WRAP_test_start := MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield
+PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
+PARTS_test_parallel := $(IN_PARALLEL)
 
-$(BUILD)/tests/test_report: $(call object,tests/mpi/test_report.c $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(PARALLEL_SRC) $(METER_SRC)) \
-		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(OPENMP),-lcmocka $(MPI_LDLIBS))
+MPI_TEST_PROGRAMS := $(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC))
+$(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
+$(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
+	$(call link_test,$(MPICC) $(OPENMP) $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) -lcmocka -lhwloc $(MPI_LDLIBS))
+$(BUILD)/tests/test_nccl: | $(BUILD)/tests/fake/libnccl.so.2
 
-$(BUILD)/tests/test_powers: $(call object,tests/mpi/test_powers.c $(addprefix validate/,powers.c energy.c) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Iprobe nanosleep),-lcmocka $(MPI_LDLIBS))
-
-$(BUILD)/tests/test_start: $(call object,tests/mpi/test_start.c validate/start.c $(addprefix parallel/,barrier.c fatal.c guard.c)) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC) $(addprefix -Wl$(comma)--wrap=,MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield),-lcmocka $(LDLIBS))
-
-$(BUILD)/tests/test_guard: $(call object,tests/mpi/test_guard.c $(addprefix parallel/,fatal.c guard.c)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
-
-$(BUILD)/tests/test_parallel: $(call object,tests/mpi/test_parallel.c $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lcmocka $(MPI_LDLIBS))
+$(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
+	$(call link_test,$(MPICC),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) $(MPI_LDLIBS))
 
 # What `tests/cluster/cluster up --delay` needs, and programs that run there.
 $(call object,$(CLUSTER_SRC)): DEFINES := -D_GNU_SOURCE
@@ -434,41 +409,21 @@ $(BUILD)/tests/sleeper.so: $(call object,tests/cluster/sleeper.c) $(LINK_STAMP)
 
 # A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
-$(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
-	$(call link,$(CC) -shared)
 $(BUILD)/obj/tests/mpi/fake_ucp.o: DEFINES := -D_GNU_SOURCE
-$(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c) $(LINK_STAMP)
-	$(call link,$(CC) -shared,-ldl)
-$(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
-	$(call link,$(CC) -shared)
-$(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c) $(LINK_STAMP)
-	$(call link,$(CC) -shared)
+FAKES := $(addprefix $(BUILD)/tests/,fake/librapl.so fake/libucp.so fake/libnccl.so.2 fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1)
+$(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c)
+$(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c)
+$(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
+$(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c)
+$(BUILD)/tests/fake_cuda/libcuda.so.1: $(call object,tests/mpi/fake_cuda.c)
+$(FAKES): $(LINK_STAMP)
+	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)$(@F),-Wl$(comma)--as-needed -ldl)
 
 # The drop-in, with wrong results on purpose: its tests must notice.
 WRONG := pto_exec_create_on pto_exec_rebind_private pto_exec_run
 $(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c $(PRELOAD_SRC) $(DROPIN_SRC)) \
 		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(addprefix -Wl$(comma)--wrap=,$(WRONG)) $(MPI_LDLIBS))
-
-$(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
-	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
-
-$(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
-		$(LINK_STAMP) | $(BUILD)/tests/fake/libnccl.so.2
-	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
-
-$(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
-
-# The code of the kernels, compiled for the host.
-$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(call object,impl/reduce.c) $(LIB) Makefile $(CXX_STAMP)
-	@mkdir -p $(@D)
-	$(call say,CXX)
-	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
-		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
-
-$(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB) $(TUNER_LIB)
-	$(call link,$(CC) $(OPENMP),-lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(PLAIN)/obj/tests/fuzz/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TOOL_LDLIBS) $(LDLIBS))

@@ -43,10 +43,10 @@ AREAS = {
     "parallel": ["parallel"],
 }
 # Areas whose code is in libraries, to which the tests are linked when they start: a mutant needs one link, not one for each
-# test. The executor's library is not shared: tests take some of its calls at the linker.
-LIBRARIES = ["build/libportolan.a", "build/libportolan-fit.a", "build/libportolan-traces.a"]
+# test. The executor is in an archive, too, for the programs.
+LIBRARIES = ["build/libportolan.a", "build/libportolan-fit.a", "build/libportolan-traces.a", "build/tests/libportolan-internal.so"]
 LIBRARY_AREAS = ["model", "strategies", "fit", "traces"]
-EXECUTOR = "build/libportolan-exec.a"
+EXECUTORS = ["build/libportolan-exec.a", "build/tests/libportolan-exec-internal.so"]
 SHARED_AR = ("$(if $(findstring -exec.,$@),ar,"
              "$(CC) $(OPENMP) $(EXTRA) -shared -Wl$(comma)-soname$(comma)$(@F) $(LDFLAGS) -o $@ $^ $(hash))")
 SHARED_LDFLAGS = ("-fuse-ld=lld " if shutil.which("ld.lld") else "") + "-Wl,--no-as-needed,-rpath,'$$ORIGIN:$$ORIGIN/..'"
@@ -405,12 +405,10 @@ def build_tests(tree, path, tests):
     if tree not in LINKS:
         return make(tree, *targets)
     parts = [object_of(path)]
-    commands = []
-    if parts[0] in LINKS[tree].get(EXECUTOR, ""):
-        parts.append(EXECUTOR)
-        commands.append(LINKS[tree][EXECUTOR])
+    parts += [executor for executor in EXECUTORS if parts[0] in LINKS[tree].get(executor, "")]
+    commands = [LINKS[tree][executor] for executor in parts[1:]]
     commands += [LINKS[tree][target] for target in targets
-                 if any(part in LINKS[tree].get(target, "").split() for part in parts) and target != EXECUTOR]
+                 if any(part in LINKS[tree].get(target, "").split() for part in parts) and target not in EXECUTORS]
     return run_shell("set -e\n" + "\n".join(commands), tree, 600, 600)[0]
 
 
@@ -624,7 +622,7 @@ def prepare(area, tests):
         copy_tree(tree)
         assert make(tree, *programs_of(area)), f"{tree}: cannot be built"
         if area in MPI_TESTS:
-            LINKS[tree] = link_commands(tree, [EXECUTOR] + [target for test in tests for target in test.targets])
+            LINKS[tree] = link_commands(tree, EXECUTORS + [target for test in tests for target in test.targets])
     if os.environ.get("MUTANTS_SANITIZED"):
         copy_tree(sanitized)
     return broken, sanitized, lines

@@ -32,12 +32,18 @@ static bool has_cuda;
 static void *captured; /* the stream of memory_capture_begin */
 static void *chosen;   /* the context of memory_use_cuda */
 
-extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
-
 static bool find(void *library, const char *name, void *function, size_t size) {
     void *symbol = library ? dlsym(library, name) : NULL;
     memcpy(function, &symbol, size);
     return symbol != NULL;
+}
+
+/* To the library in front of MPI, if there is one. Not by a weak symbol, which some linkers drop if a library
+ * of the program has the same one. */
+static void name_memory(const void *memory, size_t bytes) {
+    void (*name)(const void *memory, size_t bytes);
+    if (find(dlopen(NULL, RTLD_NOW), "portolan_profile_memory", &name, sizeof name))
+        name(memory, bytes);
 }
 
 bool memory_use_cuda(int ordinal) {
@@ -91,8 +97,8 @@ void *memory_allocate(int space, size_t bytes) {
     if (has_cuda && space != MEMORY_CPU)
         return allocate_on_gpu(space, bytes);
     void *made = calloc(1, bytes);
-    if (space == MEMORY_GPU && portolan_profile_memory)
-        portolan_profile_memory(made, bytes);
+    if (space == MEMORY_GPU)
+        name_memory(made, bytes);
     return made;
 }
 
@@ -106,8 +112,8 @@ void memory_free(int space, void *memory) {
         cuda.free((address_t)(uintptr_t)memory);
         return;
     }
-    if (space == MEMORY_GPU && portolan_profile_memory)
-        portolan_profile_memory(memory, 0);
+    if (space == MEMORY_GPU)
+        name_memory(memory, 0);
     free(memory);
 }
 
