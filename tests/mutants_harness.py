@@ -141,6 +141,9 @@ build/libportolan.a: build/obj/model/src/larger.o
 	rm -f $@ && $(AR) qcs $@ $^
 build/libportolan-exec.a: build/obj/impl/larger.o
 	rm -f $@ && $(AR) qcs $@ $^
+build/tests/libportolan-exec-internal.so: build/obj/impl/larger.o
+	@mkdir -p $(@D)
+	$(CC) -shared $^ -o $@
 build/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fPIC -c $< -o $@
@@ -148,7 +151,7 @@ build/tests/test_larger: build/obj/tests/test_larger.o PART
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ \\
 		-o $@
-build/libportolan-fit.a build/libportolan-traces.a: ;
+build/libportolan-fit.a build/libportolan-traces.a build/tests/libportolan-internal.so: ;
 """
 LARGER = """int larger(int a, int b), is_large(int a);
 int larger(int a, int b) {
@@ -198,6 +201,7 @@ def check_builds():
     check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked", shared, EXPECTED)
     check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "commands", shared, EXPECTED, True)
     check_built("impl/larger.c", "build/libportolan-exec.a", "executor", shared, EXPECTED, True)
+    check_built("impl/larger.c", "build/tests/libportolan-exec-internal.so", "internal", shared, EXPECTED, True)
     # As the copy with sanitizers: other flags for the same file, and no shared library.
     check_built("model/src/larger.c", "build/libportolan.a", "other", ["CFLAGS=-O0"], UNOPTIMIZED)
 
