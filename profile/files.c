@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "profile.h"
+#include "rows.h"
 
 enum { TEXT_MAX = 1 << 15, LINE_MAX = 512, PATH_ROOM = 4096, TAG = 32000 };
 enum { LINES_DEFAULT = 1000000 };
@@ -17,7 +18,8 @@ enum { LINES_DEFAULT = 1000000 };
 
 /* Where text goes: into a file, or to process 0, which puts it into one. */
 typedef struct {
-    int file; /* -1: to process 0 */
+    bool to_first; /* process 0, not the file */
+    preload_rows_t rows;
     size_t used;
     char text[TEXT_MAX];
 } sink_t;
@@ -26,21 +28,11 @@ static sink_t sink;
 static MPI_Comm relay = MPI_COMM_NULL;
 static char prefix[PATH_ROOM - 64];
 
-static void write_whole(int file, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t written = write(file, text, size);
-        if (written < 0 && errno != EINTR)
-            return;
-        text += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-}
-
 static void flush(void) {
-    if (sink.used > 0 && sink.file >= 0)
-        write_whole(sink.file, sink.text, sink.used);
-    else if (sink.used > 0)
+    if (sink.used > 0 && sink.to_first)
         PMPI_Send(sink.text, (int)sink.used, MPI_BYTE, 0, TAG, relay);
+    else
+        preload_rows_put(&sink.rows, sink.text, sink.used);
     sink.used = 0;
 }
 
@@ -262,7 +254,11 @@ static void make_path(char path[PATH_ROOM], const table_t *table, bool own) {
     append(end, ".csv");
 }
 
-static int open_file(const char *path) { return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666); }
+static void open_file(const char *path) {
+    sink.to_first = false;
+    sink.rows = (preload_rows_t){.file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666)};
+    sink.rows.cause = sink.rows.file < 0 ? errno : 0;
+}
 
 static void write_heading(const table_t *table, bool complete) {
     put("# portolan-profile");
@@ -283,6 +279,15 @@ static void write_heading(const table_t *table, bool complete) {
 static volatile sig_atomic_t is_written;
 static pid_t process; /* not its children */
 
+/* Without the C library, as this may be a signal handler. */
+static void say_unwritten(char path[PATH_ROOM]) {
+    static const char begin[] = "portolan-profile: cannot write ";
+    size_t size = strlen(path);
+    path[size] = '\n';
+    if (write(STDERR_FILENO, begin, sizeof begin - 1) < 0 || write(STDERR_FILENO, path, size + 1) < 0)
+        return;
+}
+
 void prof_write_own(void) {
     char path[PATH_ROOM];
     own_t own = {prof.cell, prof.cell_capacity};
@@ -292,14 +297,13 @@ void prof_write_own(void) {
     find_tick();
     for (int i = 0; i < TABLES; i++) {
         make_path(path, &tables[i], true);
-        sink.file = open_file(path);
-        if (sink.file < 0)
-            continue;
+        open_file(path);
         write_heading(&tables[i], false);
         write_lost(tables[i].name);
         tables[i].write(&own);
         flush();
-        close(sink.file);
+        if (preload_rows_close(&sink.rows) != 0)
+            say_unwritten(path);
     }
 }
 
@@ -353,8 +357,7 @@ static void relay_others(void) {
             MPI_Status status;
             PMPI_Recv(sink.text, TEXT_MAX, MPI_BYTE, rank, TAG, relay, &status);
             PMPI_Get_count(&status, MPI_BYTE, &size);
-            if (sink.file >= 0)
-                write_whole(sink.file, sink.text, (size_t)size);
+            preload_rows_put(&sink.rows, sink.text, (size_t)size);
         }
     }
 }
@@ -362,18 +365,15 @@ static void relay_others(void) {
 static void write_first(const table_t *table, const own_t *own) {
     char path[PATH_ROOM];
     make_path(path, table, false);
-    sink.file = open_file(path);
-    if (sink.file < 0) {
-        fprintf(stderr, "portolan-profile: cannot write %s: %s\n", path, strerror(errno));
-    } else {
-        write_heading(table, true);
-        write_lost(table->name);
-        table->write(own);
-        flush();
-    }
+    open_file(path);
+    write_heading(table, true);
+    write_lost(table->name);
+    table->write(own);
+    flush();
     relay_others();
-    if (sink.file >= 0)
-        close(sink.file);
+    int cause = preload_rows_close(&sink.rows);
+    if (cause)
+        fprintf(stderr, "portolan-profile: cannot write %s: %s\n", path, strerror(cause));
 }
 
 static void write_table(const table_t *table, const own_t *own) {
@@ -381,7 +381,7 @@ static void write_table(const table_t *table, const own_t *own) {
         write_first(table, own);
         return;
     }
-    sink.file = -1;
+    sink.to_first = true;
     PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
     write_lost(table->name);
     table->write(own);

@@ -1,7 +1,7 @@
-/* Runs gnuplot. The script goes through a pipe, so that the drawing is the only file written. */
+/* Runs gnuplot. What it draws comes through a pipe: by itself, it ends with 0 where the disk is full. */
 #include "plot.h"
 
-#include <signal.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -45,41 +45,51 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
                          path);
 }
 
-pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, const char *place, FILE *script,
-                             pto_error_t *err) {
+pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
     pto_status_t status = pto_plot_check_name(path, err);
     if (status != PTO_OK)
         return status;
-    fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ",
-            terminal_of(path), plot->width_px, plot->height_px);
-    pto_plot_quote(script, place);
-    fputc('\n', script);
+    fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\n", terminal_of(path),
+            plot->width_px, plot->height_px);
     plot->write(script, plot->context);
     fputs("set output\n", script);
     return PTO_OK;
 }
 
-/* If gnuplot does not run, writing to the pipe would raise SIGPIPE and end the process. Ignore it; the exit
- * code reports the failure. */
-static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, const char *place,
-                                pto_error_t *err) {
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    fflush(NULL);
-    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot >/dev/null", "w");
-    int result = -1;
-    pto_status_t status = PTO_OK;
-    if (script != NULL) {
-        status = pto_plot_script(plot, path, place, script, err);
-        result = pclose(script);
-    }
-    signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
-    if (status != PTO_OK || result == 0)
-        return status;
-    if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_FOUND) {
+static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, pto_error_t *err) {
+    char command[128], part[1 << 12];
+    snprintf(command, sizeof command, "command -v gnuplot >/dev/null || exit %d; exec gnuplot <&%d",
+             NOT_FOUND, fileno(script));
+    FILE *drawn = popen(command, "r");
+    if (drawn == NULL)
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot start a shell");
+    int cause = 0;
+    for (size_t size; !cause && (size = fread(part, 1, sizeof part, drawn)) > 0;)
+        cause = fwrite(part, 1, size, drawing) < size ? errno : 0;
+    int result = pclose(drawn);
+    if (cause)
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(cause));
+    if (result == 0)
+        return PTO_OK;
+    if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_FOUND)
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
                                 "cannot draw it without gnuplot (Debian package gnuplot-nox)");
-    }
     return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "gnuplot could not draw it");
+}
+
+static pto_status_t draw(const pto_plot_t *plot, const char *path, FILE *drawing, pto_error_t *err) {
+    FILE *script = tmpfile();
+    pto_status_t status = PTO_OK;
+    if (script != NULL)
+        status = pto_plot_script(plot, path, script, err);
+    if (script == NULL || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
+        status = pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write gnuplot's script: %s",
+                                  strerror(errno));
+    if (status == PTO_OK)
+        status = run_gnuplot(script, path, drawing, err);
+    if (script != NULL)
+        fclose(script);
+    return status;
 }
 
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
@@ -90,7 +100,7 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
     status = pto_output_open(path, true, &output, err);
     if (status != PTO_OK)
         return status;
-    status = run_gnuplot(plot, path, pto_output_place(output), err);
+    status = draw(plot, path, pto_output_stream(output), err);
     pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
     return status == PTO_OK ? closed : status;
 }

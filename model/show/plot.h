@@ -24,10 +24,9 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
 /* Check that `path` has an ending that can be drawn. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
 
-/* Write the complete script that pto_plot_draw passes to gnuplot, which draws into the file `place` what
- * `path` names. Errors: PTO_ERR_TYPE. */
-pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, const char *place, FILE *script,
-                             pto_error_t *err);
+/* Write the complete script that gnuplot gets for `path`, and draws to its standard output. Errors:
+ * PTO_ERR_TYPE. */
+pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
 /* The colour of the i-th of several things, and that of text on it; the colours repeat. */
 enum { PTO_PLOT_COLOURS = 8 };

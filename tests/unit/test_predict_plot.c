@@ -71,7 +71,7 @@ static char *script_of(const drawn_t *asked, const pto_plot_point_t *point, size
     size_t size = 0;
     FILE *script = open_memstream(&text, &size);
     assert_non_null(script);
-    assert_int_equal(pto_plot_script(&plot, "a.svg", "a'b.svg", script, NULL), PTO_OK);
+    assert_int_equal(pto_plot_script(&plot, "a.svg", script, NULL), PTO_OK);
     fclose(script);
     return text;
 }
@@ -87,7 +87,6 @@ static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
     const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0);
     assert_non_null(strstr(script, "set terminal svg"));
-    assert_non_null(strstr(script, "set output 'a''b.svg'"));
     assert_non_null(strstr(script, "set title 'asked'"));
     assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes, 1 GPU a node, 4 processes a GPU'"));
     assert_int_equal(occurrences(script, "with lines"), 3);
@@ -224,6 +223,31 @@ static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **stat
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* gnuplot itself ends with 0 there. */
+static void a_drawing_that_the_disk_does_not_hold_is_an_error(void **state) {
+    const drawn_t *asked = *state;
+    pto_plot_point_t none;
+    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions,
+                                .range = asked->range,
+                                .range_count = asked->range_count,
+                                .point = &none};
+    pto_plot_t plot = pto_predict_plot(&drawn);
+    static const char *const ending[] = {"svg", "png"};
+    if (system("command -v gnuplot >/dev/null") != 0)
+        skip();
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        pto_error_t err = {0};
+        char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
+        assert_non_null(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/a.%s", folder, ending[i]);
+        assert_int_equal(symlink("/dev/full", path), 0);
+        assert_int_equal(pto_plot_draw(&plot, path, &err), PTO_ERR_IO);
+        assert_non_null(strstr(err.message, "No space left"));
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(folder), 0);
+    }
+}
+
 /* --- measurements --------------------------------------------------------------------------------------- */
 
 static pto_status_t read_points(const drawn_t *asked, const char *text, pto_plot_point_t **point,
@@ -285,6 +309,7 @@ int main(void) {
         CASE(only_drawings_have_a_terminal),
         CASE(a_file_that_cannot_be_written_is_named),
         CASE(without_gnuplot_the_package_is_named_and_no_file_is_left),
+        CASE(a_drawing_that_the_disk_does_not_hold_is_an_error),
         CASE(only_measurements_of_the_same_question_are_taken),
         CASE(split_rows_that_a_file_warns_of_are_left_out),
         CASE(a_file_without_such_measurements_is_an_error),

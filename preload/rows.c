@@ -1,0 +1,29 @@
+/* Rows go out by write(2), and what a full disk cut in half is taken back. */
+#include "rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+void preload_rows_put(preload_rows_t *rows, const char *text, size_t size) {
+    size_t done = 0;
+    while (rows->file >= 0 && !rows->cause && done < size) {
+        ssize_t written = write(rows->file, text + done, size - done);
+        done += written > 0 ? (size_t)written : 0;
+        if (written < 0 && errno != EINTR)
+            rows->cause = errno;
+    }
+    const bool is_cut = rows->cause && done > 0;
+    while (is_cut && done > 0 && text[done - 1] != '\n')
+        done--;
+    rows->end += (off_t)done;
+    if (is_cut && ftruncate(rows->file, rows->end) != 0)
+        return; /* a device or a pipe */
+}
+
+int preload_rows_close(preload_rows_t *rows) {
+    if (rows->file >= 0 && close(rows->file) != 0 && !rows->cause)
+        rows->cause = errno;
+    rows->file = -1;
+    return rows->cause;
+}
