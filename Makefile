@@ -636,7 +636,8 @@ LINT_NODES_ELSE ?= 25000
 LINT_SAMPLE ?= 1
 # cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
-lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean
+lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean. tools/closes.py: closing a file is looked at
+	@tools/closes.py
 	@export SAMPLED=" $$(cksum $(ALL_C) | awk '$$1 % $(LINT_SAMPLE) == 0 { print $$3 }' | tr '\n' ' ')"; \
 	tools/each.sh lint $(JOBS) 'nodes=$(LINT_NODES_ELSE); case "$$SAMPLED" in *" $$1 "*) nodes=$(LINT_NODES) ;; esac; clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \

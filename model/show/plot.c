@@ -87,8 +87,8 @@ static pto_status_t draw(const pto_plot_t *plot, const char *path, FILE *drawing
                                   strerror(errno));
     if (status == PTO_OK)
         status = run_gnuplot(script, path, drawing, err);
-    if (script != NULL)
-        fclose(script);
+    if (script != NULL && fclose(script) != 0 && status == PTO_OK)
+        status = pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
     return status;
 }
 

@@ -367,7 +367,8 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
         if (!line)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
         pto_status_t status = print_row_picks(line, sweeps, row, &near_tie, err);
-        fclose(line);
+        if (fclose(line) != 0 && status == PTO_OK)
+            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
         if (status == PTO_OK) {
             fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.label[row]);
             pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
