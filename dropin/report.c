@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dropin.h"
+#include "portolan/printable.h"
 #include "rows.h"
 
 bool drop_reports;
@@ -47,8 +48,10 @@ static void flush_rows(void) {
 static void close_report(void) {
     flush_rows();
     int cause = preload_rows_close(&report.rows);
+    char path[PTO_ERROR_FILE_MAX];
     if (cause)
-        fprintf(stderr, "portolan: cannot write PORTOLAN_REPORT=%s: %s\n", report.path, strerror(cause));
+        fprintf(stderr, "portolan: cannot write PORTOLAN_REPORT=%s: %s\n",
+                pto_escape_text(report.path, path, sizeof path), strerror(cause));
     free(report.path);
     report.path = NULL;
     report.rows.cause = 0;
@@ -226,8 +229,9 @@ static void print_gain(void) {
 /* Other libraries in front of MPI, in their order. */
 static void print_preloads(void) {
     const char *libraries = getenv("LD_PRELOAD");
+    char escaped[1024];
     if (libraries && *libraries)
-        fprintf(stderr, "# LD_PRELOAD=%s\n", libraries);
+        fprintf(stderr, "# LD_PRELOAD=%s\n", pto_escape_text(libraries, escaped, sizeof escaped));
 }
 
 static void explain(void) {

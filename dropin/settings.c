@@ -13,6 +13,7 @@
 #include "dropin.h"
 #include "job.h"
 #include "next.h"
+#include "portolan/printable.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
 #include "spaces.h"
@@ -39,9 +40,10 @@ void drop_say(const char *format, ...) {
     if (drop.rank != 0)
         return;
     va_start(arguments, format);
-    fputs("portolan: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX],
+        escaped[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "portolan: %s\n", pto_escape_text(text, escaped, sizeof escaped));
     va_end(arguments);
 }
 

@@ -6,7 +6,7 @@ set -euo pipefail
 
 order="base formats machine scenario plan check print price traffic simulate decide map"
 declare -A room=(
-    [status]=base [progress]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
+    [status]=base [progress]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base [printable]=base
     [machine]=machine [machine_write]=machine [topology]=machine
     [scenario]=scenario [workload]=scenario [recording]=decide [what_if]=scenario [layout]=scenario
     [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan [lines]=plan

@@ -7,6 +7,7 @@
 #include "pattern.h"
 #include "portolan/bench.h"
 #include "portolan/nccl.h"
+#include "portolan/printable.h"
 #include "portolan/score.h"
 #include "portolan/version.h"
 #include "validate.h"
@@ -23,10 +24,12 @@ void warn_of_mps(const pto_options_t *options, const settings_t *settings) {
     pto_mps_t priced = pto_machine_mps(options->machine);
     if (here == PTO_MPS_UNKNOWN || priced == PTO_MPS_UNKNOWN || here == priced)
         return;
+    char path[PTO_ERROR_FILE_MAX];
     fprintf(stderr,
             "portolan-validate: warning: processes share a GPU %s MPS here, and the costs of %s are those "
             "%s MPS (mps: %s)\n",
-            here == PTO_MPS_YES ? "through" : "without", pto_machine_path(options->machine),
+            here == PTO_MPS_YES ? "through" : "without",
+            pto_escape_text(pto_machine_path(options->machine), path, sizeof path),
             priced == PTO_MPS_YES ? "through" : "without", pto_mps_name(priced));
 }
 
@@ -237,6 +240,16 @@ static bool names_algorithms(const settings_t *settings) {
     return settings->exec.own_algorithms || settings->options.each_algorithm;
 }
 
+/* A word of the command line, none of which begins a line of its own. */
+static void print_word(FILE *file, const char *before, const char *word) {
+    char escaped[PTO_ESCAPED_MAX];
+    fputs(before, file);
+    while (*word) {
+        word += pto_escape(word, escaped);
+        fputs(escaped, file);
+    }
+}
+
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv) {
     char date[32] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0, size = 0;
@@ -265,7 +278,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), pto_version());
     for (int i = 0; i < argc; i++)
-        fprintf(file, "%s%s", i ? " " : "", argv[i]);
+        print_word(file, i ? " " : "", argv[i]);
     fprintf(file,
             "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
             "%s%s\n",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "portolan/printable.h"
 #include "portolan/units.h"
 #include "terminal.h"
 
@@ -38,12 +39,12 @@ static void explain(const pto_syntax_t *syntax, const char *text, char *line, si
 enum { LINE_MAX_BYTES = PTO_ERROR_MESSAGE_MAX + 128 };
 
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
-    char text[PTO_ERROR_MESSAGE_MAX], line[LINE_MAX_BYTES];
+    char text[PTO_ERROR_MESSAGE_MAX], escaped[PTO_ERROR_MESSAGE_MAX], line[LINE_MAX_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    explain(syntax, text, line, sizeof line);
+    explain(syntax, pto_escape_text(text, escaped, sizeof escaped), line, sizeof line);
     fprintf(stderr, "%s\n", line);
     return PTO_EXIT_USAGE;
 }
@@ -154,8 +155,10 @@ void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
             fprintf(stream, "\n%*s", indent, "");
             column = indent;
         }
-        column += fprintf(stream, "%s%.*s", column > indent ? " " : "", length, text);
-        text += length;
+        char escaped[PTO_ESCAPED_MAX];
+        column += fprintf(stream, "%s", column > indent ? " " : "") + length;
+        for (const char *end = text + length; text < end; fputs(escaped, stream))
+            text += pto_escape(text, escaped);
         text += *text == ' ';
     }
     fputc('\n', stream);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "portolan/units.h"
 
 static const char usage[] =
@@ -65,6 +66,11 @@ static pto_status_t apply_runs(void *target, const char *text, pto_error_t *err)
     return status;
 }
 
+static pto_status_t apply_machine(void *target, const char *text, pto_error_t *err) {
+    ((pto_calibrate_options_t *)target)->machine = text;
+    return pto_name_check(text, PTO_NAME_BYTES_MAX, err);
+}
+
 static const pto_option_t options[] = {
     {"out", "FILE", "write the samples there; - is standard output", STORE(TEXT, out), .standard = "-"},
     {"force", NULL, "replace the file if it exists, after everything is measured", STORE(FLAG, force)},
@@ -89,7 +95,7 @@ static const pto_option_t options[] = {
      "another, or capture up to 100 in a graph; the latter two leave out what the host has to wait for",
      .apply = apply_runs, .standard = "waited"},
     {"machine", "NAME", "what to call the machine in the file (default: its CPU and GPU)",
-     STORE(TEXT, machine)},
+     .apply = apply_machine},
     {"progress", NULL, "draw the progress bar even if standard error is not a terminal",
      STORE(FLAG, progress)},
     {"topology", NULL,

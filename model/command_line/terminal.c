@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "portolan/printable.h"
 #include "portolan/units.h"
 
 enum { STANDARD_WIDTH = 80, LEAST_WIDTH = 40 };
@@ -37,6 +38,16 @@ const char *pto_terminal_bold(FILE *stream) { return has_emphasis(stream) ? "\03
 
 const char *pto_terminal_plain(FILE *stream) { return has_emphasis(stream) ? "\033[0m" : ""; }
 
+static void print_escaped(FILE *stream, const char *text, size_t length) {
+    char escaped[PTO_ESCAPED_MAX];
+    for (const char *end = text + length; text < end;) {
+        text += pto_escape(text, escaped);
+        fputs(escaped, stream);
+    }
+}
+
+void pto_print_escaped(FILE *stream, const char *text) { print_escaped(stream, text, strlen(text)); }
+
 /* Words in lines of the terminal's width: the first line begins with `first`, the others with `others`. */
 static void print_wrapped(FILE *stream, const char *text, const char *first, const char *others) {
     size_t width = (size_t)pto_terminal_width(stream), used = strlen(first);
@@ -49,7 +60,8 @@ static void print_wrapped(FILE *stream, const char *text, const char *first, con
             used = strlen(others);
             has_word = false;
         }
-        fprintf(stream, "%s%.*s", has_word ? " " : "", (int)length, text);
+        fputs(has_word ? " " : "", stream);
+        print_escaped(stream, text, length);
         used += has_word + length;
         has_word = true;
     }
@@ -66,9 +78,7 @@ static void print_formatted(FILE *stream, const char *first, const char *others,
         vsnprintf(text, (size_t)length + 1, format, again);
         print_wrapped(stream, text, first, others);
     } else {
-        fputs(first, stream);
-        vfprintf(stream, format, again);
-        fputc('\n', stream);
+        fprintf(stream, "%sout of memory\n", first);
     }
     va_end(again);
     free(text);
@@ -89,10 +99,13 @@ void pto_print_text(FILE *stream, const char *format, ...) {
 }
 
 void pto_print_label(FILE *stream, int width, const char *text) {
-    bool fits = (int)strlen(text) <= width;
-    if (!fits)
+    int length = (int)strlen(text);
+    bool fits = length <= width;
+    if (fits)
+        pto_print_escaped(stream, text);
+    else
         pto_print_text(stream, "%s", text);
-    fprintf(stream, "%-*s", width, fits ? text : "");
+    fprintf(stream, "%*s", fits ? width - length : width, "");
 }
 
 void pto_print_head(FILE *stream, const char *name, const char *format, ...) {

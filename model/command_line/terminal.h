@@ -11,6 +11,10 @@ int pto_terminal_width(FILE *stream);
 const char *pto_terminal_bold(FILE *stream);
 const char *pto_terminal_plain(FILE *stream);
 
+/* A text that may be from outside, without what a terminal would take for a command (portolan/printable.h).
+ * The functions below print theirs so. */
+void pto_print_escaped(FILE *stream, const char *text);
+
 /* A comment, "# " and the text, wrapped between words to the terminal's width; its further lines are
  * indented. */
 __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const char *format, ...);

@@ -1,10 +1,12 @@
 /* Placements as a rankfile of Open MPI, a host file of Slurm, and CUDA_VISIBLE_DEVICES by rank. */
 #include "placement_export.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "portolan/output.h"
 
 static int64_t host_count(const char *hosts) {
@@ -60,6 +62,9 @@ pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_p
     if (placement->hosts && host_count(placement->hosts) < placement->layout->nodes)
         return pto_error_set(err, PTO_ERR_RANGE, "--hosts: %lld names for %lld nodes",
                              (long long)host_count(placement->hosts), (long long)placement->layout->nodes);
+    pto_error_t fault = {.status = PTO_OK};
+    if (placement->hosts && pto_name_check(placement->hosts, SIZE_MAX, &fault) != PTO_OK)
+        return pto_error_set(err, fault.status, "--hosts: %s", fault.message);
     pto_output_t *output = NULL;
     pto_status_t status = pto_output_open(path, placement->force, &output, err);
     if (status != PTO_OK)

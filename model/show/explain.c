@@ -331,10 +331,13 @@ typedef struct {
 
 /* A line of a file that the machine file inherits follows that file's name. */
 static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
+    char place[PTO_ERROR_FILE_MAX] = "";
     if (param && param->line != PTO_LINE_WHAT_IF && param->file > 0)
-        printf("%s:", pto_file_name(pto_machine_file(machine, param->file)));
-    if (param && param->line != PTO_LINE_WHAT_IF)
-        printf("%d", param->line);
+        snprintf(place, sizeof place, "%s:%d", pto_file_name(pto_machine_file(machine, param->file)),
+                 param->line);
+    else if (param && param->line != PTO_LINE_WHAT_IF)
+        snprintf(place, sizeof place, "%d", param->line);
+    pto_print_csv_text(stdout, place);
     putchar(',');
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "portolan/output.h"
+#include "portolan/printable.h"
 
 enum { NOT_FOUND = 127 };
 
@@ -22,10 +23,12 @@ const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS].colour
 const char *pto_plot_ink(int i) { return palette[i % PTO_PLOT_COLOURS].ink; }
 
 void pto_plot_quote(FILE *script, const char *text) {
+    char escaped[PTO_ESCAPED_MAX];
     fputc('\'', script);
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
         fputs(*text == '\'' ? "'" : "", script);
-        fputc(*text == '\n' ? ' ' : *text, script);
+        text += pto_escape(text, escaped);
+        fputs(escaped, script);
     }
     fputc('\'', script);
 }

@@ -6,6 +6,7 @@
 
 #include "command_line/terminal.h"
 #include "layout_text.h"
+#include "portolan/printable.h"
 #include "portolan/units.h"
 #include "replayed.h"
 #include "step_table.h"
@@ -170,8 +171,9 @@ static void print_header(const pto_replayed_t *replayed) {
     int64_t calls = 0;
     for (int i = 0; i < replayed->trace.count; i++)
         calls += replayed->trace.call[i].times;
-    printf("# portolan replay: %s (%s", pto_file_name(replayed->path),
-           pto_recording_format_name(replayed->trace.format));
+    printf("# portolan replay: ");
+    pto_print_escaped(stdout, pto_file_name(replayed->path));
+    printf(" (%s", pto_recording_format_name(replayed->trace.format));
     if (replayed->trace.rank >= 0)
         printf(", process %lld", (long long)replayed->trace.rank);
     puts(")");
@@ -303,7 +305,9 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
                       taken_text(pto_replayed_taken(replayed, i), taken), cheapest);
     snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
              pto_step_unsure(&replayed->step, i) ? " ?" : "");
-    print_route(call->route, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
+    char route_taken[PTO_ESCAPED_MAX * PTO_RECORDING_ROUTE_MAX];
+    pto_escape_text(call->route, route_taken, sizeof route_taken);
+    print_route(route_taken, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
 }
 
 /* Whether one of the times in its line is. */

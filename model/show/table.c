@@ -6,6 +6,7 @@
 
 #include "command_line/terminal.h"
 #include "layout_text.h"
+#include "portolan/printable.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
@@ -144,7 +145,9 @@ void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
 void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
     const char *name = pto_machine_name(machine), *path = pto_machine_path(machine);
     bool fits = (int)(strlen("# machine     ()") + strlen(name) + strlen(path)) <= pto_terminal_width(stream);
-    fprintf(stream, "# machine    %s%s(%s)\n", name, fits ? " " : "\n#            ", path);
+    fprintf(stream, "# machine    %s%s(", name, fits ? " " : "\n#            ");
+    pto_print_escaped(stream, path);
+    fputs(")\n", stream);
     if (pto_machine_runs(machine) != PTO_RUNS_WAITED)
         pto_print_head(stream, "runs", "%s", pto_runs_text(pto_machine_runs(machine)));
 }
@@ -461,26 +464,24 @@ const char *pto_file_name(const char *path) {
 }
 
 void pto_print_csv_text(FILE *stream, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, stream);
-        return;
+    const char *quote = strpbrk(text, ",\"") ? "\"" : "";
+    char escaped[PTO_ESCAPED_MAX];
+    fputs(quote, stream);
+    while (*text) {
+        fputs(*text == '"' ? "\"" : "", stream);
+        text += pto_escape(text, escaped);
+        fputs(escaped, stream);
     }
-    fputc('"', stream);
-    for (; *text; text++)
-        fprintf(stream, "%s%c", *text == '"' ? "\"" : "", *text);
-    fputc('"', stream);
+    fputs(quote, stream);
 }
 
 void pto_print_json_string(FILE *stream, const char *text) {
+    char escaped[PTO_ESCAPED_MAX];
     fputc('"', stream);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(stream, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(stream, "\\u%04x", c);
-        else
-            fputc(c, stream);
+    while (*text) {
+        fputs(*text == '"' || *text == '\\' ? "\\" : "", stream);
+        text += pto_escape(text, escaped);
+        fputs(escaped, stream);
     }
     fputc('"', stream);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "portolan/output.h"
+#include "portolan/printable.h"
 #include "table.h"
 
 enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 5 };
@@ -117,9 +118,10 @@ pto_status_t pto_trace_close(pto_trace_t *trace, bool keep, pto_error_t *err) {
     fprintf(trace->file, "\n], \"otherData\": {\"events\": %lld, \"left_out\": %lld}}\n",
             (long long)(trace->seen - cut), (long long)cut);
     pto_status_t status = pto_output_close(trace->output, keep, err);
+    char path[PTO_ERROR_FILE_MAX];
     if (status == PTO_OK && keep && cut > 0)
         fprintf(stderr, "portolan: the trace '%s' lacks the last %lld of %lld events (--trace-events)\n",
-                trace->path, (long long)cut, (long long)trace->seen);
+                pto_escape_text(trace->path, path, sizeof path), (long long)cut, (long long)trace->seen);
     free(trace->named);
     free(trace);
     return status;

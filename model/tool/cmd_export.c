@@ -10,6 +10,7 @@
 #include "command.h"
 #include "command_line/terminal.h"
 #include "export/export.h"
+#include "portolan/printable.h"
 #include "portolan/progress.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
@@ -185,8 +186,8 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
     const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* reproducible-builds.org */
-    char digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", first[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX],
-                                         *text;
+    char file[PTO_ERROR_FILE_MAX], digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", first[PTO_BYTES_TEXT_MAX],
+                                                                   last[PTO_BYTES_TEXT_MAX], *text;
     size_t size;
     time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
     struct tm utc;
@@ -199,8 +200,8 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     pto_size_text(bytes->value[bytes->count - 1], last);
     fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
             prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
-            pto_file_name(pto_machine_path(machine)), checksum(text, size),
-            pto_machine_digest(machine, digest));
+            pto_escape_text(pto_file_name(pto_machine_path(machine)), file, sizeof file),
+            checksum(text, size), pto_machine_digest(machine, digest));
     const pto_layout_t *layout = &export->options.scenario.layout;
     fprintf(stream, "%s%lld process%s a node, %s; sizes of %s to %s were priced\n", prefix,
             (long long)layout->gpus_per_node, layout->gpus_per_node > 1 ? "es" : "",
@@ -256,7 +257,8 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
     const pto_export_algorithm_t *best;
     double own_s = INFINITY, best_s;
-    char text[PTO_BYTES_TEXT_MAX], own[PTO_SECONDS_TEXT_MAX], least[PTO_SECONDS_TEXT_MAX];
+    char text[PTO_BYTES_TEXT_MAX], own[PTO_SECONDS_TEXT_MAX], least[PTO_SECONDS_TEXT_MAX],
+        unpriced[PTO_ESCAPED_MAX * sizeof rule->unpriced];
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
         status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
@@ -267,7 +269,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     if (priced)
         pto_seconds_format(own_s, own, sizeof own);
     const char *rules = rule->algorithm   ? rule->algorithm->name
-                        : *rule->unpriced ? rule->unpriced
+                        : *rule->unpriced ? pto_escape_text(rule->unpriced, unpriced, sizeof unpriced)
                                           : "the library decides";
     printf("%-8s ", pto_size_text(bytes, text));
     if (priced)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
@@ -130,6 +131,9 @@ static int check_arguments(const arguments_t *arguments) {
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
     if (arguments->fit.inherits != NULL && (arguments->collectives_count > 0 || arguments->borrow != NULL))
         return pto_usage_error(&syntax, "--inherits goes without --collectives and --borrow");
+    pto_error_t err;
+    if (arguments->name != NULL && pto_name_check(arguments->name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--name: %s", err.message);
     if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
     return arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : -1;
@@ -370,7 +374,7 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
     if (status == PTO_OK && arguments->out != NULL)
         status = write_machine(samples, &fit, &collectives, arguments, err);
     if (status == PTO_OK && arguments->out != NULL && collectives.interrupted)
-        fprintf(stderr, "%s: %s\n", arguments->out, interrupted);
+        pto_print_note(stderr, "%s: %s", arguments->out, interrupted);
     if (status == PTO_OK && arguments->report) {
         print_report(&fit, arguments->shared.all);
         if (arguments->collectives_count > 0)

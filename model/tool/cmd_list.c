@@ -5,6 +5,7 @@
 #include "command.h"
 #include "command_line/machine_folders.h"
 #include "command_line/options.h"
+#include "command_line/terminal.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
 
@@ -70,12 +71,18 @@ static void list_parameters(void) {
     }
 }
 
+static void print_file(const char *name, const char *path) {
+    printf("  %-24s ", name);
+    pto_print_escaped(stdout, path);
+    putchar('\n');
+}
+
 static pto_status_t list_machine(const char *path, pto_error_t *err) {
     pto_machine_t *machine;
     pto_status_t status = pto_machine_open(path, &machine, err);
     if (status != PTO_OK)
         return status;
-    printf("  %-24s %s\n", pto_machine_name(machine), path);
+    print_file(pto_machine_name(machine), path);
     pto_machine_destroy(machine);
     return PTO_OK;
 }
@@ -86,7 +93,7 @@ static pto_status_t list_topology(const char *path, pto_error_t *err) {
     if (status != PTO_OK)
         return status;
     const char *name = pto_topology_name(topology);
-    printf("  %-24s %s\n", name ? name : "", path);
+    print_file(name ? name : "", path);
     pto_topology_destroy(topology);
     return PTO_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "portolan/units.h"
 
@@ -391,8 +392,6 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
 /* --- the command ---------------------------------------------------------------------------------------- */
 
 /* Names go into the file within quotes. */
-static bool is_plain(const char *text) { return !strpbrk(text, "\"\\\n\r") && *text != '\0'; }
-
 /* The model has sockets with as many cores and GPUs each; of fewer GPUs than sockets, each has its own. */
 static int check_shares(const machine_t *machine) {
     if (machine->cores < machine->gpus || machine->cores < machine->sockets)
@@ -408,6 +407,7 @@ static int check_shares(const machine_t *machine) {
 }
 
 static int check(const machine_t *machine) {
+    pto_error_t err;
     bool of_gpus =
         machine->gpu.name || machine->host.name || machine->without_gpudirect || machine->gpu_memory > 0;
     if (!machine->name || machine->cores == 0)
@@ -419,8 +419,12 @@ static int check(const machine_t *machine) {
     if (machine->gpus == 0 && of_gpus)
         return pto_usage_error(&syntax,
                                "--gpus is needed: an option concerns GPUs, and without it there are none");
-    if (!is_plain(machine->name) || !is_plain(machine->source))
-        return pto_usage_error(&syntax, "--name and --source cannot hold quotes, backslashes or line breaks");
+    if (pto_name_check(machine->name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--name: %s", err.message);
+    if (pto_name_check(machine->source, PTO_TEXT_BYTES_MAX, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--source: %s", err.message);
+    if (strpbrk(machine->name, "\"\\") || strpbrk(machine->source, "\"\\"))
+        return pto_usage_error(&syntax, "--name and --source cannot hold quotes or backslashes");
     return check_shares(machine);
 }
 

@@ -121,8 +121,10 @@ static void print_csv_call(const pto_replayed_t *replayed, int i) {
     const pto_caveats_t caveats = caveats_of(replayed, i);
     const pto_strategy_t *strategy;
     const char *unsure = NULL;
-    printf("%s,%lld,%lld,%lld,%lld,%s,", pto_collective_name(call->collective), (long long)call->bytes,
-           (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times, call->route);
+    printf("%s,%lld,%lld,%lld,%lld,", pto_collective_name(call->collective), (long long)call->bytes,
+           (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times);
+    pto_print_csv_text(stdout, call->route);
+    putchar(',');
     pto_print_csv_number(stdout, call->measured_s > 0, call->measured_s / (double)call->times);
     pto_print_csv_number(stdout, taken != NULL, taken ? taken->price.seconds : 0);
     if (pto_replayed_is_priced(replayed, i)) {

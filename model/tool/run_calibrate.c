@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "command_line/machine_folders.h"
+#include "portolan/printable.h"
 
 static const char ending[] = ".yaml";
 enum { SIGNALED = 128, NOT_STARTED = 127 };
@@ -184,8 +185,9 @@ static pto_status_t fit(const pto_calibration_t *calibration, names_t *names, pt
 
 static pto_status_t calibrate(const pto_calibration_t *calibration, pto_error_t *err) {
     names_t names = {.samples = NULL};
+    char name[PTO_ERROR_FILE_MAX];
     fprintf(stderr, "portolan: calibrating for %s, with at most %s s for each benchmark\n",
-            calibration->machine, calibration->budget);
+            pto_escape_text(calibration->machine, name, sizeof name), calibration->budget);
     pto_status_t status = make_names(calibration, &names, err);
     if (status == PTO_OK)
         status = measure(calibration, &names, err);
@@ -212,17 +214,18 @@ static pto_status_t run_program(const pto_calibration_t *calibration, int *code,
 
 pto_status_t pto_run_and_calibrate(const pto_calibration_t *calibration, int *exit_code, pto_error_t *err) {
     pto_error_t cause = {0};
-    fprintf(stderr, "portolan: there is no %s yet: all collectives of this run are left to MPI\n",
-            calibration->machine);
+    char name[PTO_ERROR_FILE_MAX];
+    pto_escape_text(calibration->machine, name, sizeof name);
+    fprintf(stderr, "portolan: there is no %s yet: all collectives of this run are left to MPI\n", name);
     pto_status_t status = run_program(calibration, exit_code, err);
     if (status != PTO_OK)
         return status;
     if (received || *exit_code != 0)
         fputs("portolan: nothing is calibrated, as the program failed or was interrupted\n", stderr);
     else if (calibrate(calibration, &cause) == PTO_OK)
-        fprintf(stderr, "portolan: %s is written; the next runs use it\n", calibration->machine);
+        fprintf(stderr, "portolan: %s is written; the next runs use it\n", name);
     else
-        fprintf(stderr, "portolan: %s is not written: %s\n", calibration->machine, cause.message);
+        fprintf(stderr, "portolan: %s is not written: %s\n", name, cause.message);
     if (received)
         *exit_code = SIGNALED + received;
     return PTO_OK;

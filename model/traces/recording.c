@@ -95,9 +95,6 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name) {
     if (*gpu || strlen(name) >= sizeof reader->trace->gpu)
         return;
     memcpy(gpu, name, strlen(name) + 1);
-    for (; *gpu; gpu++)
-        if (iscntrl((unsigned char)*gpu))
-            *gpu = ' ';
 }
 
 /* --- an index of texts ---------------------------------------------------------------------------------- */

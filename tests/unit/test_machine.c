@@ -235,7 +235,7 @@ static void bad_keys_are_refused(void **state) {
          5,
          1,
          {"unknown key 'a very long"}},
-        {BODY "\"\\e[31m\": 1\n", PTO_ERR_KEY, 5, 1, {"unknown key ' [31m'"}},
+        {BODY "\"\\e[31m\": 1\n", PTO_ERR_KEY, 5, 1, {"unknown key '\\u001b[31m'"}},
         {BODY "<<: {a: b}\n", PTO_ERR_KEY, 5, 1, {"unknown key '<<'"}},
         {BODY "source: again\n", PTO_ERR_KEY, 5, 1, {"duplicate key 'source'", "line 2"}},
         {BODY "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 5, 15, {"missing key 'idle_w'"}},

@@ -64,8 +64,9 @@ static void an_error_can_be_built_from_itself(void **state) {
 static void a_message_is_one_printable_line(void **state) {
     (void)state;
     pto_error_t err;
-    pto_error_set(&err, PTO_ERR_KEY, "a\nb\x1b[31mc\x7f");
-    assert_string_equal(err.message, "a b [31mc ");
+    pto_error_set_at(&err, PTO_ERR_KEY, "x\ny", 1, 1, "a\nb\x1b[31mc\x7f\xe9");
+    assert_string_equal(err.message, "a\\u000ab\\u001b[31mc\\u007f\\u00e9");
+    assert_string_equal(err.file, "x\\u000ay");
 }
 
 static void long_messages_and_files_are_cut(void **state) {

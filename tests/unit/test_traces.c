@@ -442,7 +442,7 @@ static void kineto_names_its_gpus(void **state) {
         "{\"deviceProperties\": [{\"id\": 0}, {\"name\": \"A\\n100\"}, {\"name\": \"B\"}],"
         "\"traceEvents\": []}";
     assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, NULL), PTO_OK);
-    assert_string_equal(trace.gpu, "A 100"); /* no line ends in it */
+    assert_string_equal(trace.gpu, "A\n100"); /* escaped where it is printed */
     pto_recording_fini(&trace);
 }
 

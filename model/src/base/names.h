@@ -3,6 +3,7 @@
 #define PTO_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "portolan/status.h"
 
@@ -23,6 +24,13 @@
 /* Letters, digits and ._+- that do not look like an option: what a shell may complete and no line is broken
  * by. */
 bool pto_name_is_word(const char *name);
+
+/* Maximum sizes in bytes of what files call things, and of their remarks. */
+enum { PTO_NAME_BYTES_MAX = 200, PTO_TEXT_BYTES_MAX = 4096 };
+
+/* What a file or an option calls something: one line of 1 to `bytes_max` bytes that can be printed. The
+ * message of the error quotes it. PTO_ERR_RANGE. */
+pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err);
 
 typedef const char *(*pto_name_at_t)(int index);
 

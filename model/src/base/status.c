@@ -1,5 +1,6 @@
 /* Status codes and the error record: one table generates the texts, one function fills the record. */
 #include "portolan/status.h"
+#include "portolan/printable.h"
 #include "portolan/version.h"
 
 #include <stdarg.h>
@@ -17,13 +18,6 @@ const char *pto_status_text(pto_status_t status) {
     return "unknown status";
 }
 
-/* A message is one line and safe to print, whatever the file that it quotes contains. */
-static void flatten(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-}
-
 /* A file name too long for the record is cut at the front: its end is what tells files apart. */
 static void copy_file(char *to, const char *file) {
     size_t length = strlen(file);
@@ -36,18 +30,21 @@ static void copy_file(char *to, const char *file) {
     memcpy(to + 3, file + length - kept, kept + 1);
 }
 
-/* Built in a separate buffer first, because `file` and the arguments may point into the record that is
+/* A message is one line and safe to print, whatever the file that it quotes contains.
+ * Built in a separate buffer first, because `file` and the arguments may point into the record that is
  * overwritten. */
 static pto_status_t fill(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
                          const char *format, va_list arguments) {
     if (!err)
         return status;
     pto_error_t made = {.status = status, .line = line, .column = column};
-    if (file)
-        copy_file(made.file, file);
-    vsnprintf(made.message, sizeof made.message, format, arguments);
-    flatten(made.message);
-    flatten(made.file);
+    char text[PTO_ERROR_MESSAGE_MAX], name[PTO_ERROR_FILE_MAX];
+    if (file) {
+        copy_file(name, file);
+        pto_escape_text(name, made.file, sizeof made.file);
+    }
+    vsnprintf(text, sizeof text, format, arguments);
+    pto_escape_text(text, made.message, sizeof made.message);
     *err = made;
     return status;
 }

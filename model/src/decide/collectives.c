@@ -54,8 +54,10 @@ static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
 
 static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t field, int16_t *name) {
     pto_collectives_t *collectives = csv->table;
-    int found = name_of(collectives, field);
+    int before = collectives->name_count, found = name_of(collectives, field);
     *name = (int16_t)found;
+    if (found >= before)
+        return pto_csv_check_name(csv, column, collectives->name[found]);
     if (found >= 0)
         return PTO_OK;
     if (collectives->name_count < PTO_COLLECTIVES_NAME_MAX)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text_file.h"
 
 /* --- stretches of text ---------------------------------------------------------------------------------- */
@@ -16,14 +17,8 @@ static bool span_is(pto_text_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
 
-/* A copy for use in a message: short, and without bytes that would corrupt a terminal. */
-static const char *span_quote(pto_text_span_t span, char *quote, size_t quote_size) {
-    size_t size = span.size < quote_size - 1 ? span.size : quote_size - 1;
-    for (size_t i = 0; i < size; i++)
-        quote[i] = span.text[i] >= ' ' && span.text[i] <= '~' ? span.text[i] : '?';
-    quote[size] = '\0';
-    return quote;
-}
+/* How much of a field a message quotes. */
+static int quoted(pto_text_span_t span) { return span.size < 47 ? (int)span.size : 47; }
 
 int pto_span_find(pto_text_span_t span, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
@@ -45,9 +40,16 @@ static bool number_text(pto_text_span_t span, const char *allowed, char *text, s
 
 pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
                                const char *wanted) {
-    char quote[48];
-    return pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "%s: '%s' is not %s",
-                            csv->format->column[column], span_quote(field, quote, sizeof quote), wanted);
+    return pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "%s: '%.*s' is not %s",
+                            csv->format->column[column], quoted(field), field.text, wanted);
+}
+
+pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name) {
+    pto_error_t fault = {.status = PTO_OK};
+    return pto_name_check(name, PTO_NAME_BYTES_MAX, &fault) == PTO_OK
+               ? PTO_OK
+               : pto_error_set_at(csv->err, fault.status, csv->path, csv->line, csv->place, "%s: %s",
+                                  csv->format->column[column], fault.message);
 }
 
 static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
@@ -122,6 +124,17 @@ const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, co
     return NULL;
 }
 
+/* Of the lines before the table, one names something; the others are remarks, which are escaped where they
+ * are printed. */
+static pto_status_t check_machine(const pto_csv_t *csv, const pto_provenance_t *added) {
+    pto_error_t fault = {.status = PTO_OK};
+    return strcmp(added->key, "machine") != 0 ||
+                   pto_name_check(added->value, PTO_NAME_BYTES_MAX, &fault) == PTO_OK
+               ? PTO_OK
+               : pto_error_set_at(csv->err, fault.status, csv->path, csv->line, 1, "machine: %s",
+                                  fault.message);
+}
+
 /* Files of different machines or MPI libraries may not be combined. */
 static pto_status_t check_same(const pto_csv_t *csv, const pto_provenance_t *added) {
     if (strcmp(added->key, "machine") != 0 && strcmp(added->key, "mpi") != 0)
@@ -155,7 +168,9 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
     origin->provenance = grown;
     pto_provenance_t added = {strndup(key.text, key.size), strndup(value.text, value.size),
                               origin->file_count - 1, csv->line};
-    pto_status_t status = added.key && added.value ? check_same(csv, &added) : out_of_memory(csv);
+    pto_status_t status = added.key && added.value ? check_machine(csv, &added) : out_of_memory(csv);
+    if (status == PTO_OK)
+        status = check_same(csv, &added);
     if (status != PTO_OK) {
         free(added.key);
         free(added.value);
@@ -225,25 +240,24 @@ static pto_status_t bad_line(const pto_csv_t *csv, const char *fault) {
     return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place, "%s", fault);
 }
 
-static pto_status_t bad_header(const pto_csv_t *csv, const char *before, const char *name,
-                               const char *after) {
-    return pto_error_set_at(csv->err, PTO_ERR_KEY, csv->path, csv->line, csv->place, "%scolumn '%s'%s",
-                            before, name, after);
+static pto_status_t bad_header(const pto_csv_t *csv, const char *name, const char *fault) {
+    return pto_error_set_at(csv->err, PTO_ERR_KEY, csv->path, csv->line, csv->place, "column '%s' %s", name,
+                            fault);
 }
 
 static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     const pto_csv_format_t *format = csv->format;
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
-    char quote[48];
     int count = 0;
     assert(format->column_count <= PTO_CSV_COLUMN_MAX);
     pto_csv_line_t fields = fields_of(line);
     for (pto_text_span_t field; next_field(csv, line, &fields, &field); count++) {
         int column = pto_span_find(field, format->column, format->column_count);
         if (column < 0)
-            return bad_header(csv, "unknown ", span_quote(field, quote, sizeof quote), "");
+            return pto_error_set_at(csv->err, PTO_ERR_KEY, csv->path, csv->line, csv->place,
+                                    "unknown column '%.*s'", quoted(field), field.text);
         if (seen[column])
-            return bad_header(csv, "", format->column[column], " appears twice");
+            return bad_header(csv, format->column[column], "appears twice");
         seen[column] = true;
         csv->order[count] = column;
     }
@@ -252,7 +266,7 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     csv->place = 1;
     for (int i = 0; i < format->required_count; i++)
         if (!seen[i])
-            return bad_header(csv, "", format->column[i], " is missing");
+            return bad_header(csv, format->column[i], "is missing");
     csv->order_count = count;
     csv->header = line;
     return PTO_OK;

@@ -67,6 +67,8 @@ enum { PTO_CSV_BYTES_MAX = 1 << 30 };
 /* For read_field: the field's value, or an error at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
 pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
                                const char *wanted);
+/* For a name that the file gives, as pto_name_check has it. */
+pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name);
 pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int64_t *value);
 /* The same for an int32_t. */

@@ -3,8 +3,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/text_file.h"
 #include "portolan/units.h"
@@ -174,17 +176,34 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 
+static pto_status_t copy_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
+                              char **slot) {
+    pto_error_t fault = {.status = PTO_OK};
+    char *copy = pto_text_copy(node->text);
+    if (!copy)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (char *at = copy; bytes_max == PTO_TEXT_BYTES_MAX && (at = strpbrk(at, "\n\t")); at++)
+        *at = ' ';
+    if (pto_name_check(copy, bytes_max, &fault) != PTO_OK) {
+        free(copy);
+        return pto_read_fail_as(reader, node, &fault);
+    }
+    *slot = copy;
+    return PTO_OK;
+}
+
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                            int argument) {
     (void)argument;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
-    if (status != PTO_OK)
-        return status;
-    char *copy = pto_text_copy(node->text);
-    if (!copy)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    *(char **)slot = copy;
-    return PTO_OK;
+    return status == PTO_OK ? copy_text(reader, node, PTO_NAME_BYTES_MAX, slot) : status;
+}
+
+pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
+    (void)argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
+    return status == PTO_OK ? copy_text(reader, node, PTO_TEXT_BYTES_MAX, slot) : status;
 }
 
 pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

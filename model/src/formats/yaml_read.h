@@ -66,7 +66,11 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
                              const char *wanted);
 
 /* Field readers. Each comment gives the slot's type first; `argument` is unused unless mentioned. */
+/* char *, which the caller frees: a name, as pto_name_check has it */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
+/* char *, which the caller frees: longer, and line breaks and tabs become blanks */
+pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument);
 pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* int64_t, at least `argument` */
 pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

@@ -99,7 +99,7 @@ static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_nod
     {.key = "samples", .read = pto_read_count, .offset = (base) + offsetof(pto_postal_t, sample_count),      \
      .argument = 1},                                                                                         \
     {.key = "residual", .read = pto_read_number, .offset = (base) + offsetof(pto_postal_t, residual)},       \
-    {.key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)}
+    {.key = "flagged", .read = pto_read_remark, .offset = (base) + offsetof(pto_postal_t, flagged)}
 /* clang-format on */
 
 static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};

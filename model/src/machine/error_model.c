@@ -134,7 +134,10 @@ static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t 
 }
 
 static const pto_yaml_field_t error_fields[] = {
-    {.key = "source", .read = pto_read_text, .offset = offsetof(pto_model_error_t, source), .required = true},
+    {.key = "source",
+     .read = pto_read_remark,
+     .offset = offsetof(pto_model_error_t, source),
+     .required = true},
     {.key = "nodes", .read = read_span, .offset = offsetof(pto_model_error_t, node), .argument = 1},
     {.key = "procs_per_node", .read = read_span, .offset = offsetof(pto_model_error_t, proc), .argument = 1},
     {.key = "bytes", .read = read_span, .offset = offsetof(pto_model_error_t, byte)},

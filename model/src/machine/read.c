@@ -220,7 +220,7 @@ static pto_status_t read_name(const pto_reader_t *reader, const pto_yaml_node_t 
 
 static pto_status_t read_source(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 pto_machine_t *machine) {
-    return pto_read_text(reader, node, &machine->source, 0);
+    return pto_read_remark(reader, node, &machine->source, 0);
 }
 
 static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,

@@ -321,7 +321,7 @@ static const pto_yaml_table_t device_table = {
 
 static const pto_yaml_field_t fields[] = {
     {.key = "topology", .read = pto_read_text, .offset = offsetof(pto_topology_t, name)},
-    {.key = "source", .read = pto_read_text, .offset = offsetof(pto_topology_t, source)},
+    {.key = "source", .read = pto_read_remark, .offset = offsetof(pto_topology_t, source)},
     {.key = "devices",
      .table = &device_table,
      .offset = offsetof(pto_topology_t, device_count),

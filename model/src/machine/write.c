@@ -10,6 +10,7 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 #include "portolan/output.h"
+#include "portolan/printable.h"
 
 enum { NUMBER_MAX = 32, PLACE_MAX = 32 };
 
@@ -25,39 +26,14 @@ static const char *number(double value, char *text) {
     return text;
 }
 
-/* Bytes of the character at `text` that YAML takes as it is: printable ASCII, or well-formed UTF-8 from
- * U+00A0 up, without surrogates and U+FFFE and U+FFFF. 0: none such. */
-static size_t plain_character(const unsigned char *text) {
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 && text[0] < 0x7f;
-    size_t size = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
-    if (size == 0 || text[0] >= 0xf5)
-        return 0;
-    uint32_t code = text[0] & (0x7fU >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3fU);
-    }
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
-    bool refused =
-        code < least[size] || (code >= 0xd800 && code < 0xe000) || code == 0xfffe || code == 0xffff;
-    return refused || code > 0x10ffff ? 0 : size;
-}
-
-/* A double-quoted scalar. A byte that is not part of a valid character is written as the character of that
- * code. */
+/* A double-quoted scalar. What cannot be printed is written as its escape, so that the reader takes it. */
 static void put_quoted(pto_text_t *writer, const char *text) {
+    char escaped[PTO_ESCAPED_MAX];
     put(writer, "\"");
     while (*text != '\0') {
-        size_t size = plain_character((const unsigned char *)text);
-        if (*text == '"' || *text == '\\')
-            pto_text_add(writer, "\\%c", *text);
-        else if (size > 0)
-            pto_text_add(writer, "%.*s", (int)size, text);
-        else
-            pto_text_add(writer, "\\x%02x", (unsigned char)*text);
-        text += size > 0 ? size : 1;
+        text += pto_escape(text, escaped);
+        put(writer, *escaped == '"' || *escaped == '\\' ? "\\" : "");
+        put(writer, escaped);
     }
     put(writer, "\"");
 }
@@ -433,11 +409,11 @@ static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
     }
 }
 
-/* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
+/* Comments have no escapes: what cannot be printed becomes a question mark. */
 static void put_comment(pto_text_t *writer, const char *comment) {
     bool fresh = true;
     for (const char *at = comment; *at != '\0';) {
-        size_t size = plain_character((const unsigned char *)at);
+        size_t size = pto_printable(at);
         bool end = *at == '\n';
         put(writer, !fresh ? "" : end ? "#" : "# ");
         if (size > 0)

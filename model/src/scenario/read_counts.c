@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text_file.h"
 #include "scenario/check.h"
 
@@ -15,8 +16,11 @@ pto_status_t pto_read_path(const pto_reader_t *reader, const pto_yaml_node_t *no
                            int argument) {
     (void)argument;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name of a file");
+    pto_error_t fault = {.status = PTO_OK};
     if (status != PTO_OK)
         return status;
+    if (pto_name_check(node->text, PTO_TEXT_BYTES_MAX, &fault) != PTO_OK)
+        return pto_read_fail_as(reader, node, &fault);
     char *path = pto_path_beside(reader->path, node->text);
     if (!path)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
