@@ -208,6 +208,13 @@ endef
 .PHONY: build
 build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
+# Says which packages are missing before anything is compiled.
+FOUND := $(PLAIN)/flags/found
+$(FOUND): tools/deps.sh
+	@mkdir -p $(@D)
+	@tools/deps.sh check "$(DEPS)" build && touch $@
+$(call object,$(ALL_C)) $(PLAIN)/gen/chakra.pb-c.c: | $(FOUND)
+
 $(call object,$(PLAIN_SRC)): $(PLAIN)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -454,18 +461,24 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 # --- for newcomers -------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install build dependencies (after announcing it), build, and answer the README's two questions
+demo: ## install build dependencies (after announcing it), build the tool, and answer the README's two questions
 	@tools/deps.sh install "$(DEPS)" build
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory $(BUILD)/portolan
 	$(BUILD)/portolan pick $(DEMO)
 	$(BUILD)/portolan predict $(DEMO) --bytes 1KiB --strategy three_step,cuda_aware --explain
 demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 
-.PHONY: test
+# The exhaustive tests (those that include sample.h) run every TEST_SAMPLE-th case. A prime number does not keep step with
+# the tables that the cases come from.
+TEST_SAMPLE ?= 13
+.PHONY: test test-all
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
 	@$(TEST) unit golden headers oracle schema
+
+test-all: TEST_SAMPLE := 1
+test-all: test ## the same with every case of the exhaustive tests
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
@@ -473,7 +486,7 @@ deps: ## install everything that any target needs (apt-get as root or through su
 
 # --- single checks -------------------------------------------------------------------------------------------
 
-TEST = BUILD=$(BUILD) CC=$(CC) CXX=$(CXX) JOBS=$(JOBS) tools/test.sh
+TEST = TEST_SAMPLE=$(TEST_SAMPLE) BUILD=$(BUILD) CC=$(CC) CXX=$(CXX) JOBS=$(JOBS) tools/test.sh
 .PHONY: unit-programs check-unit check-golden check-headers check-oracle golden-update
 unit-programs: $(UNIT) $(UNIT_CXX)
 
@@ -501,6 +514,10 @@ MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults validate)
 MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
 	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_ALONE)
+
+.PHONY: nightly
+nightly: ## all that .ci/run leaves out, or samples (docs/decisions/0044-what-ci-leaves-out.md); takes hours
+	@.ci/run nightly
 
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
@@ -563,11 +580,9 @@ man: $(TOOL) ## rewrite the options in the man pages from the option tables
 			!inside' $$page > $(BUILD)/page.1 && mv $(BUILD)/page.1 $$page || exit 1; \
 	done
 
-# The exhaustive tests (those that include sample.h) run every 29th case here, since the sanitizers make each at least
-# ten times as long, and test_formula and test_simulate_price every 5th and 7th; `make test` runs all of them.
-# SANITIZE_SAMPLE=1: all here, too. A prime number does not keep step with the tables that the cases come from.
+# The sanitizers make each test at least ten times as long. SANITIZE_SAMPLE=1: all cases here, too.
 SANITIZE_SAMPLE ?= 29
-# Linking a hundred programs with sanitizers takes three times as long with GNU's linker.
+# Linking with sanitizers takes three times as long with GNU's linker.
 SANITIZED_LDFLAGS = $(LDFLAGS) $(shell command -v ld.lld >/dev/null && echo -fuse-ld=lld)
 .PHONY: sanitize check-sanitized
 sanitize: ## run the unit tests, the executor on the host device and what judges under AddressSanitizer and UBSan
@@ -576,8 +591,9 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
 JUDGES := reference patterns cases statistics benches sizes measure powers nvml host_device
+check-sanitized: TEST_SAMPLE := $(SANITIZE_SAMPLE)
 check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(JUDGES:%=$(BUILD)/tests/test_%))
-	@TEST_SAMPLE=$(SANITIZE_SAMPLE) JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
+	@JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands
 fuzz: fuzz-commands ## run each libFuzzer target, and random commands, for FUZZ_SECONDS (30)
@@ -629,22 +645,22 @@ format-check: ## fail if clang-format would change a file
 	@tools/each.sh format $(JOBS) 'clang-format --dry-run --Werror "$$1"' $(FORMATTED)
 
 # Nearly all of the time goes to clang's static analyzer. LINT_NODES limits the states that it explores in one
-# function; 225000 is its own limit. With LINT_SAMPLE=N it does so in every Nth file, by a checksum of the file, and in
-# the others explores LINT_NODES_ELSE; all other checks are the same. CI does that: what it finds is in a file that changed.
+# function; 225000 is its own limit. LINT_SINCE=COMMIT: only the files that differ from that commit, and those whose
+# own header does. Without such a commit, as in a shallow clone, all.
 LINT_NODES ?= 225000
-LINT_NODES_ELSE ?= 25000
-LINT_SAMPLE ?= 1
+LINT_SINCE ?=
+LINT_CHANGED = $(if $(LINT_SINCE),$(shell git rev-parse --quiet --verify $(LINT_SINCE)^{commit} >/dev/null && { echo .; git diff --name-only $(LINT_SINCE); }))
+LINTED = $(if $(LINT_CHANGED),$(filter $(LINT_CHANGED:.h=.c),$(ALL_C)),$(ALL_C))
 # cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
 lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean. tools/closes.py: closing a file is looked at
 	@tools/closes.py
-	@export SAMPLED=" $$(cksum $(ALL_C) | awk '$$1 % $(LINT_SAMPLE) == 0 { print $$3 }' | tr '\n' ' ')"; \
-	tools/each.sh lint $(JOBS) 'nodes=$(LINT_NODES_ELSE); case "$$SAMPLED" in *" $$1 "*) nodes=$(LINT_NODES) ;; esac; clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
+	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) $$(case "$$1" in profile/*|preload/*|dropin/*) echo -D_GNU_SOURCE ;; esac) \
-		-Xclang -analyzer-config -Xclang max-nodes=$$nodes 2>/dev/null && \
+		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
-		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(ALL_C)
+		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(LINTED)
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 
@@ -712,10 +728,11 @@ compile_commands.json: ## write the compilation database for clangd and other to
 	@tools/compile_commands.sh --more $@ '$(CC) $(subst ','\'',$(MPI_CPPFLAGS) $(ALL_CFLAGS) $(CUDA_DEFINE))' $(MPI_SRC)
 
 .PHONY: hooks
-hooks: ## install the git hook that checks commits
-	@hooks=$$(git rev-parse --git-path hooks) && mkdir -p "$$hooks" && \
-		printf '#!/bin/sh\nexec "$$(git rev-parse --show-toplevel)/tools/pre-commit"\n' >"$$hooks/pre-commit" && \
-		chmod +x "$$hooks/pre-commit" && echo "wrote $$hooks/pre-commit"
+hooks: ## install the git hooks that check commits and their subjects
+	@hooks=$$(git rev-parse --git-path hooks) && mkdir -p "$$hooks" && for hook in pre-commit commit-msg; do \
+		printf '#!/bin/sh\nexec "$$(git rev-parse --show-toplevel)/tools/%s" "$$@"\n' $$hook >"$$hooks/$$hook" && \
+		chmod +x "$$hooks/$$hook" && echo "wrote $$hooks/$$hook" || exit 1; \
+	done
 
 .PHONY: clean
 clean: ## remove all build results

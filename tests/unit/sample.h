@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* TEST_SAMPLE=N: every Nth case instead of all. The sanitizers, which slow every case down, run such a
- * sample; `make test` runs all. */
+/* TEST_SAMPLE=N: every Nth case instead of all. `make test` and the sanitizers run such a sample, and
+ * `make test-all` all cases. */
 static inline int test_sample(void) {
     const char *text = getenv("TEST_SAMPLE");
     int sample = text ? atoi(text) : 1;
